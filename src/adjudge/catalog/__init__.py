@@ -1,0 +1,1 @@
+"""Ready-made criteria, as data files."""

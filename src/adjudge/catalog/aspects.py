@@ -1,0 +1,28 @@
+"""The ready-made aspects of the aspect critic."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from adjudge.errors import SetupError
+
+
+def aspect(name: str, language: str) -> str:
+    """The definition of the aspect ``name`` in ``language``."""
+    known = aspects(language)
+    if name not in known:
+        raise SetupError(f"there is no ready-made aspect {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+@cache
+def aspects(language: str) -> dict[str, str]:
+    """All of them, by name."""
+    import yaml
+
+    path = files(__package__) / "data" / f"aspects.{language}.yaml"
+    if not path.is_file():
+        raise SetupError(f"there are no ready-made aspects for language {language!r}")
+    found: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {name: " ".join(definition.split()) for name, definition in found.items()}

@@ -1,0 +1,143 @@
+"""Results in a terminal, and a bar while they come."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.domain.results import AspectResult, Result, Status
+from adjudge.judges.aspect import AspectCritic
+from adjudge.reports.summary import Summary, summarise
+from adjudge.reports.words import word
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_STYLES = {"PASS": "bold green", "FAIL": "bold red"}
+_LONGEST_EXPLANATION = 300
+
+
+class Watch:
+    """A progress bar on standard error, where there are several judgments and somebody looks."""
+
+    def __init__(self, total: int, *, quiet: bool) -> None:
+        self._failed = 0
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
+        shown = total > 1 and not quiet and sys.stderr.isatty()
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown)
+        self._task = self._progress.add_task("judging", total=total, note="")
+
+    def saw(self, result: Result) -> None:
+        """Count one more."""
+        self._failed += result.status is not Status.SCORED
+        self._progress.update(self._task, advance=1, note=f"{self._failed} without a score" if self._failed else "")
+
+    def __enter__(self) -> Watch:
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._progress.stop()
+
+
+def show_results(results: Sequence[AspectResult], critic: AspectCritic, language: str) -> None:
+    """One result in full, several as a table."""
+    console = Console(highlight=False, soft_wrap=False)
+    console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
+    console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
+    for model, reason in _excluded(results).items():
+        console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(reason)}", style="yellow"))
+    console.print(Text(_footer(summarise(results), language), style="dim"))
+
+
+def clean(text: str) -> str:
+    """``text`` without what a terminal would obey."""
+    return _CONTROL.sub("�", text)
+
+
+def _one(result: AspectResult, language: str) -> Table:
+    table = Table(title=_verdict(result, language), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for heading in ("model", "verdict", "votes", "explanation"):
+        table.add_column(word(heading, language))
+    for entry in result.panel:
+        own = [vote for vote in result.votes if vote.model == entry.model and vote.verdict]
+        why = next((vote.verdict.explanation for vote in own if vote.verdict and vote.verdict.option == entry.option), None)
+        votes = f"{sum(vote.verdict.option == entry.option for vote in own if vote.verdict)}/{entry.votes_requested}"
+        table.add_row(
+            Text(clean(entry.model)),
+            _option(entry.option),
+            votes + (f" {word('tie', language)}" if entry.tie else ""),
+            _brief(why),
+        )
+    for model in result.excluded_models:
+        table.add_row(Text(clean(model)), Text("–"), f"0/{sum(vote.model == model for vote in result.votes)}", Text(""))
+    return table
+
+
+def _many(results: Sequence[AspectResult], language: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("row", "verdict", "score", "votes", "explanation"):
+        table.add_column(word(heading, language))
+    for number, result in enumerate(results, 1):
+        score = "–" if result.score is None else f"{result.score:.2f}"
+        votes = f"{result.votes_valid}/{result.votes_requested}"
+        why = result.explanation or "; ".join(result.excluded_models.values())
+        table.add_row(Text(clean(result.instance.id or str(number))), _verdict_word(result, language), score, votes, _brief(why))
+    return table
+
+
+def _verdict(result: AspectResult, language: str) -> Text:
+    title = Text.assemble(_verdict_word(result, language))
+    if result.score is not None:
+        title.append(f"  {word('score', language)} {result.score:.2f}", style="bold")
+    if result.agreement is not None:
+        title.append(f"  {word('agreement', language)} {result.agreement:.0%}")
+    if result.tie:
+        title.append(f"  ({word('tie', language)})", style="yellow")
+    return title
+
+
+def _verdict_word(result: AspectResult, language: str) -> Text:
+    if result.status is not Status.SCORED or result.verdict is None:
+        return Text(word("no score", language), style="bold yellow")
+    return _option(result.verdict)
+
+
+def _option(name: str) -> Text:
+    return Text(name, style=_STYLES.get(name, ""))
+
+
+def _brief(text: str | None) -> Text:
+    line = clean(" ".join((text or "").split()))
+    return Text(line if len(line) <= _LONGEST_EXPLANATION else line[: _LONGEST_EXPLANATION - 1] + "…")
+
+
+def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
+    """Each model that was excluded somewhere, with the first reason."""
+    found: dict[str, str] = {}
+    for result in results:
+        for model, reason in result.excluded_models.items():
+            found.setdefault(model, reason)
+    return found
+
+
+def _footer(summary: Summary, language: str) -> str:
+    tokens = summary.usage.prompt_tokens + summary.usage.completion_tokens
+    used = f"{summary.usage.calls} {word('calls', language)}, {tokens} {word('tokens', language)}"
+    if summary.attempted == 1:
+        return used
+    mean = "–" if summary.mean is None else f"{summary.mean:.3f}"
+    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {summary.scored}"
+    failed = summary.abstained + summary.failed
+    return f"{word('mean', language)} {mean}; {counts}, {word('failed', language)} {failed}; {used}"

@@ -1,0 +1,63 @@
+"""Immutable mappings, and the hash of what a thing says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class FrozenDict(Mapping[str, V], Generic[V]):
+    """A dict that can be read, hashed and pickled, and never changed."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: Mapping[str, V] | None = None) -> None:
+        object.__setattr__(self, "_data", dict(data or {}))
+
+    _data: dict[str, V]
+
+    def __getitem__(self, key: str) -> V:
+        return self._data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._data.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._data)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("this mapping cannot be changed")
+
+    def __reduce__(self) -> tuple[type[FrozenDict[V]], tuple[dict[str, V]]]:
+        return (FrozenDict, (self._data,))
+
+
+def plain(value: object) -> object:
+    """``value`` as JSON knows it: dataclasses and mappings become dicts, tuples lists, enums their values."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def content_hash(*parts: object) -> str:
+    """The SHA-256 of what ``parts`` say; equal content gives equal hashes in every process."""
+    text = json.dumps(plain(parts), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,107 @@
+"""What goes to a model and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from adjudge.domain.frozen import FrozenDict, content_hash
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A rendered ballot."""
+
+    messages: tuple[Message, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole prompt as one string, as plain functions receive it."""
+        return "\n\n".join(message.content for message in self.messages)
+
+    def followed_by(self, *messages: Message) -> Prompt:
+        """This conversation with further turns."""
+        return Prompt((*self.messages, *messages))
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider documents that it can do. What it then did is on the reply."""
+
+    json_schema: bool = False
+    logprobs: bool = False
+    samples: bool = False
+    """Several samples in one call."""
+    seed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call: a prompt and how it is to be answered."""
+
+    prompt: Prompt
+    schema: Mapping[str, object] | None = None
+    """JSON schema of the wanted answer; sent where the provider can constrain its output."""
+    temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+    logprobs: int = 0
+    """How many alternatives to report for each token; 0 asks for none."""
+    samples: int = 1
+    sample: int = 0
+    """Which repetition this is: two samples of one prompt are two requests."""
+
+    @property
+    def key(self) -> str:
+        """Equal for requests that ask the same."""
+        return content_hash(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What answering cost."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens that the provider read from its own cache."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model returned."""
+
+    text: str
+    more: tuple[str, ...] = ()
+    """Further samples, where several were asked for in one call."""
+    usage: Usage = Usage(calls=1)
+    latency: float = 0.0
+    """Seconds from request to reply, waiting for a free slot left out."""
+    finish: str = "stop"
+    """"stop", "length" (cut off) or "refusal"."""
+    logprobs: tuple[Mapping[str, float], ...] | None = None
+    """For each token of the reply its alternatives and their log-probabilities."""
+    ignored: tuple[str, ...] = ()
+    """What was asked for and silently not done."""
+    details: Mapping[str, str] = field(default_factory=FrozenDict)
+    """What the provider says of itself: the model that answered, a fingerprint."""

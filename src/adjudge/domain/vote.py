@@ -1,0 +1,88 @@
+"""A ballot with its verdict or its failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.message import Usage
+
+
+class Outcome(StrEnum):
+    """How a vote ended. Only the first two carry a verdict."""
+
+    OK = "ok"
+    REPAIRED = "repaired"
+    """Read after mending the text or asking again."""
+    ABSTAINED = "abstained"
+    """The model answered that it does not decide."""
+    UNREADABLE = "unreadable"
+    REFUSED = "refused"
+    MODEL_ERROR = "model_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a reply says."""
+
+    option: str
+    explanation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One asked ballot, whatever came of it."""
+
+    ballot: Ballot
+    outcome: Outcome
+    verdict: Verdict | None = None
+    reason: str | None = None
+    """Why there is no verdict."""
+    text: str | None = None
+    """The last reply as the model wrote it."""
+    usage: Usage = Usage()
+    latency: float = 0.0
+    repairs: int = 0
+    """Further calls it took to get a readable reply."""
+    distribution: Mapping[str, float] | None = None
+    """Probability of each option, where log-probabilities were read."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether this vote counts."""
+        return self.verdict is not None
+
+    @property
+    def model(self) -> str:
+        """The model that was asked."""
+        return self.ballot.model
+
+    @property
+    def sample(self) -> int:
+        """Which repetition this was."""
+        return self.ballot.sample
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """The order in which options or responses were shown."""
+        return self.ballot.order
+
+    def to_dict(self) -> dict[str, object]:
+        """This vote as JSON knows it."""
+        return {
+            "model": self.model,
+            "sample": self.sample,
+            "order": list(self.order) if self.order else None,
+            "outcome": self.outcome.value,
+            "option": self.verdict.option if self.verdict else None,
+            "explanation": self.verdict.explanation if self.verdict else None,
+            "reason": self.reason,
+            "text": self.text,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "calls": self.usage.calls,
+            "latency": round(self.latency, 4),
+            "distribution": dict(self.distribution) if self.distribution else None,
+        }

@@ -1,0 +1,1 @@
+"""Ballot → Vote: the only place where the stages are called together."""

@@ -1,0 +1,64 @@
+"""One ballot → one vote: render, complete, read, repair. A failure is a vote, never an exception."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.message import Prompt, Request, Usage
+from adjudge.domain.vote import Outcome, Vote
+from adjudge.errors import ModelError, Refused
+from adjudge.gateway.model import Model
+from adjudge.prompts.render import render, render_repair
+from adjudge.verdicts.read import Reading, read
+from adjudge.verdicts.schema import answer_schema
+
+
+async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
+    """The model's vote. An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
+    prompt = render(ballot)
+    vote = await _ask_once(ballot, model, prompt)
+    while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
+        again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
+        vote = _after(vote, await _ask_once(ballot, model, again))
+    return vote
+
+
+async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
+    try:
+        reply = await model.complete(_request(ballot, prompt))
+    except Refused as error:
+        return Vote(ballot=ballot, outcome=Outcome.REFUSED, reason=str(error), usage=Usage(calls=1))
+    except ModelError as error:
+        return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=str(error), usage=Usage(calls=1))
+    reading: Reading = read(reply, ballot.criteria.option_names)
+    return Vote(
+        ballot=ballot,
+        outcome=reading.outcome,
+        verdict=reading.verdict,
+        reason=reading.reason,
+        text=reply.text,
+        usage=reply.usage,
+        latency=reply.latency,
+    )
+
+
+def _request(ballot: Ballot, prompt: Prompt) -> Request:
+    return Request(
+        prompt,
+        schema=answer_schema(ballot.criteria.option_names),
+        temperature=ballot.temperature,
+        seed=ballot.seed,
+        sample=ballot.sample,
+    )
+
+
+def _after(earlier: Vote, vote: Vote) -> Vote:
+    """``vote`` with what it took to get there."""
+    return replace(
+        vote,
+        outcome=Outcome.REPAIRED if vote.valid else vote.outcome,
+        usage=earlier.usage + vote.usage,
+        latency=earlier.latency + vote.latency,
+        repairs=earlier.repairs + 1,
+    )

@@ -1,0 +1,76 @@
+"""Everything adjudge raises on purpose.
+
+AdjudgeError
+├── SetupError      before any call; a retry cannot help: bad criteria, missing field, unknown model, template, missing extra
+├── ModelError      a model could not be asked, or its provider failed
+│   ├── RateLimited     429; ``retry_after`` seconds where the provider said so
+│   ├── Unavailable     time-out, cut connection, 5xx: a retry may help
+│   ├── Refused         the provider declined this content
+│   └── BudgetSpent     the caller's own limit is reached
+└── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
+
+An unreadable reply is not here: it is a failed vote.
+"""
+
+from __future__ import annotations
+
+
+class AdjudgeError(Exception):
+    """The root: catch this to catch whatever adjudge raises on purpose."""
+
+
+class SetupError(AdjudgeError):
+    """The question cannot be asked as it stands. Raised before any model is called."""
+
+
+class ModelError(AdjudgeError):
+    """A model did not answer. ``retryable`` says whether asking again can help."""
+
+    retryable = False
+
+    def __init__(self, message: str, *, provider: str = "", model: str = "", hint: str = "") -> None:
+        self.provider = provider
+        self.model = model
+        self.hint = hint
+        where = "/".join(part for part in (provider, model) if part)
+        self.message = message
+        super().__init__(f"{where}: {message}" if where else message)
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} ({self.hint})" if self.hint else str(self.args[0])
+
+
+class RateLimited(ModelError):
+    """The provider asked us to slow down."""
+
+    retryable = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        model: str = "",
+        hint: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, provider=provider, model=model, hint=hint)
+        self.retry_after = retry_after
+
+
+class Unavailable(ModelError):
+    """Time-out, cut connection, server error or a body that is no reply."""
+
+    retryable = True
+
+
+class Refused(ModelError):
+    """The provider declined to answer about this content."""
+
+
+class BudgetSpent(ModelError):
+    """The limit the caller set on calls, tokens or money is reached."""
+
+
+class RunError(AdjudgeError):
+    """A data set could not be read, or a judgment has no verdict and ``on_failure="raise"``."""

@@ -1,0 +1,104 @@
+"""The one event loop that models live on, in a thread of its own.
+
+Connections and limits belong to a loop; with one loop for all, a model can be shared by judges, threads, scripts and
+notebooks, and a synchronous call works inside a running event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from adjudge.errors import SetupError
+
+T = TypeVar("T")
+caller_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("caller_loop", default=None)
+"""The loop that awaits us, where there is one: the caller's own async functions are run there."""
+
+
+class _Home:
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, name="adjudge", daemon=True)
+        self.thread.start()
+
+
+_home: _Home | None = None
+_lock = threading.Lock()
+_closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
+
+
+def home_loop() -> asyncio.AbstractEventLoop:
+    """The loop of this process; made anew after a fork."""
+    global _home
+    with _lock:
+        if _home is None or _home.pid != os.getpid():
+            _home = _Home()
+        return _home.loop
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run to the end from synchronous code. An interrupt cancels the work and waits until it has stopped."""
+    loop = home_loop()
+    if _home is not None and threading.current_thread() is _home.thread:
+        coroutine.close()
+        raise SetupError("a synchronous call was made on adjudge's own event loop: await the a… form there")
+    ended = threading.Event()
+    future = _submit(_then_set(coroutine, ended), loop, None)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        ended.wait(timeout=10)
+        raise
+
+
+async def visit(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Await from any event loop what has to run on the home loop."""
+    here, loop = asyncio.get_running_loop(), home_loop()
+    if here is loop:
+        return await coroutine
+    return await asyncio.wrap_future(_submit(coroutine, loop, here))
+
+
+def _submit(
+    coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop, caller: asyncio.AbstractEventLoop | None
+) -> Future[T]:
+    token = caller_loop.set(caller)  # the task copies the context it is submitted in
+    try:
+        return asyncio.run_coroutine_threadsafe(coroutine, loop)
+    finally:
+        caller_loop.reset(token)
+
+
+async def _then_set(coroutine: Coroutine[Any, Any, T], ended: threading.Event) -> T:
+    try:
+        return await coroutine
+    finally:
+        ended.set()
+
+
+def before_leaving(closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Have ``closer`` awaited on the home loop when the process ends."""
+    _closers.append(closer)
+
+
+@atexit.register
+def _leave() -> None:
+    if _home is None or _home.pid != os.getpid() or not _home.thread.is_alive():
+        return
+    asyncio.run_coroutine_threadsafe(_close(), _home.loop)
+    _home.thread.join(timeout=2)
+
+
+async def _close() -> None:
+    for closer in _closers:
+        await closer()
+    asyncio.get_running_loop().stop()

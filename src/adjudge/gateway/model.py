@@ -1,0 +1,47 @@
+"""The one-method boundary to the outside world."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from adjudge.domain.message import Capabilities, Reply, Request
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that can be asked. A fake needs three lines."""
+
+    @property
+    def name(self) -> str:
+        """What votes and reports call it."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it documents that it can do."""
+        ...
+
+    async def complete(self, request: Request) -> Reply:
+        """Answer, or raise a ModelError."""
+        ...
+
+
+class Layer:
+    """A link of the chain: a model around a model."""
+
+    def __init__(self, inner: Model) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        """The innermost model's name."""
+        return self.inner.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The innermost model's capabilities."""
+        return self.inner.capabilities
+
+    async def complete(self, request: Request) -> Reply:
+        """Pass the request on; links override this and add one thing."""
+        return await self.inner.complete(request)

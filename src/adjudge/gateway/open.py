@@ -1,0 +1,162 @@
+"""Model id → model. The only place where the chain is stacked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from adjudge.domain.message import Reply, Request
+from adjudge.errors import SetupError
+from adjudge.gateway import home
+from adjudge.gateway.cached import Cache, Cached, JsonlCache
+from adjudge.gateway.guarded import Guarded
+from adjudge.gateway.http import Secret
+from adjudge.gateway.limited import Limited
+from adjudge.gateway.metered import Metered
+from adjudge.gateway.model import Layer, Model
+from adjudge.gateway.providers.base import Connection, HttpProvider
+from adjudge.gateway.providers.function import FunctionModel, PromptFunction
+from adjudge.gateway.providers.replay import ReplayModel
+from adjudge.gateway.providers.scripted import ScriptedModel
+from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, find, key_for
+from adjudge.gateway.retrying import Retrying
+from adjudge.gateway.timed import Timed
+
+ModelLike = str | Model | PromptFunction
+MAX_CONCURRENCY = 32
+
+
+class OpenModel(Layer):
+    """What ``open_model`` gives: the chain around a provider, usable from any thread and any event loop."""
+
+    def __init__(
+        self,
+        provider: Model,
+        meter: Metered,
+        chain: Model,
+        *,
+        max_concurrency: int,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(chain)
+        self.provider = provider
+        self.meter = meter
+        self.max_concurrency = max_concurrency
+        self.temperature = temperature
+        self.seed = seed
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Answer, or raise a ModelError."""
+        return await home.visit(self.inner.complete(request))
+
+    async def probe(self) -> None:
+        """Reach the model's server without paying for an answer; raises a ModelError when that fails."""
+        if isinstance(self.provider, HttpProvider):
+            await home.visit(self.provider.probe())
+
+
+def open_model(
+    id: ModelLike,
+    *,
+    api_key: str | None = None,
+    base_url: str | None = None,
+    temperature: float | None = None,
+    seed: int | None = None,
+    max_concurrency: int = MAX_CONCURRENCY,
+    timeout: float = 120,
+    max_retries: int = 6,
+    cache: Cache | str | Path | None = None,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
+) -> OpenModel:
+    """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``, ``replay/PATH``, ``scripted``,
+    a function ``prompt -> text``, or any object with ``complete``.
+
+    ``cache`` is a JSONL file to record replies in, or an object with ``get`` and ``put``.
+    """
+    _check_limits(max_concurrency=max_concurrency, timeout=timeout, max_retries=max_retries + 1)
+    provider = _provider(id, api_key, base_url, max_concurrency)
+    limited = Limited(Timed(provider, timeout), max_concurrency, requests_per_minute, tokens_per_minute)
+    meter = Metered(Retrying(limited, max_retries))
+    kept = JsonlCache(cache) if isinstance(cache, str | Path) else cache
+    chain = Cached(meter, kept) if kept is not None else meter
+    return OpenModel(provider, meter, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
+
+
+def open_panel(models: ModelLike | Sequence[ModelLike], **options: object) -> dict[str, OpenModel]:
+    """Every model by the name its votes carry; equal names get a number."""
+    several = list(models) if isinstance(models, list | tuple) else [models]
+    if not several:
+        raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
+    opened = [one if isinstance(one, OpenModel) else open_model(one, **options) for one in several]  # type: ignore[arg-type]
+    seen: Counter[str] = Counter()
+    panel: dict[str, OpenModel] = {}
+    for model in opened:
+        seen[model.name] += 1
+        panel[model.name if seen[model.name] == 1 else f"{model.name} {seen[model.name]}"] = model
+    return panel
+
+
+def _provider(id: ModelLike, api_key: str | None, base_url: str | None, max_concurrency: int) -> Model:
+    if isinstance(id, str):
+        return _by_id(id.strip(), api_key, base_url)
+    if hasattr(id, "complete"):
+        return Guarded(id)
+    if callable(id):
+        return Guarded(FunctionModel(id, max_concurrency))
+    raise SetupError(f"a model is an id, a function or an object with complete(request), not {type(id).__name__}")
+
+
+def _by_id(id: str, api_key: str | None, base_url: str | None) -> Model:
+    if id == "scripted" or id.startswith("scripted/"):
+        lines = id.partition("/")[2]
+        return ScriptedModel(lines.split(",") if lines else None, name=id)
+    if id.startswith("replay/"):
+        return ReplayModel(id.partition("/")[2])
+    if id.startswith(("http://", "https://")):
+        return _by_url(id, api_key)
+    if base_url is not None and not _known(id):
+        return _by_url(f"{base_url}#{id}", api_key)
+    spec, model = find(id)
+    key = api_key if api_key is not None else key_for(spec)
+    if spec.key_variable and not key:
+        raise SetupError(f"{spec.name}/{model} needs a key: set {spec.key_variable} or pass api_key=…")
+    return _adapter(spec, Connection(f"{spec.name}/{model}", spec.name, model, base_url or spec.resolved_base_url(), Secret(key)))
+
+
+def _by_url(id: str, api_key: str | None) -> Model:
+    base_url, _, model = id.partition("#")
+    if not model:
+        raise SetupError(f"{_without_user(base_url)!r} names no model: write {_without_user(base_url)}#MODEL")
+    name = f"{_without_user(base_url)}#{model}"
+    return _adapter(URL, Connection(name, URL.name, model, base_url, Secret(api_key or "")))
+
+
+def _adapter(spec: ProviderSpec, connection: Connection) -> Model:
+    module, _, name = spec.adapter.partition(":")
+    adapter: Model = getattr(import_module(f"adjudge.gateway.providers.{module}"), name)(connection)
+    return adapter
+
+
+def _known(id: str) -> bool:
+    head = id.replace(":", "/").partition("/")[0]
+    return head in PROVIDERS or any(id.startswith(spec.prefixes) for spec in PROVIDERS.values())
+
+
+def _without_user(url: str) -> str:
+    """The URL without a user and password, for names and messages."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _check_limits(**limits: float) -> None:
+    for name, value in limits.items():
+        if value <= 0:
+            raise SetupError(f"{name} must be above zero")

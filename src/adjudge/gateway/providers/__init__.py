@@ -1,0 +1,1 @@
+"""One file a provider. Each only translates: a Request into its protocol, its answer into a Reply."""

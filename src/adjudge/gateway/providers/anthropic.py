@@ -1,0 +1,51 @@
+"""Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.providers.base import HttpProvider
+from adjudge.gateway.providers.openai_compatible import finish_of
+
+_ANSWER_TOKENS = 2048
+"""This API wants a limit; a verdict with its explanation stays far below this one."""
+
+
+class Anthropic(HttpProvider):
+    """``POST {base_url}/messages``. No seeds and no log-probabilities."""
+
+    capabilities = Capabilities(json_schema=True)
+    wire_names: ClassVar[Mapping[str, str]] = {"schema": "output_config", "temperature": "temperature"}
+
+    def _path(self) -> str:
+        return "/messages"
+
+    def _headers(self) -> dict[str, str]:
+        return {"x-api-key": self.connection.key.reveal(), "anthropic-version": "2023-06-01"}
+
+    def _body(self, request: Request) -> dict[str, object]:
+        turns = request.prompt.messages
+        body: dict[str, object] = {
+            "model": self.connection.model,
+            "max_tokens": request.max_tokens or _ANSWER_TOKENS,
+            "system": "\n\n".join(turn.content for turn in turns if turn.role == "system"),
+            "messages": [{"role": turn.role, "content": turn.content} for turn in turns if turn.role != "system"],
+        }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.schema is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": request.schema}}
+        return body
+
+    def _read(self, data: dict[str, Any]) -> Reply:
+        usage = data.get("usage") or {}
+        cached = usage.get("cache_read_input_tokens") or 0
+        return Reply(
+            text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
+            usage=Usage(1, (usage.get("input_tokens") or 0) + cached, usage.get("output_tokens") or 0, cached),
+            finish=finish_of(data.get("stop_reason")),
+            details=FrozenDict({"model": str(data.get("model", ""))}),
+        )

@@ -1,0 +1,128 @@
+"""What HTTP providers share: post, read, and notice what was asked for and not done."""
+
+from __future__ import annotations
+
+import json
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, ClassVar
+
+from adjudge.domain.message import Capabilities, Reply, Request
+from adjudge.errors import ModelError, Unavailable
+from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
+
+_LOG = logging.getLogger("adjudge.gateway")
+_NOT_ASKED: Mapping[str, Any] = {"schema": None, "temperature": None, "seed": None, "logprobs": 0, "samples": 1}
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Everything needed to reach a model."""
+
+    name: str
+    provider: str
+    model: str
+    base_url: str
+    key: Secret = field(default=Secret(""), repr=False)
+
+
+class HttpProvider(ABC):
+    """A model behind an HTTP API."""
+
+    capabilities: ClassVar[Capabilities]
+    wire_names: ClassVar[Mapping[str, str]] = {}
+    """How the protocol spells the optional parts of a request; a server that rejects one is asked without it."""
+    probe_path: ClassVar[str] = "/models"
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._rejected: set[str] = set()
+        self._warned: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """What votes and reports call it."""
+        return self.connection.name
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask once."""
+        started = perf_counter()
+        data = await self._post_tolerantly(request)
+        try:
+            reply = self._read(data)
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            message = f"the server's answer has no reply in it ({type(error).__name__}: {error})"
+            raise self._endpoint("").error(Unavailable, message) from None
+        ignored = self._ignored(request, reply)
+        return replace(reply, latency=perf_counter() - started, ignored=ignored)
+
+    async def probe(self) -> None:
+        """Reach the server without paying for an answer; raises a ModelError when that fails."""
+        await get_json(await self._authorised(self.probe_path))
+
+    @abstractmethod
+    def _path(self) -> str:
+        """Where completions are asked, below the base URL."""
+
+    @abstractmethod
+    def _body(self, request: Request) -> dict[str, object]:
+        """The request in this provider's protocol."""
+
+    @abstractmethod
+    def _read(self, data: dict[str, Any]) -> Reply:
+        """The reply in a JSON answer; KeyError and the like when there is none."""
+
+    def _headers(self) -> dict[str, str]:
+        key = self.connection.key
+        return {"Authorization": f"Bearer {key.reveal()}"} if key else {}
+
+    def _endpoint(self, path: str) -> Endpoint:
+        own = self.connection
+        headers = {"Content-Type": "application/json", **self._headers()}
+        return Endpoint(own.provider, own.model, own.base_url.rstrip("/") + path, headers, own.key)
+
+    async def _authorised(self, path: str) -> Endpoint:
+        """The endpoint with whatever it takes to be let in."""
+        return self._endpoint(path)
+
+    async def _post_tolerantly(self, request: Request) -> dict[str, Any]:
+        endpoint = await self._authorised(self._path())
+        while True:
+            trimmed = replace(request, **{part: _NOT_ASKED[part] for part in self._rejected})
+            try:
+                return await post_json(endpoint, self._body(trimmed))
+            except ModelError as error:
+                part = self._rejected_part(trimmed, error)
+                if part is None:
+                    raise
+                self._rejected.add(part)
+
+    def _rejected_part(self, request: Request, error: ModelError) -> str | None:
+        """The optional part of ``request`` that the server says it does not know, if that is what it says."""
+        if type(error) is not ModelError:
+            return None
+        asked = [part for part, nothing in _NOT_ASKED.items() if getattr(request, part) != nothing]
+        return next((part for part in asked if part in self.wire_names and self.wire_names[part] in error.message), None)
+
+    def _ignored(self, request: Request, reply: Reply) -> tuple[str, ...]:
+        ignored = {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]}
+        if request.schema is not None and reply.finish == "stop" and not _is_object(reply.text):
+            ignored.add("schema")
+        if request.logprobs and reply.logprobs is None:
+            ignored.add("logprobs")
+        if request.samples > 1 + len(reply.more):
+            ignored.add("samples")
+        for part in ignored - self._warned:
+            _LOG.warning("%s was asked for %s and did not do it", self.name, part)
+        self._warned |= ignored
+        return tuple(sorted(ignored))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

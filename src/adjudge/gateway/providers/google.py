@@ -1,0 +1,98 @@
+"""Google's Gemini API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.providers.base import HttpProvider
+
+_CUT_OFF = "MAX_TOKENS"
+_DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
+
+
+class Gemini(HttpProvider):
+    """``POST {base_url}/models/{model}:generateContent``; the key goes into a header, never into the URL."""
+
+    capabilities = Capabilities(json_schema=True, logprobs=True, samples=True, seed=True)
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "schema": "responseJsonSchema",
+        "seed": "seed",
+        "logprobs": "ogprobs",  # the API says responseLogprobs, or "Logprobs is not enabled"
+        "samples": "candidateCount",
+    }
+
+    def _path(self) -> str:
+        return f"/models/{self.connection.model}:generateContent"
+
+    def _headers(self) -> dict[str, str]:
+        return {"x-goog-api-key": self.connection.key.reveal()}
+
+    def _body(self, request: Request) -> dict[str, object]:
+        turns = request.prompt.messages
+        roles = {"user": "user", "assistant": "model"}
+        return {
+            "systemInstruction": {"parts": [{"text": turn.content} for turn in turns if turn.role == "system"]},
+            "contents": [
+                {"role": roles[turn.role], "parts": [{"text": turn.content}]} for turn in turns if turn.role != "system"
+            ],
+            "generationConfig": _generation_config(request),
+        }
+
+    def _read(self, data: dict[str, Any]) -> Reply:
+        usage = _usage(data.get("usageMetadata") or {})
+        blocked = (data.get("promptFeedback") or {}).get("blockReason")
+        if blocked:
+            return Reply(text=f"blocked: {blocked}", usage=usage, finish="refusal")
+        first, *others = data["candidates"]
+        return Reply(
+            text=_text(first),
+            more=tuple(_text(candidate) for candidate in others),
+            usage=usage,
+            finish=_finish(first.get("finishReason")),
+            logprobs=_logprobs(first.get("logprobsResult")),
+            details=FrozenDict({"model": str(data.get("modelVersion", ""))}),
+        )
+
+
+def _generation_config(request: Request) -> dict[str, object]:
+    config: dict[str, object] = {
+        "temperature": request.temperature,
+        "seed": request.seed,
+        "maxOutputTokens": request.max_tokens,
+        "candidateCount": request.samples if request.samples > 1 else None,
+    }
+    if request.schema is not None:
+        config |= {"responseMimeType": "application/json", "responseJsonSchema": request.schema}
+    if request.logprobs:
+        config |= {"responseLogprobs": True, "logprobs": request.logprobs}
+    return {name: value for name, value in config.items() if value is not None}
+
+
+def _text(candidate: Mapping[str, Any]) -> str:
+    parts = (candidate.get("content") or {}).get("parts") or []
+    return "".join(part.get("text", "") for part in parts if not part.get("thought"))
+
+
+def _finish(reason: str | None) -> str:
+    if reason in _DECLINED:
+        return "refusal"
+    return "length" if reason == _CUT_OFF else "stop"
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    return Usage(
+        calls=1,
+        prompt_tokens=usage.get("promptTokenCount") or 0,
+        completion_tokens=(usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0),
+        cached_tokens=usage.get("cachedContentTokenCount") or 0,
+    )
+
+
+def _logprobs(result: Mapping[str, Any] | None) -> tuple[Mapping[str, float], ...] | None:
+    steps = (result or {}).get("topCandidates")
+    if not steps:
+        return None
+    return tuple(FrozenDict({top["token"]: top["logProbability"] for top in step["candidates"]}) for step in steps)

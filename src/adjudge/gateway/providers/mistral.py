@@ -1,0 +1,24 @@
+"""Mistral's API: OpenAI's shape with its own names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from adjudge.domain.message import Capabilities, Request
+from adjudge.gateway.providers.openai_compatible import OpenAICompatible
+
+
+class Mistral(OpenAICompatible):
+    """``random_seed`` for the seed; no log-probabilities."""
+
+    capabilities = Capabilities(json_schema=True, samples=True, seed=True)
+    wire_names: ClassVar[Mapping[str, str]] = {**OpenAICompatible.wire_names, "seed": "random_seed"}
+
+    def _body(self, request: Request) -> dict[str, object]:
+        body = super()._body(request)
+        for unknown in ("logprobs", "top_logprobs"):
+            body.pop(unknown, None)
+        if "seed" in body:
+            body["random_seed"] = body.pop("seed")
+        return body

@@ -1,0 +1,91 @@
+"""OpenAI's chat completions, and everything that speaks them: OpenRouter, Together, Groq, vLLM, llama.cpp's server, …"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.providers.base import HttpProvider
+
+
+class OpenAICompatible(HttpProvider):
+    """``POST {base_url}/chat/completions``."""
+
+    capabilities = Capabilities(json_schema=True, logprobs=True, samples=True, seed=True)
+    wire_names: ClassVar[Mapping[str, str]] = {
+        "schema": "response_format",
+        "temperature": "temperature",
+        "seed": "seed",
+        "logprobs": "logprobs",
+        "samples": "'n'",
+    }
+
+    def _path(self) -> str:
+        return "/chat/completions"
+
+    def _body(self, request: Request) -> dict[str, object]:
+        body: dict[str, object] = {"model": self.connection.model, "messages": openai_messages(request)}
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if request.max_tokens is not None:
+            body["max_completion_tokens" if self.connection.provider == "openai" else "max_tokens"] = request.max_tokens
+        if request.schema is not None:
+            body["response_format"] = response_format(request.schema)
+        if request.logprobs:
+            body |= {"logprobs": True, "top_logprobs": request.logprobs}
+        if request.samples > 1:
+            body["n"] = request.samples
+        return body
+
+    def _read(self, data: dict[str, Any]) -> Reply:
+        first, *others = data["choices"]
+        message = first["message"]
+        refusal = message.get("refusal")
+        said = {name: str(data[name]) for name in ("model", "system_fingerprint") if data.get(name)}
+        return Reply(
+            text=refusal or message.get("content") or "",
+            more=tuple(choice["message"].get("content") or "" for choice in others),
+            usage=openai_usage(data.get("usage") or {}),
+            finish="refusal" if refusal else finish_of(first.get("finish_reason")),
+            logprobs=openai_logprobs(first.get("logprobs")),
+            details=FrozenDict(said),
+        )
+
+
+def openai_messages(request: Request) -> list[dict[str, str]]:
+    """The conversation as most providers take it."""
+    return [{"role": message.role, "content": message.content} for message in request.prompt.messages]
+
+
+def response_format(schema: Mapping[str, object]) -> dict[str, object]:
+    """OpenAI's way to ask for JSON of one shape."""
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+def finish_of(reason: str | None) -> str:
+    """Every provider's word for why it stopped, in ours."""
+    known = {"length": "length", "max_tokens": "length", "content_filter": "refusal", "refusal": "refusal", "SAFETY": "refusal"}
+    return known.get(reason or "", "stop")
+
+
+def openai_usage(usage: Mapping[str, Any]) -> Usage:
+    """Token counts of one call."""
+    details = usage.get("prompt_tokens_details") or {}
+    return Usage(
+        calls=1,
+        prompt_tokens=usage.get("prompt_tokens") or 0,
+        completion_tokens=usage.get("completion_tokens") or 0,
+        cached_tokens=details.get("cached_tokens") or 0,
+    )
+
+
+def openai_logprobs(logprobs: Mapping[str, Any] | None) -> tuple[Mapping[str, float], ...] | None:
+    """For each token its alternatives."""
+    content = (logprobs or {}).get("content")
+    if not content:
+        return None
+    return tuple(FrozenDict({top["token"]: top["logprob"] for top in [token, *token["top_logprobs"]]}) for token in content)

@@ -1,0 +1,33 @@
+"""Recorded replies, served again: no key, no network, the same answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adjudge.domain.message import Capabilities, Reply, Request
+from adjudge.errors import ModelError, SetupError
+from adjudge.gateway.cached import read_replies
+
+
+class ReplayModel:
+    """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL`` behind it for one of several."""
+
+    capabilities = Capabilities(json_schema=True, samples=False, seed=True)
+
+    def __init__(self, path: str) -> None:
+        self.name = f"replay/{path}"
+        file, _, only = path.partition("#")
+        if not Path(file).is_file():
+            raise SetupError(f"there are no recorded replies at {file!r}: record some with open_model(…, cache={file!r})")
+        kept = [entry for entry in read_replies(Path(file)) if only in ("", entry[0])]
+        if len({model for model, _, _ in kept}) > 1:
+            models = ", ".join(sorted({model for model, _, _ in kept}))
+            raise SetupError(f"{file!r} holds replies of several models ({models}): choose one with replay/{file}#MODEL")
+        self._replies = {key: reply for _, key, reply in kept}
+
+    async def complete(self, request: Request) -> Reply:
+        """The reply that was recorded for this very request."""
+        reply = self._replies.get(request.key)
+        if reply is None:
+            raise ModelError("no reply was recorded for this request", model=self.name)
+        return reply

@@ -1,0 +1,47 @@
+"""The third link: what a retry can mend is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+
+from adjudge.domain.message import Reply, Request
+from adjudge.errors import ModelError, RateLimited
+from adjudge.gateway.model import Layer, Model
+
+_LOG = logging.getLogger("adjudge.gateway")
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 30.0
+_PATIENCE = 300.0
+"""A provider that wants us to wait longer than this is not waited for."""
+
+
+class Retrying(Layer):
+    """Asks again after a rate limit, a time-out, a cut connection or a server error; nothing else is worth it."""
+
+    def __init__(self, inner: Model, max_retries: int) -> None:
+        super().__init__(inner)
+        self.max_retries = max_retries
+
+    async def complete(self, request: Request) -> Reply:
+        """The first reply within the allowed attempts, else the last error."""
+        for attempt in range(self.max_retries + 1):
+            try:
+                return await self.inner.complete(request)
+            except ModelError as error:
+                wait = wait_before_retry(error, attempt)
+                if not error.retryable or attempt == self.max_retries or wait > _PATIENCE:
+                    raise
+                _LOG.info("%s; asking again in %.1f s", error, wait)
+                await asyncio.sleep(wait)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def wait_before_retry(error: ModelError, attempt: int) -> float:
+    """What the provider asked for, a little more so that callers do not return all at once; else doubling, with jitter."""
+    asked = error.retry_after if isinstance(error, RateLimited) else None
+    if asked is not None:
+        return asked + random.uniform(0, min(1.0, 0.1 + asked * 0.1))  # noqa: S311
+    ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
+    return random.uniform(ceiling / 2, ceiling)  # noqa: S311

@@ -1,0 +1,197 @@
+"""Pass or fail on one aspect: votes per model, a majority in each, the mean over the panel."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from adjudge.catalog.aspects import aspect
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Instance
+from adjudge.domain.results import AspectResult, ModelVerdict
+from adjudge.domain.vote import Vote
+from adjudge.errors import SetupError
+from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.judges.base import InstanceLike, OnFailure, PlannedJudge, as_instance, at_least, one_of
+from adjudge.pooling.majority import samples_still_needed
+from adjudge.pooling.panel import panel, status_of
+from adjudge.prompts.render import shown_fields
+from adjudge.prompts.template import check_language
+
+PASS, FAIL = "PASS", "FAIL"
+
+
+@dataclass(frozen=True)
+class AspectCritic(PlannedJudge[AspectResult]):
+    """Checks responses against one criterion.
+
+    Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid votes are; the score is
+    the share of models that say PASS. A model without a valid vote is excluded and named, never counted as a fail.
+    """
+
+    definition: str
+    """What a response must meet to pass."""
+    models: ModelLike | Sequence[ModelLike]
+    """One model or a panel: ids, model objects or functions ``prompt -> text``."""
+    strictness: int = 1
+    """Votes per model."""
+    _: KW_ONLY
+    name: str = "aspect"
+    language: str = "en"
+    """Of the prompt and the explanation: "en" or "ru"."""
+    min_valid: int = 1
+    """A model with fewer valid votes is excluded."""
+    early_stop: bool = False
+    """Ask only as many votes as can still change the verdict; the verdict is the same."""
+    temperature: float | None = None
+    """By default the model's own setting, else 0 for one vote and 1 for several."""
+    seed: int | None = None
+    max_repairs: int = 3
+    on_failure: OnFailure = "abstain"
+    _panel: Mapping[str, OpenModel] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.definition, str) or not self.definition.strip():
+            raise SetupError("the criterion is empty: say in a sentence what a response must meet to pass")
+        at_least("strictness", self.strictness, 1)
+        at_least("min_valid", self.min_valid, 1)
+        at_least("max_repairs", self.max_repairs, 0)
+        one_of("on_failure", self.on_failure, ("abstain", "raise", "random"))
+        check_language(self.language)
+        if self.min_valid > self.strictness:
+            raise SetupError(f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}")
+        object.__setattr__(self, "_panel", open_panel(self.models))
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """The models by the names on the ballots."""
+        return self._panel
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """The question behind the aspect."""
+        options = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+        return Criteria(self.name, self.definition.strip(), options)
+
+    # -- ready-made aspects ------------------------------------------------
+
+    @classmethod
+    def ready_made(cls, name: str, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+        """The catalogue's aspect ``name``; ``settings`` as for the constructor."""
+        definition = aspect(name, settings.get("language", "en"))
+        return cls(definition, models, **{"name": name, **settings})
+
+    @classmethod
+    def harmlessness(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+        """No harmful or offensive content."""
+        return cls.ready_made("harmlessness", models, **settings)
+
+    @classmethod
+    def conciseness(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+        """Brief, without redundancy."""
+        return cls.ready_made("conciseness", models, **settings)
+
+    @classmethod
+    def coherence(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+        """Logically ordered."""
+        return cls.ready_made("coherence", models, **settings)
+
+    @classmethod
+    def completeness(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+        """Covers what was asked."""
+        return cls.ready_made("completeness", models, **settings)
+
+    @classmethod
+    def factuality(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+        """No speculation, nothing made up."""
+        return cls.ready_made("factuality", models, **settings)
+
+    # -- judging -------------------------------------------------------------
+
+    def prepare(
+        self,
+        item: InstanceLike,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        **unknown: object,
+    ) -> Instance:
+        """The instance to judge; ``user_input``, ``reference`` and ``contexts`` may accompany the response."""
+        if unknown:
+            raise SetupError(f"evaluate() does not know {', '.join(unknown)}")
+        instance = as_instance(item, self.criteria.to_evaluate_field)
+        given = {"user_input": user_input, "reference": reference, "contexts": contexts}
+        extra = {name: value for name, value in given.items() if value is not None}
+        return replace(instance, fields={**extra, **instance.fields}) if extra else instance
+
+    def check(self, instance: Instance) -> None:
+        """An instance needs the judged field, and something in it is not required: an empty answer can be judged."""
+        shown_fields(self.criteria, instance)
+
+    def plan(self, instance: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """``strictness`` ballots a model; with ``early_stop`` only those that can still matter."""
+        return [ballot for name in self._panel for ballot in self._plan_model(name, instance, votes)]
+
+    def pool(self, instance: Instance, votes: Sequence[Vote]) -> AspectResult:
+        """Each model's majority, and the mean over the models that have one."""
+        said = panel(votes, list(self._panel), self.criteria, self.min_valid)
+        score = said.score
+        verdict = None if score is None else PASS if score > 0.5 else FAIL
+        agreeing = [vote for vote in votes if vote.verdict and vote.verdict.option == verdict]
+        valid = sum(vote.valid for vote in votes)
+        return AspectResult(
+            instance=instance,
+            criteria=self.criteria,
+            status=status_of(votes, verdict is not None),
+            votes=tuple(votes),
+            score=score,
+            verdict=verdict,
+            explanation=next((vote.verdict.explanation for vote in agreeing if vote.verdict), None),
+            agreement=len(agreeing) / valid if verdict else None,
+            tie=_is_tie(said.counted, score),
+            panel=said.counted,
+            excluded_models=FrozenDict(said.excluded),
+        )
+
+    def stand_in(self, result: AspectResult, choice: random.Random) -> AspectResult:
+        """A random verdict; the status stays what it was, so no aggregate takes it for a judgment."""
+        option = choice.choice(self.criteria.options)
+        return replace(result, verdict=option.name, score=option.score, fallback="random")
+
+    def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
+        own = [vote for vote in votes if vote.model == name]
+        remaining = self.strictness - len(own)
+        if self.early_stop:
+            said = [vote.verdict.option for vote in own if vote.verdict]
+            remaining = samples_still_needed(said, remaining, self.criteria, self.min_valid)
+        return [self._ballot(name, instance, len(own) + i) for i in range(remaining)]
+
+    def _ballot(self, name: str, instance: Instance, sample: int) -> Ballot:
+        model = self._panel[name]
+        seed = self.seed if self.seed is not None else model.seed
+        return Ballot(
+            criteria=self.criteria,
+            instance=instance,
+            template="aspect",
+            model=name,
+            language=self.language,
+            sample=sample,
+            temperature=self._temperature(model),
+            seed=None if seed is None else seed + sample,
+        )
+
+    def _temperature(self, model: OpenModel) -> float:
+        for chosen in (self.temperature, model.temperature):
+            if chosen is not None:
+                return chosen
+        return 0.0 if self.strictness == 1 else 1.0
+
+
+def _is_tie(counted: Sequence[ModelVerdict], score: float | None) -> bool:
+    return score == 0.5 or any(entry.tie for entry in counted)

@@ -1,0 +1,1 @@
+"""Votes → Result: pure arithmetic over votes."""

@@ -1,0 +1,1 @@
+"""Ballot → Prompt. The words are in ``templates/``; no prompt text stands in code."""

@@ -1,0 +1,1 @@
+"""Many rows: data sets in."""

@@ -1,0 +1,110 @@
+"""Rows of a CSV or JSONL file as instances, streamed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from adjudge.domain.instance import Instance
+from adjudge.errors import RunError
+
+ALIASES = {
+    "response": ("response", "answer", "output", "actual_output", "completion", "prediction", "text", "Assistant Answer"),
+    "user_input": ("user_input", "question", "input", "query", "prompt", "instruction", "Current User Question"),
+    "reference": ("reference", "ground_truth", "expected_output", "expected", "reference_answer", "target"),
+    "contexts": ("contexts", "retrieved_contexts", "context", "retrieval_context", "documents", "Fragment Texts"),
+}
+"""How other tools call our fields; the first that a file has is taken."""
+ROW_FILES = (".csv", ".tsv", ".jsonl", ".ndjson")
+_JSON_LINES = (".jsonl", ".ndjson")
+_ID_COLUMNS = ("id", "ID", "row_id")
+_LONGEST_CELL = 100_000_000
+
+
+def read_instances(path: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Instance]:
+    """One instance a row. ``columns`` says which column is which field; the rest is found by the usual names."""
+    return islice(_instances(Path(path), dict(columns or {})), limit)
+
+
+def _instances(path: Path, columns: dict[str, str]) -> Iterator[Instance]:
+    chosen: dict[str, str] = {}
+    for number, row in _rows(path):
+        if not chosen:
+            chosen = choose_columns(list(row), columns, path)
+        yield _instance(row, chosen, f"{path.name}:{number}")
+    if not chosen:
+        raise RunError(f"{path} has no rows")
+
+
+def choose_columns(found: list[str], wanted: Mapping[str, str], path: Path) -> dict[str, str]:
+    """Field → column. A response column must be there; the other fields are taken where they are."""
+    for field, column in wanted.items():
+        if column not in found:
+            raise RunError(f"{path} has no column {column!r} (wanted as {field}); it has: {', '.join(found)}")
+    chosen = dict(wanted)
+    for field, names in ALIASES.items():
+        known = [name for name in names if name in found]
+        if known:
+            chosen.setdefault(field, known[0])
+    if "response" not in chosen:
+        raise RunError(f"{path} has no response column; name one with --column. It has: {', '.join(found)}")
+    return chosen
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """(line, row) of each row."""
+    suffix = path.suffix.lower()
+    if suffix not in ROW_FILES:
+        raise RunError(f"{path} is neither CSV nor JSONL: its name must end in one of {', '.join(ROW_FILES)}")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from _jsonl(file, path) if suffix in _JSON_LINES else _csv(file, path, suffix)
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise RunError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
+
+
+def _csv(file: Iterable[str], path: Path, suffix: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ",", strict=True)
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                raise RunError(f"{path}, line {reader.line_num}: the row has not as many cells as there are columns")
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise RunError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+def _jsonl(file: Iterable[str], path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"{path}, line {number} is not JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise RunError(f"{path}, line {number} is not a JSON object")
+        yield number, row
+
+
+def _instance(row: Mapping[str, object], chosen: Mapping[str, str], where: str) -> Instance:
+    fields = {field: _text(row.get(column)) for field, column in chosen.items()}
+    given = {field: value for field, value in fields.items() if value is not None}
+    if "response" not in given:
+        raise RunError(f"{where}: the row has no {chosen['response']!r}")
+    name = next((str(row[column]) for column in _ID_COLUMNS if row.get(column) not in (None, "")), where)
+    return Instance(fields=given, id=name)
+
+
+def _text(value: object) -> str | list[str] | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in value]
+    return json.dumps(value, ensure_ascii=False)
