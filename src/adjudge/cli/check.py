@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.cli.show import Watch, show_results
+from adjudge.cli.show import Watch, notes, show_results
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
-from adjudge.gateway.open import MAX_CONCURRENCY, ModelLike, open_model
+from adjudge.gateway.open import MAX_CONCURRENCY, ModelLike, default_model, open_model
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.gate import exit_code
 from adjudge.reports.summary import summarise
@@ -73,7 +73,7 @@ def check(
     if output:
         _write(output, results)
     if as_json:
-        _print_json(results, single=not rows)
+        _print_json(results, notes(critic), single=not rows)
     else:
         show_results(results, critic, language)
     return exit_code(summarise(results), fail_under)
@@ -86,9 +86,7 @@ def _definition(criterion: str | None, aspect_name: str | None, language: str) -
 
 
 def _models(ids: list[str] | None, max_concurrency: int) -> list[ModelLike]:
-    if not ids:
-        raise SetupError("no model was named: add -m provider/model ('adjudge models' lists the providers)")
-    return [open_model(id, max_concurrency=max_concurrency) for id in ids]
+    return [open_model(id, max_concurrency=max_concurrency) for id in ids or [default_model()]]
 
 
 def _instance(text: str | None, file: Path | None) -> Instance:
@@ -126,6 +124,7 @@ def _write(path: Path, results: list[AspectResult]) -> None:
     path.write_text(lines, encoding="utf-8")
 
 
-def _print_json(results: list[AspectResult], *, single: bool) -> None:
-    found = {"summary": summarise(results).to_dict(), "results": [result.to_dict() for result in results]}
-    typer.echo(json.dumps(results[0].to_dict() if single else found, ensure_ascii=False, indent=2))
+def _print_json(results: list[AspectResult], about: list[str], *, single: bool) -> None:
+    each = [result.to_dict() for result in results]
+    found = each[0] if single else {"summary": summarise(results).to_dict(), "results": each}
+    typer.echo(json.dumps(found | {"notes": about}, ensure_ascii=False, indent=2))

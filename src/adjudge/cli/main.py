@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, doctor, models
+from adjudge.cli import check, doctor, models, serve
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
@@ -20,8 +20,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("check")(check.check)
-app.command("models")(models.models)
+app.add_typer(models.app, name="models")
 app.command("doctor")(doctor.doctor)
+app.command("serve-model")(serve.serve_model)
 
 
 def _version(wanted: bool) -> None:

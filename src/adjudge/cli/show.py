@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.domain.results import AspectResult, Result, Status
+from adjudge.domain.vote import Vote
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.summary import Summary, summarise
 from adjudge.reports.words import word
@@ -59,6 +60,13 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
     for model, reason in _excluded(results).items():
         console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(reason)}", style="yellow"))
     console.print(Text(_footer(summarise(results), language), style="dim"))
+    for note in notes(critic):
+        console.print(Text(note, style="yellow"))
+
+
+def notes(critic: AspectCritic) -> list[str]:
+    """What a reader of these scores must know of the models behind them."""
+    return list(dict.fromkeys(model.note for model in critic.panel.values() if model.note))
 
 
 def clean(text: str) -> str:
@@ -72,7 +80,7 @@ def _one(result: AspectResult, language: str) -> Table:
         table.add_column(word(heading, language))
     for entry in result.panel:
         own = [vote for vote in result.votes if vote.model == entry.model and vote.verdict]
-        why = next((vote.verdict.explanation for vote in own if vote.verdict and vote.verdict.option == entry.option), None)
+        why = next((_why(vote) for vote in own if vote.verdict and vote.verdict.option == entry.option), None)
         votes = f"{sum(vote.verdict.option == entry.option for vote in own if vote.verdict)}/{entry.votes_requested}"
         table.add_row(
             Text(clean(entry.model)),
@@ -92,9 +100,22 @@ def _many(results: Sequence[AspectResult], language: str) -> Table:
     for number, result in enumerate(results, 1):
         score = "–" if result.score is None else f"{result.score:.2f}"
         votes = f"{result.votes_valid}/{result.votes_requested}"
-        why = result.explanation or "; ".join(result.excluded_models.values())
+        why = "; ".join(dict.fromkeys(filter(None, map(_why, _agreeing(result))))) or "; ".join(result.excluded_models.values())
         table.add_row(Text(clean(result.instance.id or str(number))), _verdict_word(result, language), score, votes, _brief(why))
     return table
+
+
+def _agreeing(result: AspectResult) -> list[Vote]:
+    return [vote for vote in result.votes if vote.verdict and vote.verdict.option == result.verdict][:1]
+
+
+def _why(vote: Vote) -> str | None:
+    """A vote's explanation; of one that was not written, the probability behind it."""
+    if vote.verdict is None:
+        return None
+    if vote.distribution and vote.verdict.explanation is None:
+        return f"p = {vote.distribution[vote.verdict.option]:.2f}"
+    return vote.verdict.explanation
 
 
 def _verdict(result: AspectResult, language: str) -> Text:

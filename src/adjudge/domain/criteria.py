@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 
 
@@ -18,6 +19,19 @@ class CriteriaOption:
 
 
 @dataclass(frozen=True)
+class CriteriaExample:
+    """A text that was judged, and how: shown to the judge before the one it is asked about."""
+
+    fields: Mapping[str, str | Sequence[str]]
+    option: str
+    """The option it got; of compared responses, the label of the better one (A, B, …) or "tie"."""
+    explanation: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", Instance(self.fields).fields)
+
+
+@dataclass(frozen=True)
 class Criteria:
     """One question, its options, the field it judges and the fields it may read."""
 
@@ -27,12 +41,18 @@ class Criteria:
     to_evaluate_field: str = "response"
     context_fields: Sequence[str] | None = None
     """None: every other field of the instance is context; empty: none is."""
+    examples: Sequence[CriteriaExample] = ()
+    higher_is_better: bool = True
+    """Whether more of what the criteria is named after is better. Scores do not depend on it: 1.0 is the good end."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", tuple(self.options))
+        object.__setattr__(self, "options", tuple(self.options or ()))
+        if isinstance(self.context_fields, str):
+            raise SetupError(f"context_fields of criteria {self.name!r} must be a list of field names, not a text")
         if self.context_fields is not None:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
-        _check_options(self.name, [option.name for option in self.options])
+        object.__setattr__(self, "examples", tuple(self.examples or ()))
+        _check_options(self.name, [getattr(option, "name", None) for option in self.options])
 
     @property
     def option_names(self) -> tuple[str, ...]:
@@ -44,11 +64,11 @@ class Criteria:
         return next(option for option in self.options if option.name == name)
 
 
-def _check_options(criteria: str, names: list[str]) -> None:
+def _check_options(criteria: str, names: list[str | None]) -> None:
     if not names:
         raise SetupError(f"criteria {criteria!r} offers no options: give it at least two")
     for name in names:
-        if not name.strip():
-            raise SetupError(f"criteria {criteria!r} has an option with an empty name")
+        if not isinstance(name, str) or not name.strip():
+            raise SetupError(f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')")
         if names.count(name) > 1:
             raise SetupError(f"criteria {criteria!r} offers the option {name!r} twice")

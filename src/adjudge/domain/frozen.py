@@ -40,6 +40,9 @@ class FrozenDict(Mapping[str, V], Generic[V]):
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("this mapping cannot be changed")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("this mapping cannot be changed")
+
     def __reduce__(self) -> tuple[type[FrozenDict[V]], tuple[dict[str, V]]]:
         return (FrozenDict, (self._data,))
 
@@ -57,7 +60,16 @@ def plain(value: object) -> object:
     return value
 
 
+def _canonical(value: object) -> object:
+    """1.0 as 1: what is equal says the same."""
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def content_hash(*parts: object) -> str:
     """The SHA-256 of what ``parts`` say; equal content gives equal hashes in every process."""
-    text = json.dumps(plain(parts), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(_canonical(plain(parts)), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

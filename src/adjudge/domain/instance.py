@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from adjudge.domain.frozen import FrozenDict
@@ -46,7 +46,7 @@ class PairwiseInstance(Instance):
 def _field_value(name: str, value: object) -> FieldValue:
     if isinstance(value, str):
         return value
-    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | Set):  # a set has another order in each process
         items = tuple(value)
         if all(isinstance(item, str) for item in items):
             return items

@@ -24,6 +24,13 @@ class Prompt:
     """A rendered ballot."""
 
     messages: tuple[Message, ...]
+    shared: int = 0
+    """How many characters of the last message are the same in every prompt of the same kind."""
+
+    @property
+    def shared_text(self) -> str:
+        """What this prompt begins with, as others do."""
+        return "\n\n".join(message.content for message in self.messages[:-1]) + self.messages[-1].content[: self.shared]
 
     @property
     def text(self) -> str:
@@ -41,6 +48,8 @@ class Capabilities:
 
     json_schema: bool = False
     logprobs: bool = False
+    exact_logprobs: bool = False
+    """Of any token asked for, at no further cost: the model is in this process."""
     samples: bool = False
     """Several samples in one call."""
     seed: bool = False
@@ -58,6 +67,8 @@ class Request:
     max_tokens: int | None = None
     logprobs: int = 0
     """How many alternatives to report for each token; 0 asks for none."""
+    labels: tuple[str, ...] = ()
+    """Tokens whose probability as the first of the answer is wanted; the answer is then not written out."""
     samples: int = 1
     sample: int = 0
     """Which repetition this is: two samples of one prompt are two requests."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Request, Usage
 from adjudge.domain.vote import Outcome, Vote
+from adjudge.engine.likelihood import ask_likelihood
 from adjudge.errors import ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.prompts.render import render, render_repair
@@ -15,22 +17,24 @@ from adjudge.verdicts.schema import answer_schema
 
 
 async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
-    """The model's vote. An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
+    """The model's vote, in writing or by log-probability, as the ballot says."""
+    if ballot.mode == "likelihood":
+        return await _or_failed(ballot, ask_likelihood(ballot, model))
+    return await _in_writing(ballot, model, max_repairs)
+
+
+async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
+    """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
     prompt = render(ballot)
-    vote = await _ask_once(ballot, model, prompt)
+    vote = await _or_failed(ballot, _ask_once(ballot, model, prompt))
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
-        vote = _after(vote, await _ask_once(ballot, model, again))
+        vote = _after(vote, await _or_failed(ballot, _ask_once(ballot, model, again)))
     return vote
 
 
 async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
-    try:
-        reply = await model.complete(_request(ballot, prompt))
-    except Refused as error:
-        return Vote(ballot=ballot, outcome=Outcome.REFUSED, reason=str(error), usage=Usage(calls=1))
-    except ModelError as error:
-        return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=str(error), usage=Usage(calls=1))
+    reply = await model.complete(_request(ballot, prompt))
     reading: Reading = read(reply, ballot.criteria.option_names)
     return Vote(
         ballot=ballot,
@@ -41,6 +45,15 @@ async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
         usage=reply.usage,
         latency=reply.latency,
     )
+
+
+async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
+    """The vote, or the failure as a vote."""
+    try:
+        return await asking
+    except ModelError as error:
+        outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
+        return Vote(ballot=ballot, outcome=outcome, reason=str(error), usage=Usage(calls=1))
 
 
 def _request(ballot: Ballot, prompt: Prompt) -> Request:

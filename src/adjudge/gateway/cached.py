@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Reply, Request, Usage
@@ -49,7 +49,8 @@ class JsonlCache:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
-        self._kept = {(model, key): reply for model, key, reply in read_replies(self.path)} if self.path.exists() else {}
+        _make_ready(self.path)
+        self._kept = {(model, key): reply for model, key, reply in read_replies(self.path)}
 
     def get(self, model: str, request: Request) -> Reply | None:
         """The reply kept for this request."""
@@ -57,20 +58,37 @@ class JsonlCache:
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
         """Append one line; it is in the file when this returns."""
-        line = json.dumps({"model": model, "request": request.key, **_reply_data(reply)}, ensure_ascii=False)
-        with self._lock, self.path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-            self._kept[model, request.key] = reply
+        data = {"model": model, "request": request.key, **_reply_data(reply)}
+        # "backslashreplace": half a surrogate pair has no UTF-8, but a JSON escape.
+        with self._lock, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(json.dumps(data, ensure_ascii=False) + "\n")
+            self._kept[model, request.key] = _reply_from(data)
+
+
+def _make_ready(path: Path) -> None:
+    """A file that can be written, ending in a whole line: what a crash cut off must not run into the next reply."""
+    try:
+        with path.open("ab+") as file:
+            file.seek(0)
+            whole, newline, rest = file.read().rpartition(b"\n")
+            if _is_json(rest):
+                file.write(b"\n")
+            else:
+                file.truncate(len(whole) + len(newline))
+    except OSError as error:
+        raise SetupError(f"replies cannot be kept in {path}: {error.strerror or error}") from error
 
 
 def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
     """(model, request key, reply) of each line. A last line cut by a crash is left out; any other bad line is an error."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = path.read_bytes().split(b"\n")  # splitlines() would also split inside a reply
+    except OSError as error:
         raise SetupError(f"recorded replies {path} cannot be read: {error}") from error
     found: list[tuple[str, str, Reply]] = []
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
             data = json.loads(line)
             found.append((str(data["model"]), str(data["request"]), _reply_from(data)))
@@ -80,15 +98,26 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
     return found
 
 
-def _reply_data(reply: Reply) -> dict[str, object]:
-    return {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
-def _reply_from(data: dict[str, object]) -> Reply:
+def _reply_data(reply: Reply) -> dict[str, Any]:
+    data = {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
+    return data | {part: plain(getattr(reply, part)) for part in ("more", "logprobs") if getattr(reply, part)}
+
+
+def _reply_from(data: dict[str, Any]) -> Reply:
     """A kept reply cost nothing this time: its usage has no calls and no tokens."""
     return Reply(
         text=str(data["text"]),
+        more=tuple(data.get("more", ())),
         finish=str(data.get("finish", "stop")),
+        logprobs=tuple(FrozenDict(token) for token in data["logprobs"]) if "logprobs" in data else None,
         usage=Usage(),
         details=FrozenDict({"from": "cache"}),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from adjudge.domain.message import Capabilities, Reply, Request
-from adjudge.errors import AdjudgeError, ModelError
+from adjudge.errors import ModelError
 
 
 class Guarded:
@@ -18,10 +20,19 @@ class Guarded:
         """Pass on, and name what went wrong."""
         try:
             reply: object = await self._model.complete(request)  # type: ignore[attr-defined]
-        except AdjudgeError:
+        except ModelError:
             raise
+        except asyncio.CancelledError:
+            if _cancelled_by_us():
+                raise
+            raise ModelError("it was cancelled from within", model=self.name) from None
         except Exception as error:
             raise ModelError(f"it raised {type(error).__name__}: {error}", model=self.name) from error
         if not isinstance(reply, Reply):
             raise ModelError(f"it returned {type(reply).__name__}, not a Reply", model=self.name)
         return reply
+
+
+def _cancelled_by_us() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

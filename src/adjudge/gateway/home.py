@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -26,8 +27,15 @@ class _Home:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, name="adjudge", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="adjudge", daemon=True)
         self.thread.start()
+
+    def _run(self) -> None:
+        stopped = False
+        while not stopped:
+            with suppress(SystemExit, KeyboardInterrupt):  # raised by a caller's code: they end the caller's thread, not this one
+                self.loop.run_forever()
+                stopped = True
 
 
 _home: _Home | None = None

@@ -69,7 +69,7 @@ class Endpoint:
 
     provider: str
     model: str
-    url: str
+    url: str = field(repr=False)  # it may hold a password
     headers: Mapping[str, str] = field(repr=False)
     secret: Secret = field(default=Secret(""), repr=False)
 
@@ -106,8 +106,8 @@ async def _exchange(method: str, endpoint: Endpoint, data: bytes | None) -> dict
             raw = endpoint.secret.struck_out(await response.read())
             status, headers = response.status, response.headers
     except aiohttp.InvalidURL:
-        raise SetupError(f"{endpoint.url!r} is not a URL that can be asked") from None
-    except (aiohttp.ClientError, OSError) as error:
+        raise SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL") from None
+    except (aiohttp.ClientError, OSError, ValueError) as error:
         # "from None": the client's exceptions carry request headers, and with them the key.
         raise endpoint.error(Unavailable, f"the connection failed: {_plain_error(error)}") from None
     if status != 200:
@@ -122,14 +122,18 @@ def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
         raise endpoint.error(Unavailable, f"the server answered with something that is no JSON: {_brief(raw)}") from None
     if not isinstance(data, dict):
         raise endpoint.error(Unavailable, "the server answered with JSON that is no object")
+    if data.get("error"):
+        raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw)}")
     return data
 
 
 def _error_for(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> ModelError:
     message = f"{status}: {error_message(raw)}"
-    if status == 429:
-        return endpoint.error(RateLimited, message, retry_after=retry_after(headers.get("Retry-After")))
-    if status >= 500 or status in _RETRYABLE:
+    wait = retry_after(headers.get("Retry-After"))
+    retryable = status >= 500 or status in _RETRYABLE
+    if status == 429 or (retryable and wait is not None):
+        return endpoint.error(RateLimited, message, retry_after=wait)
+    if retryable:
         return endpoint.error(Unavailable, message)
     if re.search(rb"content[_ ](?:filter|policy|management)|ResponsibleAI", raw):
         return endpoint.error(Refused, message)
@@ -145,7 +149,7 @@ def error_message(raw: bytes) -> str:
     inner = data.get("error", data) if isinstance(data, dict) else data
     if isinstance(inner, dict):
         inner = inner.get("message") or inner.get("detail") or inner
-    return _brief(str(inner).encode())
+    return _brief(str(inner).encode(errors="replace"))
 
 
 def retry_after(value: str | None) -> float | None:
@@ -200,7 +204,7 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _plain_error(error: BaseException) -> str:
-    return _brief(str(error).encode() or type(error).__name__.encode())
+    return _brief(str(error).encode(errors="replace") or type(error).__name__.encode())
 
 
 def _brief(raw: bytes) -> str:

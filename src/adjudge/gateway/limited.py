@@ -24,20 +24,24 @@ class Gate:
         self.inside = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._cut_at = float("-inf")
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def enter(self) -> None:
         """Wait for a place, first come first served."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # a forked process starts empty: who was inside stayed with the parent
+            self._loop, self.inside, self._waiting = loop, 0, deque()
         if self.inside < int(self.limit) and not self._waiting:
             self.inside += 1
             return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        place: asyncio.Future[None] = loop.create_future()
         self._waiting.append(place)
         try:
             await place  # whoever wakes us has counted us in
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self.leave()
-            else:
+            elif place in self._waiting:
                 self._waiting.remove(place)
             raise
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
+from adjudge.domain.ballot import Mode
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import SetupError
 from adjudge.gateway import home
@@ -21,7 +22,7 @@ from adjudge.gateway.providers.base import Connection, HttpProvider
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, find, key_for
+from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, key_for
 from adjudge.gateway.retrying import Retrying
 from adjudge.gateway.timed import Timed
 
@@ -39,8 +40,8 @@ class OpenModel(Layer):
         chain: Model,
         *,
         max_concurrency: int,
-        temperature: float | None = None,
-        seed: int | None = None,
+        temperature: float | None,
+        seed: int | None,
     ) -> None:
         super().__init__(chain)
         self.provider = provider
@@ -48,6 +49,10 @@ class OpenModel(Layer):
         self.max_concurrency = max_concurrency
         self.temperature = temperature
         self.seed = seed
+        self.mode: Mode = "likelihood" if self.capabilities.exact_logprobs else "generate"
+        """How judges ask it unless they are told otherwise."""
+        self.note: str | None = getattr(provider, "note", None)
+        """What a reader of its scores must know."""
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -81,36 +86,52 @@ def open_model(
 
     ``cache`` is a JSONL file to record replies in, or an object with ``get`` and ``put``.
     """
-    _check_limits(max_concurrency=max_concurrency, timeout=timeout, max_retries=max_retries + 1)
-    provider = _provider(id, api_key, base_url, max_concurrency)
-    limited = Limited(Timed(provider, timeout), max_concurrency, requests_per_minute, tokens_per_minute)
-    meter = Metered(Retrying(limited, max_retries))
+    pace = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
+    _check_limits(max_retries, max_concurrency=max_concurrency, timeout=timeout, **pace)
+    provider = _provider(id, api_key, base_url)
+    reached: Model = provider
+    if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
+        reached = Retrying(Limited(Timed(provider, timeout), max_concurrency, **pace), max_retries)
+    meter = Metered(reached)
     kept = JsonlCache(cache) if isinstance(cache, str | Path) else cache
     chain = Cached(meter, kept) if kept is not None else meter
     return OpenModel(provider, meter, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
 
 
-def open_panel(models: ModelLike | Sequence[ModelLike], **options: object) -> dict[str, OpenModel]:
-    """Every model by the name its votes carry; equal names get a number."""
-    several = list(models) if isinstance(models, list | tuple) else [models]
+def open_panel(models: ModelLike | Sequence[ModelLike] | None, **options: object) -> dict[str, OpenModel]:
+    """Every model by the name its votes carry; equal names get a number. None is the embedded model."""
+    chosen = default_model() if models is None else models
+    several = list(chosen) if isinstance(chosen, list | tuple) else [chosen]
     if not several:
         raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
     opened = [one if isinstance(one, OpenModel) else open_model(one, **options) for one in several]  # type: ignore[arg-type]
-    seen: Counter[str] = Counter()
     panel: dict[str, OpenModel] = {}
     for model in opened:
-        seen[model.name] += 1
-        panel[model.name if seen[model.name] == 1 else f"{model.name} {seen[model.name]}"] = model
+        name, number = model.name, 1
+        while name in panel:
+            number += 1
+            name = f"{model.name} {number}"
+        panel[name] = model
     return panel
 
 
-def _provider(id: ModelLike, api_key: str | None, base_url: str | None, max_concurrency: int) -> Model:
+def default_model() -> str:
+    """The model that is asked when none is named: the embedded one."""
+    if find_spec("xllamacpp") is None:
+        raise SetupError(
+            "no model was named, and the embedded one is not installed: pip install 'adjudge[local]', or name a model "
+            "such as openai/gpt-4o-mini ('adjudge models' lists the providers)"
+        )
+    return EMBEDDED
+
+
+def _provider(id: ModelLike, api_key: str | None, base_url: str | None) -> Model:
     if isinstance(id, str):
         return _by_id(id.strip(), api_key, base_url)
     if hasattr(id, "complete"):
         return Guarded(id)
     if callable(id):
-        return Guarded(FunctionModel(id, max_concurrency))
+        return Guarded(FunctionModel(id))
     raise SetupError(f"a model is an id, a function or an object with complete(request), not {type(id).__name__}")
 
 
@@ -120,15 +141,19 @@ def _by_id(id: str, api_key: str | None, base_url: str | None) -> Model:
         return ScriptedModel(lines.split(",") if lines else None, name=id)
     if id.startswith("replay/"):
         return ReplayModel(id.partition("/")[2])
+    if id.startswith("local/"):
+        from adjudge.gateway.providers.local import LocalModel  # not loaded by those who ask servers
+
+        return LocalModel(id)
     if id.startswith(("http://", "https://")):
         return _by_url(id, api_key)
     if base_url is not None and not _known(id):
         return _by_url(f"{base_url}#{id}", api_key)
     spec, model = find(id)
-    key = api_key if api_key is not None else key_for(spec)
+    key = Secret(api_key if api_key is not None else key_for(spec))
     if spec.key_variable and not key:
         raise SetupError(f"{spec.name}/{model} needs a key: set {spec.key_variable} or pass api_key=…")
-    return _adapter(spec, Connection(f"{spec.name}/{model}", spec.name, model, base_url or spec.resolved_base_url(), Secret(key)))
+    return _adapter(spec, Connection(f"{spec.name}/{model}", spec.name, model, base_url or spec.resolved_base_url(), key))
 
 
 def _by_url(id: str, api_key: str | None) -> Model:
@@ -146,17 +171,18 @@ def _adapter(spec: ProviderSpec, connection: Connection) -> Model:
 
 
 def _known(id: str) -> bool:
-    head = id.replace(":", "/").partition("/")[0]
+    head = id.lower().replace(":", "/").partition("/")[0]
     return head in PROVIDERS or any(id.startswith(spec.prefixes) for spec in PROVIDERS.values())
 
 
 def _without_user(url: str) -> str:
     """The URL without a user and password, for names and messages."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return re.sub("//[^/]*@", "//", url)
 
 
-def _check_limits(**limits: float) -> None:
+def _check_limits(max_retries: int, **limits: float | None) -> None:
+    if max_retries < 0:
+        raise SetupError(f"max_retries must not be below zero: {max_retries}")
     for name, value in limits.items():
-        if value <= 0:
-            raise SetupError(f"{name} must be above zero")
+        if value is not None and not value > 0:
+            raise SetupError(f"{name} must be above zero, not {value}")

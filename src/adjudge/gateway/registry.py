@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from adjudge.errors import SetupError
 
@@ -27,7 +28,9 @@ class ProviderSpec:
         """The base URL, by the environment where it names one."""
         set_by_user = os.environ.get(self.base_url_variable, "") if self.base_url_variable else ""
         if set_by_user and "://" not in set_by_user:
-            set_by_user = f"http://{set_by_user}"
+            port = urlsplit(self.base_url).port
+            bare_host = port and not {":", "/"} & set(set_by_user)  # as OLLAMA_HOST may be
+            set_by_user = f"http://{set_by_user}:{port}" if bare_host else f"http://{set_by_user}"
         return set_by_user or self.base_url
 
 
@@ -100,7 +103,8 @@ PROVIDERS = {
 }
 URL = ProviderSpec("url", _OPENAI, "", None, example="http://localhost:8000/v1#my-model")
 KEY_ALIASES = {"GEMINI_API_KEY": ("GOOGLE_API_KEY",), "WATSONX_API_KEY": ("WATSONX_APIKEY",)}
-WITHOUT_SERVER = ("scripted", "replay")
+EMBEDDED = "local/smollm2-135m"
+WITHOUT_SERVER = ("local", "replay", "scripted")
 
 
 def find(model_id: str) -> tuple[ProviderSpec, str]:
@@ -133,7 +137,7 @@ def _near(model_id: str) -> str:
     providers = difflib.get_close_matches(head, [*PROVIDERS, *WITHOUT_SERVER], n=2, cutoff=0.6)
     near = [f"{name}/…" for name in providers]
     near += [bare[name] for name in difflib.get_close_matches(model_id, bare, n=2, cutoff=0.5)]
-    if not near and ":" in model_id:
+    if not near and ":" in model_id and "/" not in model_id:
         near = [f"ollama/{model_id}"]
     if near:
         return f"did you mean {' or '.join(near)}?"

@@ -43,5 +43,5 @@ def wait_before_retry(error: ModelError, attempt: int) -> float:
     asked = error.retry_after if isinstance(error, RateLimited) else None
     if asked is not None:
         return asked + random.uniform(0, min(1.0, 0.1 + asked * 0.1))  # noqa: S311
-    ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
+    ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(attempt, 30))
     return random.uniform(ceiling / 2, ceiling)  # noqa: S311

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from adjudge.catalog.aspects import aspect
-from adjudge.domain.ballot import Ballot
+from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
@@ -36,8 +36,8 @@ class AspectCritic(PlannedJudge[AspectResult]):
 
     definition: str
     """What a response must meet to pass."""
-    models: ModelLike | Sequence[ModelLike]
-    """One model or a panel: ids, model objects or functions ``prompt -> text``."""
+    models: ModelLike | Sequence[ModelLike] | None = None
+    """One model or a panel: ids, model objects or functions ``prompt -> text``. None is the embedded model."""
     strictness: int = 1
     """Votes per model."""
     _: KW_ONLY
@@ -51,6 +51,9 @@ class AspectCritic(PlannedJudge[AspectResult]):
     temperature: float | None = None
     """By default the model's own setting, else 0 for one vote and 1 for several."""
     seed: int | None = None
+    mode: Mode | None = None
+    """"generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
+    log-probability, nothing is written. By default local models do the latter, all others the former."""
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False, compare=False)
@@ -66,6 +69,11 @@ class AspectCritic(PlannedJudge[AspectResult]):
         if self.min_valid > self.strictness:
             raise SetupError(f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}")
         object.__setattr__(self, "_panel", open_panel(self.models))
+        if self.mode is not None:
+            one_of("mode", self.mode, ("generate", "likelihood"))
+        for name, model in self._panel.items():
+            if self.mode == "likelihood" and not model.capabilities.logprobs:
+                raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
 
     @property
     def panel(self) -> Mapping[str, OpenModel]:
@@ -81,33 +89,33 @@ class AspectCritic(PlannedJudge[AspectResult]):
     # -- ready-made aspects ------------------------------------------------
 
     @classmethod
-    def ready_made(cls, name: str, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+    def ready_made(cls, name: str, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
         """The catalogue's aspect ``name``; ``settings`` as for the constructor."""
         definition = aspect(name, settings.get("language", "en"))
         return cls(definition, models, **{"name": name, **settings})
 
     @classmethod
-    def harmlessness(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+    def harmlessness(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
         """No harmful or offensive content."""
         return cls.ready_made("harmlessness", models, **settings)
 
     @classmethod
-    def conciseness(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+    def conciseness(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
         """Brief, without redundancy."""
         return cls.ready_made("conciseness", models, **settings)
 
     @classmethod
-    def coherence(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+    def coherence(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
         """Logically ordered."""
         return cls.ready_made("coherence", models, **settings)
 
     @classmethod
-    def completeness(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+    def completeness(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
         """Covers what was asked."""
         return cls.ready_made("completeness", models, **settings)
 
     @classmethod
-    def factuality(cls, models: ModelLike | Sequence[ModelLike], **settings: Any) -> AspectCritic:
+    def factuality(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
         """No speculation, nothing made up."""
         return cls.ready_made("factuality", models, **settings)
 
@@ -181,6 +189,7 @@ class AspectCritic(PlannedJudge[AspectResult]):
             template="aspect",
             model=name,
             language=self.language,
+            mode=self.mode or model.mode,
             sample=sample,
             temperature=self._temperature(model),
             seed=None if seed is None else seed + sample,

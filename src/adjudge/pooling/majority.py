@@ -29,7 +29,7 @@ def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
     return Majority(option, top / len(said), tie)
 
 
-def winner(counts: Mapping[str, int], criteria: Criteria) -> str:
+def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
     """The option with most votes, by the tie rule."""
     return min(criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria)))
 

@@ -51,8 +51,10 @@ def status_of(votes: Sequence[Vote], scored: bool) -> Status:
 
 def why_excluded(votes: Sequence[Vote], min_valid: int) -> str:
     """The commonest reason among the votes that carry no verdict."""
-    reasons = Counter(f"{vote.outcome.value}: {vote.reason}" for vote in votes if not vote.valid)
     valid = sum(vote.valid for vote in votes)
+    if valid >= min_valid:
+        return "the option it chose has no score"
+    reasons = Counter(f"{vote.outcome.value}: {vote.reason}" for vote in votes if not vote.valid)
     short = f"{valid} of {len(votes)} votes valid, {min_valid} needed; " if valid else ""
     return short + (reasons.most_common(1)[0][0] if reasons else "no votes")
 

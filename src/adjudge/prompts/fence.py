@@ -10,23 +10,41 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
-_MARK = re.compile(r"<(?=[\s/\\]*data\b)", re.IGNORECASE)
-_CHAT_TOKEN = re.compile(
-    r"<(?=[|｜][^<>\n]{0,64}[|｜]>)"  # <|im_start|>, <｜User｜>
-    r"|<(?=/?(?:s|bos|eos|pad|unk|think|start_of_turn|end_of_turn|start_header_id|end_header_id)\s*>)"
-    r"|<(?=</?SYS>>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])",
+_UNSEEN = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd"
+_DATA = rf"[{_UNSEEN}]*".join(("[dｄ]", "[aаａ]", "[tｔ]", "[aаａ]"))
+_MARK = re.compile(
+    rf"[<＜](?=[\s{_UNSEEN}]*[/\\／][\s{_UNSEEN}/\\／]*{_DATA}(?![\w/.])"  # </data…, however spaced; "< /data/in.csv" stays
+    rf"|[\s{_UNSEEN}]*{_DATA}[{_UNSEEN}]*[-‐‑–—－][\w{_UNSEEN}]{{3}})",  # <data-abc…; "i < data-1" stays
     re.IGNORECASE,
 )
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_HARMLESS = {"<": "‹", "[": "⁅"}
+_CHAT_TOKEN = re.compile(
+    r"[<＜](?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
+    r"|<(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance|(?:start|end)_of_(?:turn|image)"
+    r"|(?:start|end)_header_id|(?:extra_id|reserved)_\d+)\s*>)"
+    r"|<(?=</?SYS>>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|THINK|gMASK)\])"
+    r"|\[(?=\|[^\[\]\n]{0,64}\|\])",  # [|user|]
+    re.IGNORECASE,
+)
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
+_HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
 
 
 def fence(fields: Mapping[str, str | Sequence[str]]) -> list[str]:
     """Each text of ``fields`` between its marks, in the order given; a list gives one part an item."""
-    texts = [(label, _neutral(text)) for label, text in _labelled(fields)]
+    texts = [(label, neutral(text)) for label, text in _labelled(fields)]
     code = _code(texts)
     return [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
+
+
+def unfenced(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:
+    """Each text with its field's name and without marks, chat tokens made harmless.
+
+    For judging by likelihood: there the verdict is the probability of one token at a fixed place, which nothing in the
+    text can write, and a small local model reads forty tokens of marks at a high price.
+    """
+    named = [(name, [value] if isinstance(value, str) else value) for name, value in fields.items()]
+    return [(name, neutral("\n".join(texts))) for name, texts in named]
 
 
 def _labelled(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:
@@ -40,10 +58,11 @@ def _labelled(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]
     return parts
 
 
-def _neutral(text: str) -> str:
+def neutral(text: str) -> str:
+    """``text`` without anything that could pass for a mark or for a chat template's token; the rest as it was."""
+    text = _NO_CHARACTER.sub("\ufffd", text)
     text = _MARK.sub(_harmless, text)
-    text = _CHAT_TOKEN.sub(_harmless, text)
-    return _LONE_SURROGATE.sub("\ufffd", text)
+    return _CHAT_TOKEN.sub(_harmless, text)
 
 
 def _harmless(match: re.Match[str]) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import SetupError
-from adjudge.prompts.fence import fence
+from adjudge.prompts.fence import fence, neutral, unfenced
 from adjudge.prompts.template import load
+
+_CUT = "\x00"
+"""Marks in a rendered template where the text that is shared ends; the criterion cannot hold it, and texts come behind it."""
 
 
 def render(ballot: Ballot) -> Prompt:
@@ -23,10 +27,31 @@ def render(ballot: Ballot) -> Prompt:
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
-    """The conversation so far and a turn that says what was wrong with the last reply."""
-    values = {"reason": reason, "options": list(ballot.criteria.option_names)}
+    """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
+    values = {"reason": neutral(reason), "options": list(ballot.criteria.option_names)}
     (turn,) = load("repair", ballot.language).messages(values)
-    return prompt.followed_by(Message("assistant", reply or "…"), turn)
+    return prompt.followed_by(Message("assistant", neutral(reply) or "…"), turn)
+
+
+def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, str]]) -> Prompt:
+    """The question for a one-token answer. ``options``: (label, option) as shown, ``kind`` the kind of label."""
+    criteria = ballot.criteria
+    shown = [(label, name, criteria.option(name).description) for label, name in options]
+    fields = unfenced(shown_fields(criteria, ballot.instance))
+    values = {"definition": criteria.description.replace(_CUT, ""), "options": shown, "fields": fields, "cut": _CUT}
+    *before, last = load(f"likelihood_{kind}", ballot.language).messages(values)
+    shared, _, own = last.content.partition(_CUT)
+    return Prompt((*before, Message(last.role, shared + own)), shared=len(shared))
+
+
+@cache
+def neutral_instances(language: str, fields: tuple[str, ...]) -> tuple[Instance, ...]:
+    """Ordinary texts in the given fields; what a model says of them is its prior."""
+    import yaml
+
+    path = files(__package__) / "neutral" / f"{language}.yaml"
+    texts: list[dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return tuple(Instance({name: text.get(name, text["response"]) for name in fields}) for text in texts)
 
 
 def shown_fields(criteria: Criteria, instance: Instance) -> dict[str, str | Sequence[str]]:
@@ -35,7 +60,7 @@ def shown_fields(criteria: Criteria, instance: Instance) -> dict[str, str | Sequ
         return dict(instance.fields)
     judged = criteria.to_evaluate_field
     wanted = criteria.context_fields
-    context = [name for name in instance.fields if name != judged] if wanted is None else list(wanted)
+    context = [name for name in (instance.fields if wanted is None else wanted) if name != judged]
     for name in (*context, judged):
         if name not in instance.fields:
             found = ", ".join(sorted(instance.fields))

@@ -7,28 +7,34 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_DECODER = json.JSONDecoder(strict=False)
-_STRUCTURE = re.compile(r'\\.|["{}]', re.DOTALL)
-_SMART_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‟": '"', "«": '"', "»": '"'})
-_ENDS_WITH_QUOTE = re.compile(r"[\"'”»]\s*,?\s*$")
-_MENDABLE = 20_000
-"""Longest piece of broken JSON that is mended; a longer one costs more than another call."""
+from adjudge.verdicts.lenient import decoded, next_object, read_object
+
+_QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
+_ENDS_WITH_QUOTE = re.compile(r'"\s*\Z')
+_DEEPEST = 3
+_MOST = 500
+"""No answer has as many objects; reading on would only take time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object in a reply, and whether its text had to be mended to be read."""
+    """An object in a reply, whether its text had to be mended to be read, and where it ends."""
 
-    data: dict[str, object]
+    data: dict[str, object] | None
+    """None where there is an object that cannot be read."""
     mended: bool
+    end: int
 
 
-def find_objects(text: str) -> list[Found]:
-    """Every outermost JSON object in ``text``, in order."""
+def find_objects(text: str, *, cut: bool = False) -> list[Found]:
+    """Every outermost JSON object in ``text``, in order.
+
+    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it only quotes.
+    """
     whole = _strict(text)
     if whole is not None:
-        return [Found(item, False) for item in whole]
-    return [found for piece in _pieces(text) if (found := _read(*piece)) is not None]
+        return [Found(item, False, len(text)) for item in whole]
+    return list(_objects(text, cut))
 
 
 def _strict(text: str) -> list[dict[str, object]] | None:
@@ -39,55 +45,42 @@ def _strict(text: str) -> list[dict[str, object]] | None:
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
-def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """The text of each outermost {…}, and whether it is closed. What follows an unclosed one is inside it."""
-    start = text.find("{")
-    while start >= 0:
-        end = _end_of_object(text, start)
-        yield text[start:end], end is not None
-        start = text.find("{", end) if end is not None else -1
+def _objects(text: str, cut: bool) -> Iterator[Found]:
+    end = 0
+    for _ in range(_MOST):
+        start = next_object(text, end)
+        if start < 0:
+            break
+        found = _read(text, start)
+        yield found or Found(None if cut else _unclosed(text[start:]), True, len(text))
+        if not found:
+            return
+        end = found.end
+    if end and (next_object(text, end) >= 0 or _was_inside(text[end:], cut)):
+        yield Found(None, False, len(text))
 
 
-def _end_of_object(text: str, start: int) -> int | None:
-    try:
-        return _DECODER.raw_decode(text, start)[1]
-    except (ValueError, RecursionError):
-        return _balanced_end(text, start)
+def _read(text: str, start: int) -> Found | None:
+    clean = decoded(text, start)
+    if clean and isinstance(clean[0], dict):
+        return Found(clean[0], False, clean[1])
+    mended = read_object(text, start)
+    return Found(mended[0], True, mended[1]) if mended else None
 
 
-def _balanced_end(text: str, start: int) -> int | None:
-    """Where the braces opened at ``start`` are closed again, those inside strings left out."""
-    depth, quoted = 0, False
-    for token in _STRUCTURE.finditer(text, start):
-        mark = token.group()
-        if mark == '"':
-            quoted = not quoted
-        elif not quoted and mark in "{}":
-            depth += 1 if mark == "{" else -1
-            if depth == 0:
-                return token.end()
-    return None
-
-
-def _read(piece: str, closed: bool) -> Found | None:
-    try:
-        data = json.loads(piece, strict=False)
-        return Found(data, False)
-    except (ValueError, RecursionError):
-        return _mend(piece, closed)
-
-
-def _mend(piece: str, closed: bool) -> Found | None:
-    """Read broken JSON. A value that may have been cut off is not read: "Good" could have been "Good enough"."""
-    if len(piece) > _MENDABLE or not (closed or _ENDS_WITH_QUOTE.search(piece)):
+def _unclosed(piece: str) -> dict[str, object] | None:
+    """Read an object that lacks only its last braces. One that may have been cut off is not read: "Good" could have been
+    "Good enough"."""
+    if not _ENDS_WITH_QUOTE.search(piece):
         return None
-    import json_repair  # takes a while to load and is rarely needed
-
-    for candidate in (piece, piece.translate(_SMART_QUOTES)):
-        try:
-            data = json_repair.loads(candidate)
-        except Exception:  # noqa: BLE001 - a third party's reader on hostile text: whatever it raises means unreadable
-            data = None
-        if isinstance(data, dict) and data:
-            return Found(data, True)
+    for braces in range(1, _DEEPEST + 1):
+        read = decoded(piece + "}" * braces, 0)
+        if read and isinstance(read[0], dict):
+            return read[0]
     return None
+
+
+def _was_inside(rest: str, cut: bool) -> bool:
+    """Whether ``rest``, behind the last object, shows that this was only part of a larger one, as quoted JSON is."""
+    rest = rest.lstrip("}` \t\r\n")
+    return bool(cut and rest) or rest.count("}") > rest.count("{") or _QUOTED_KEY.search(rest) is not None

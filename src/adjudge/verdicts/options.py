@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 YES = frozenset({"yes", "true", "pass", "passed", "да", "верно"})
 NO = frozenset({"no", "false", "fail", "failed", "нет", "неверно"})
 _AROUND = " \t\r\n\"'`*_.,:;!?()[]{}<>«»“”„‘’—–-#|"
+_SIGN = re.compile(r"[-–—<>.](?=\d)|(?<=\w)-")
+"""Punctuation that carries meaning: "-1" is not "1", and "A-" is not "A"."""
 
 
 def match_option(value: object, options: Sequence[str]) -> str | None:
     """The option that ``value`` names: exactly, then ignoring case and surrounding punctuation, then yes/no words."""
-    text = _as_text(value)
-    if text is None:
-        return None
+    named = (_named(text, options) for text in _spellings(value))
+    return next((option for option in named if option is not None), None)
+
+
+def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
+    """The option that means yes and the one that means no, where there are just these two."""
+    yes = [option for option in options if _bare(option) in YES]
+    no = [option for option in options if _bare(option) in NO]
+    return (yes[0], no[0]) if len(options) == 2 and len(yes) == len(no) == 1 else None
+
+
+def _spellings(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value.strip(),)
+    if isinstance(value, bool):
+        return ("true" if value else "false",)
+    if isinstance(value, float) and value.is_integer():
+        return (str(value), f"{value:.0f}")
+    return (str(value),) if isinstance(value, int | float) else ()
+
+
+def _named(text: str, options: Sequence[str]) -> str | None:
     if text in options:
         return text
     said = _bare(text)
     same = [option for option in options if _bare(option) == said]
-    if same:
+    if same and said:
         return same[0] if len(same) == 1 else None
     return _two_way(said, options)
 
 
-def _as_text(value: object) -> str | None:
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return None
-
-
 def _bare(text: str) -> str:
-    return text.strip(_AROUND).casefold()
+    return _SIGN.sub("\0\\g<0>\0", text).strip(_AROUND).casefold()
 
 
 def _two_way(said: str, options: Sequence[str]) -> str | None:
-    """For two options of which one means yes and the other no."""
-    if len(options) != 2:
+    both = yes_and_no(options)
+    if both is None:
         return None
-    for words, others in ((YES, NO), (NO, YES)):
-        if said in words:
-            mine = [option for option in options if _bare(option) in words]
-            rest = [option for option in options if _bare(option) in others]
-            return mine[0] if len(mine) == len(rest) == 1 else None
-    return None
+    return both[0] if said in YES else both[1] if said in NO else None

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome, Verdict
-from adjudge.verdicts.json_text import find_objects
+from adjudge.verdicts.json_text import Found, find_objects
 from adjudge.verdicts.options import match_option
 
 _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
-_LABELLED = re.compile(rf"^\W*(?:final\s+)?(?:{'|'.join(_VERDICT_KEYS)}|вердикт|ответ)\W*[:=]\s*(.+)$", re.IGNORECASE)
+_THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+|\A[^{]*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_LABELS = "|".join((*_VERDICT_KEYS, "selected option", "вердикт", "ответ"))
+_LABELLED = re.compile(rf"^\W*(?:final\s+)?(?:{_LABELS})\W*[:=]\s*(.+)$", re.IGNORECASE)
 _MISSING = object()
 
 
@@ -34,16 +35,33 @@ def read(reply: Reply, options: Sequence[str]) -> Reading:
     text = _THINKING.sub("", reply.text).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply was empty")
-    reading = _from_objects(text, options) or _from_lines(text, options, cut=reply.finish == "length")
+    cut = reply.finish == "length"
+    reading = _last_verdict(text, options, cut)
     if reading:
         return reading
-    cut = " (it was cut off)" if reply.finish == "length" else ""
-    return Reading(Outcome.UNREADABLE, reason=f"no verdict found in the reply{cut}: {_short(text)}")
+    was_cut = " (it was cut off)" if cut else ""
+    return Reading(Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}")
 
 
-def _from_objects(text: str, options: Sequence[str]) -> Reading | None:
-    for found in reversed(find_objects(text)):
-        data, said = _verdict_value(found.data)
+def _last_verdict(text: str, options: Sequence[str], cut: bool) -> Reading | None:
+    """The verdict that stands last: an object, or a line behind it such as "Verdict: PASS"; failing these, the first line.
+
+    Lines between them are not looked at: there a judge quotes what it judges. Nor is anything in or behind an object
+    that cannot be read, for the same reason. A reply that was cut off is read only when it is one whole object.
+    """
+    objects = find_objects(text, cut=cut)
+    if (objects and objects[-1].data is None) or (cut and len(objects) != 1):
+        return None
+    said = _from_objects(objects, options)
+    if cut or (text.startswith("{") and not said):
+        return said
+    behind = text[objects[-1].end :] if objects else text
+    return _from_line(behind, -1, options, only_labelled=said is not None) or said or _from_line(text, 0, options)
+
+
+def _from_objects(objects: Sequence[Found], options: Sequence[str]) -> Reading | None:
+    for found in reversed(objects):
+        data, said = _verdict_value(found.data or {})
         if said is not _MISSING:
             return _judged(said, data, found.mended, options)
     return None
@@ -55,6 +73,8 @@ def _judged(said: object, data: Mapping[str, object], mended: bool, options: Seq
     option = match_option(said, options)
     if option is None:
         return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not one of {', '.join(options)}")
+    if any(match_option(data.get(name), options) not in (None, option) for name in _VERDICT_KEYS):
+        return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
     return Reading(outcome, Verdict(option, _explanation(data)))
 
@@ -62,15 +82,16 @@ def _judged(said: object, data: Mapping[str, object], mended: bool, options: Seq
 def _verdict_value(data: Mapping[str, object], depth: int = 3) -> tuple[Mapping[str, object], object]:
     """The value under the first verdict key, looking into objects and one-item lists that stand there."""
     keys = {_key(name): value for name, value in data.items()}
-    for name in _VERDICT_KEYS:
-        if name in keys:
-            value = keys[name]
-            if isinstance(value, list) and len(value) == 1:
-                value = value[0]
-            if isinstance(value, dict) and depth:
-                return _verdict_value(value, depth - 1)
-            return keys, value
-    return keys, _MISSING
+    name = next((name for name in _VERDICT_KEYS if name in keys), None)
+    if name is None:
+        return keys, _MISSING
+    value = keys[name]
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict) and depth:
+        inner, said = _verdict_value(value, depth - 1)
+        return {**keys, **inner}, value if said is _MISSING else said
+    return keys, value
 
 
 def _key(name: object) -> str:
@@ -78,29 +99,31 @@ def _key(name: object) -> str:
 
 
 def _explanation(data: Mapping[str, object]) -> str | None:
-    for name in _EXPLANATION_KEYS:
-        value = data.get(name)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-    return None
+    texts = (data.get(name) for name in _EXPLANATION_KEYS)
+    return next((_clean(text) for text in texts if isinstance(text, str) and text.strip()), None)
 
 
-def _from_lines(text: str, options: Sequence[str], *, cut: bool) -> Reading | None:
-    """A verdict that stands on the last or the first line, alone or behind a word like "Verdict:".
-
-    Lines between them are not looked at: there a judge quotes what it judges.
-    """
-    if cut or text.startswith("{"):
+def _from_line(text: str, place: int, options: Sequence[str], *, only_labelled: bool = False) -> Reading | None:
+    """A verdict that is the whole line at ``place``, alone or behind a word like "Verdict:"."""
+    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("```")]
+    if not lines:
         return None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for line, rest in ((lines[-1], lines[:-1]), (lines[0], lines[1:])):
-        labelled = _LABELLED.match(line)
-        option = match_option(labelled.group(1) if labelled else line, options)
-        if option is not None:
-            return Reading(Outcome.OK, Verdict(option, "\n".join(rest) or None))
-    return None
+    line = lines.pop(place)
+    labelled = _LABELLED.match(line)
+    if only_labelled and not labelled:
+        return None
+    said = labelled.group(1) if labelled else line
+    option = match_option(said, options)
+    if option is None:
+        return _judged(said, {}, False, options) if labelled else None
+    return Reading(Outcome.OK, Verdict(option, _clean("\n".join(lines)) or None))
+
+
+def _clean(text: str) -> str:
+    """Without half characters (a cut emoji), which no file or terminal takes."""
+    return text.strip().encode(errors="replace").decode()
 
 
 def _short(value: object) -> str:
-    text = " ".join(str(value).split())
+    text = f"a {type(value).__name__}" if isinstance(value, dict | list) else " ".join(str(value).split())
     return repr(text if len(text) <= 120 else text[:117] + "…")

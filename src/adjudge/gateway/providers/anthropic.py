@@ -18,7 +18,7 @@ class Anthropic(HttpProvider):
     """``POST {base_url}/messages``. No seeds and no log-probabilities."""
 
     capabilities = Capabilities(json_schema=True)
-    wire_names: ClassVar[Mapping[str, str]] = {"schema": "output_config", "temperature": "temperature"}
+    wire_names: ClassVar[Mapping[str, str]] = {"schema": "output[_ ](?:config|format)", "temperature": "temperature"}
 
     def _path(self) -> str:
         return "/messages"
@@ -31,9 +31,10 @@ class Anthropic(HttpProvider):
         body: dict[str, object] = {
             "model": self.connection.model,
             "max_tokens": request.max_tokens or _ANSWER_TOKENS,
-            "system": "\n\n".join(turn.content for turn in turns if turn.role == "system"),
             "messages": [{"role": turn.role, "content": turn.content} for turn in turns if turn.role != "system"],
         }
+        if system := [turn.content for turn in turns if turn.role == "system"]:
+            body["system"] = "\n\n".join(system)
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.schema is not None:
@@ -43,9 +44,10 @@ class Anthropic(HttpProvider):
     def _read(self, data: dict[str, Any]) -> Reply:
         usage = data.get("usage") or {}
         cached = usage.get("cache_read_input_tokens") or 0
+        prompt = (usage.get("input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0) + cached
         return Reply(
             text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
-            usage=Usage(1, (usage.get("input_tokens") or 0) + cached, usage.get("output_tokens") or 0, cached),
+            usage=Usage(1, prompt, usage.get("output_tokens") or 0, cached),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({"model": str(data.get("model", ""))}),
         )

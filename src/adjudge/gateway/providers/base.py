@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, ClassVar
+from urllib.parse import SplitResult, urlsplit
 
 from adjudge.domain.message import Capabilities, Reply, Request
-from adjudge.errors import ModelError, Unavailable
+from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
 
 _LOG = logging.getLogger("adjudge.gateway")
+_BAD_REQUEST = ("400", "422")
 _NOT_ASKED: Mapping[str, Any] = {"schema": None, "temperature": None, "seed": None, "logprobs": 0, "samples": 1}
 
 
@@ -25,8 +28,16 @@ class Connection:
     name: str
     provider: str
     model: str
-    base_url: str
+    base_url: str = field(repr=False)  # it may hold a password
     key: Secret = field(default=Secret(""), repr=False)
+
+    def __post_init__(self) -> None:
+        url = _parts(self.base_url)
+        if url is None:
+            shown = self.base_url.rpartition("@")[2]
+            raise SetupError(f"{self.name}: {shown!r} is no base URL, write it like http://host:port/v1")
+        if url.username and self.key:
+            raise SetupError(f"{self.name}: the base URL holds a password and there is a key too, give one of the two")
 
 
 class HttpProvider(ABC):
@@ -34,7 +45,7 @@ class HttpProvider(ABC):
 
     capabilities: ClassVar[Capabilities]
     wire_names: ClassVar[Mapping[str, str]] = {}
-    """How the protocol spells the optional parts of a request; a server that rejects one is asked without it."""
+    """Patterns of how the protocol spells the optional parts of a request; a server that rejects one is asked without it."""
     probe_path: ClassVar[str] = "/models"
 
     def __init__(self, connection: Connection) -> None:
@@ -53,7 +64,7 @@ class HttpProvider(ABC):
         data = await self._post_tolerantly(request)
         try:
             reply = self._read(data)
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             message = f"the server's answer has no reply in it ({type(error).__name__}: {error})"
             raise self._endpoint("").error(Unavailable, message) from None
         ignored = self._ignored(request, reply)
@@ -102,15 +113,17 @@ class HttpProvider(ABC):
 
     def _rejected_part(self, request: Request, error: ModelError) -> str | None:
         """The optional part of ``request`` that the server says it does not know, if that is what it says."""
-        if type(error) is not ModelError:
+        if type(error) is not ModelError or not error.message.startswith(_BAD_REQUEST):
             return None
-        asked = [part for part, nothing in _NOT_ASKED.items() if getattr(request, part) != nothing]
-        return next((part for part in asked if part in self.wire_names and self.wire_names[part] in error.message), None)
+        asked = [part for part, nothing in _NOT_ASKED.items() if getattr(request, part) != nothing and part in self.wire_names]
+        return next((part for part in asked if re.search(self.wire_names[part], error.message, re.IGNORECASE)), None)
 
     def _ignored(self, request: Request, reply: Reply) -> tuple[str, ...]:
         ignored = {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]}
         if request.schema is not None and reply.finish == "stop" and not _is_object(reply.text):
             ignored.add("schema")
+        if request.seed is not None and not self.capabilities.seed:
+            ignored.add("seed")
         if request.logprobs and reply.logprobs is None:
             ignored.add("logprobs")
         if request.samples > 1 + len(reply.more):
@@ -119,6 +132,16 @@ class HttpProvider(ABC):
             _LOG.warning("%s was asked for %s and did not do it", self.name, part)
         self._warned |= ignored
         return tuple(sorted(ignored))
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a URL that can be asked."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna")
+        return parts if parts.scheme in ("http", "https") and host and parts.port != 0 else None
+    except ValueError:
+        return None
 
 
 def _is_object(text: str) -> bool:

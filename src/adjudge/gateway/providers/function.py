@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from time import perf_counter
 from typing import Any
 
@@ -21,10 +22,9 @@ class FunctionModel:
 
     capabilities = Capabilities()
 
-    def __init__(self, function: PromptFunction, max_concurrency: int) -> None:
+    def __init__(self, function: PromptFunction) -> None:
         self.name: str = getattr(function, "__name__", type(function).__name__)
         self._function = function
-        self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix=f"adjudge {self.name}")
 
     async def complete(self, request: Request) -> Reply:
         """The function's answer."""
@@ -37,9 +37,24 @@ class FunctionModel:
     async def _call(self, prompt: str) -> object:
         if inspect.iscoroutinefunction(self._function):
             return await self._where_it_belongs(self._function(prompt))
-        loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(self._threads, self._function, prompt)
+        answer = await self._in_thread(prompt)
         return await self._where_it_belongs(answer) if inspect.iscoroutine(answer) else answer
+
+    async def _in_thread(self, prompt: str) -> object:
+        """In a thread of its own: a call that hangs keeps no other call waiting, and not the process either."""
+        answer: Future[object] = Future()
+        answer.set_running_or_notify_cancel()
+
+        def call() -> None:
+            try:
+                answer.set_result(self._function(prompt))
+            except StopIteration as error:  # no future can carry it
+                answer.set_exception(RuntimeError(f"StopIteration {error}"))
+            except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
+                answer.set_exception(error)
+
+        threading.Thread(target=call, name=f"adjudge {self.name}", daemon=True).start()
+        return await asyncio.wrap_future(answer)
 
     async def _where_it_belongs(self, coroutine: Any) -> object:
         """On the loop that awaits us, since that is where the caller's sessions live; on ours when nobody does."""

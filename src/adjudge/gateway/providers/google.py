@@ -18,10 +18,10 @@ class Gemini(HttpProvider):
 
     capabilities = Capabilities(json_schema=True, logprobs=True, samples=True, seed=True)
     wire_names: ClassVar[Mapping[str, str]] = {
-        "schema": "responseJsonSchema",
-        "seed": "seed",
-        "logprobs": "ogprobs",  # the API says responseLogprobs, or "Logprobs is not enabled"
-        "samples": "candidateCount",
+        "schema": "response_?json_?schema",
+        "seed": r"\bseed\b",
+        "logprobs": "logprobs",
+        "samples": "candidate_?count",
     }
 
     def _path(self) -> str:
@@ -33,13 +33,15 @@ class Gemini(HttpProvider):
     def _body(self, request: Request) -> dict[str, object]:
         turns = request.prompt.messages
         roles = {"user": "user", "assistant": "model"}
-        return {
-            "systemInstruction": {"parts": [{"text": turn.content} for turn in turns if turn.role == "system"]},
+        body: dict[str, object] = {
             "contents": [
                 {"role": roles[turn.role], "parts": [{"text": turn.content}]} for turn in turns if turn.role != "system"
             ],
             "generationConfig": _generation_config(request),
         }
+        if system := [{"text": turn.content} for turn in turns if turn.role == "system"]:
+            body["systemInstruction"] = {"parts": system}
+        return body
 
     def _read(self, data: dict[str, Any]) -> Reply:
         usage = _usage(data.get("usageMetadata") or {})

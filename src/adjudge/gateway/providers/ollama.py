@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.providers.base import HttpProvider
-from adjudge.gateway.providers.openai_compatible import finish_of, openai_logprobs, openai_messages
+from adjudge.gateway.providers.openai_compatible import finish_of, openai_logprobs, openai_messages, text_of
 
 
 class Ollama(HttpProvider):
     """``POST {base_url}/api/chat``."""
 
     capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
-    wire_names: ClassVar[Mapping[str, str]] = {"schema": "format", "logprobs": "logprobs"}
+    wire_names: ClassVar[Mapping[str, str]] = {"schema": r"\bformat\b", "logprobs": "logprobs"}
     probe_path = "/api/tags"
 
     def _path(self) -> str:
@@ -37,7 +37,7 @@ class Ollama(HttpProvider):
 
     def _read(self, data: dict[str, Any]) -> Reply:
         return Reply(
-            text=data["message"].get("content") or "",
+            text=text_of(data["message"].get("content")),
             usage=Usage(1, data.get("prompt_eval_count") or 0, data.get("eval_count") or 0),
             finish=finish_of(data.get("done_reason")),
             logprobs=openai_logprobs({"content": data.get("logprobs")}),

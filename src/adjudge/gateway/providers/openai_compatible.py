@@ -9,17 +9,20 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.providers.base import HttpProvider
 
+_CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
+_FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "refusal": "refusal"}
+
 
 class OpenAICompatible(HttpProvider):
     """``POST {base_url}/chat/completions``."""
 
     capabilities = Capabilities(json_schema=True, logprobs=True, samples=True, seed=True)
     wire_names: ClassVar[Mapping[str, str]] = {
-        "schema": "response_format",
+        "schema": "response[_ ]format",
         "temperature": "temperature",
-        "seed": "seed",
+        "seed": r"\bseed\b",
         "logprobs": "logprobs",
-        "samples": "'n'",
+        "samples": r"\bn\b",
     }
 
     def _path(self) -> str:
@@ -47,8 +50,8 @@ class OpenAICompatible(HttpProvider):
         refusal = message.get("refusal")
         said = {name: str(data[name]) for name in ("model", "system_fingerprint") if data.get(name)}
         return Reply(
-            text=refusal or message.get("content") or "",
-            more=tuple(choice["message"].get("content") or "" for choice in others),
+            text=refusal or text_of(message.get("content")),
+            more=tuple(text_of(choice["message"].get("content")) for choice in others),
             usage=openai_usage(data.get("usage") or {}),
             finish="refusal" if refusal else finish_of(first.get("finish_reason")),
             logprobs=openai_logprobs(first.get("logprobs")),
@@ -61,6 +64,15 @@ def openai_messages(request: Request) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in request.prompt.messages]
 
 
+def text_of(content: object) -> str:
+    """What a message says: a text, nothing, or parts, of which those that think aloud have no text."""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    if not isinstance(content, str | None):
+        raise TypeError(f"its content is {type(content).__name__}")
+    return content or ""
+
+
 def response_format(schema: Mapping[str, object]) -> dict[str, object]:
     """OpenAI's way to ask for JSON of one shape."""
     return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
@@ -68,8 +80,7 @@ def response_format(schema: Mapping[str, object]) -> dict[str, object]:
 
 def finish_of(reason: str | None) -> str:
     """Every provider's word for why it stopped, in ours."""
-    known = {"length": "length", "max_tokens": "length", "content_filter": "refusal", "refusal": "refusal", "SAFETY": "refusal"}
-    return known.get(reason or "", "stop")
+    return _FINISH.get(reason or "", "stop")
 
 
 def openai_usage(usage: Mapping[str, Any]) -> Usage:
@@ -88,4 +99,8 @@ def openai_logprobs(logprobs: Mapping[str, Any] | None) -> tuple[Mapping[str, fl
     content = (logprobs or {}).get("content")
     if not content:
         return None
-    return tuple(FrozenDict({top["token"]: top["logprob"] for top in [token, *token["top_logprobs"]]}) for token in content)
+    return tuple(_alternatives(token) for token in content)
+
+
+def _alternatives(token: Mapping[str, Any]) -> Mapping[str, float]:
+    return FrozenDict({top["token"]: top["logprob"] for top in (token, *token.get("top_logprobs", ()))})

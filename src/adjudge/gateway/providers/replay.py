@@ -20,6 +20,8 @@ class ReplayModel:
         if not Path(file).is_file():
             raise SetupError(f"there are no recorded replies at {file!r}: record some with open_model(…, cache={file!r})")
         kept = [entry for entry in read_replies(Path(file)) if only in ("", entry[0])]
+        if not kept:
+            raise SetupError(f"{file!r} holds no replies{f' of {only}' if only else ''}")
         if len({model for model, _, _ in kept}) > 1:
             models = ", ".join(sorted({model for model, _, _ in kept}))
             raise SetupError(f"{file!r} holds replies of several models ({models}): choose one with replay/{file}#MODEL")

@@ -19,7 +19,7 @@ class ScriptedModel:
     chosen each time.
     """
 
-    capabilities = Capabilities(json_schema=True, samples=False, seed=True)
+    capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
 
     def __init__(self, script: Script | None = None, name: str = "scripted") -> None:
         self.name = name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
-from time import monotonic
+from time import time
 from urllib.parse import urlencode
+from weakref import WeakKeyDictionary
 
 from adjudge.domain.message import Request
 from adjudge.errors import SetupError, Unavailable
@@ -30,7 +31,7 @@ class Watsonx(OpenAICompatible):
         self._iam_url = os.environ.get("WATSONX_IAM_URL", "https://iam.cloud.ibm.com/identity/token")
         self._token = Secret("")
         self._token_ends = 0.0
-        self._renewing = asyncio.Lock()
+        self._renewing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     def _path(self) -> str:
         return f"/ml/v1/text/chat?version={_API_VERSION}"
@@ -47,18 +48,19 @@ class Watsonx(OpenAICompatible):
         return replace(endpoint, headers=headers, secret=self._token)
 
     async def _renew_token(self) -> None:
-        async with self._renewing:
-            if monotonic() < self._token_ends - _RENEW_BEFORE:
+        async with self._renewing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            if time() < self._token_ends - _RENEW_BEFORE:
                 return
             own = self.connection
             headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
             service = Endpoint(own.provider, own.model, self._iam_url, headers, own.key)
             grant = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": own.key.reveal()}
             data = await post_form(service, urlencode(grant))
-            if "access_token" not in data:
+            token, seconds = data.get("access_token"), data.get("expires_in", 3600)
+            if not token or not isinstance(token, str) or not isinstance(seconds, int | float):
                 raise service.error(Unavailable, "the token service sent no access_token")
-            self._token = Secret(str(data["access_token"]))
-            self._token_ends = monotonic() + float(data.get("expires_in") or 3600)
+            self._token = Secret(token)
+            self._token_ends = time() + seconds
 
 
 def _account() -> dict[str, str]:

@@ -1,0 +1,144 @@
+"""CPU per judgment along the whole line, beside a bare HTTP loop, in one run.
+
+    python benchmarks/line.py [--records 1000] [--rounds 5]
+
+Rows: "floor" posts the same bodies and parses the replies with the client alone; "line" is AspectCritic.evaluate. The line
+runs once with the client we ship (aiohttp) and once with pyreqwest behind the same function. Compare rows of one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import aiohttp
+import pyreqwest.client
+
+from adjudge import AspectCritic, Instance, open_model
+from adjudge.gateway import http
+from adjudge.prompts.render import render
+from adjudge.verdicts.schema import answer_schema
+
+IN_FLIGHT = 100
+DEFINITION = "The response answers the question directly and stays on the topic of the question."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+    server = subprocess.Popen([sys.executable, str(Path(__file__).parent / "server.py"), "20"], stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+    try:
+        _measure(url, _records(args.records), args.rounds)
+    finally:
+        server.terminate()
+
+
+def _measure(url: str, instances: list[Instance], rounds: int) -> None:
+    ours = http._exchange
+    jobs: dict[str, Callable[[], None]] = {
+        "floor aiohttp": lambda: asyncio.run(_floor_aiohttp(url, _bodies(url, instances))),
+        "floor pyreqwest": lambda: asyncio.run(_floor_pyreqwest(url, _bodies(url, instances))),
+        "line aiohttp": lambda: _line(url, instances, ours),
+        "line pyreqwest": lambda: _line(url, instances, _exchange_pyreqwest),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in jobs}
+    for round_ in range(rounds + 1):  # the first one warms up
+        for name, job in jobs.items():
+            start = time.process_time()
+            job()
+            if round_:
+                taken[name].append((time.process_time() - start) * 1000 / len(instances))
+    floor = statistics.median(taken["floor aiohttp"])
+    print(f"{len(instances)} judgments, {IN_FLIGHT} in flight, median of {rounds} rounds")
+    for name, figures in taken.items():
+        middle = statistics.median(figures)
+        print(f"{name:16} {middle:6.3f} ms CPU a judgment  ({middle / floor:.2f} x floor aiohttp)")
+
+
+def _line(url: str, instances: list[Instance], exchange: object) -> None:
+    http._exchange = exchange  # type: ignore[assignment]
+    critic = AspectCritic(DEFINITION, open_model(f"{url}#bench", max_concurrency=IN_FLIGHT))
+    results = critic.evaluate(instances)
+    assert all((result.score == 1.0) == ("-Y]" in str(result.instance.fields["response"])) for result in results)
+
+
+def _records(count: int) -> list[Instance]:
+    answer = "The main idea is that a small number of simple rules explain a wide range of observations."
+    question = "Can you explain the main idea of plate tectonics in two sentences, for a student?"
+    return [
+        Instance(fields={"user_input": question, "response": f"[REC-{i:05d}-{'Y' if i * 7919 % 10 < 6 else 'N'}] {answer}"})
+        for i in range(count)
+    ]
+
+
+def _bodies(url: str, instances: list[Instance]) -> list[dict[str, object]]:
+    critic = AspectCritic(DEFINITION, f"{url}#bench")
+    prompts = [render(critic.plan(instance, [])[0]) for instance in instances]
+    schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": answer_schema(("PASS", "FAIL"))}}
+    return [
+        {
+            "model": "bench",
+            "messages": [{"role": message.role, "content": message.content} for message in prompt.messages],
+            "response_format": schema,
+        }
+        for prompt in prompts
+    ]
+
+
+async def _floor_aiohttp(url: str, bodies: list[dict[str, object]]) -> None:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=IN_FLIGHT)) as session:
+
+        async def one(body: dict[str, object]) -> None:
+            async with session.post(f"{url}/chat/completions", json=body) as response:
+                json.loads((await response.json())["choices"][0]["message"]["content"])
+
+        await _drive(bodies, one)
+
+
+async def _floor_pyreqwest(url: str, bodies: list[dict[str, object]]) -> None:
+    async with pyreqwest.client.ClientBuilder().build() as client:
+
+        async def one(body: dict[str, object]) -> None:
+            response = await client.post(f"{url}/chat/completions").body_json(body).build().send()
+            json.loads((await response.json())["choices"][0]["message"]["content"])
+
+        await _drive(bodies, one)
+
+
+async def _drive(bodies: list[dict[str, object]], one: Callable[..., object]) -> None:
+    todo = iter(bodies)
+
+    async def worker() -> None:
+        for body in todo:
+            await one(body)  # type: ignore[misc]
+
+    await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
+
+
+_client: list[pyreqwest.client.Client] = []
+
+
+async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, data: bytes | None) -> dict[str, object]:
+    if not _client:
+        _client.append(pyreqwest.client.ClientBuilder().build())
+    request = _client[0].request(method, endpoint.url).body_bytes(data or b"").headers(dict(endpoint.headers)).build()
+    response = await request.send()
+    raw = endpoint.secret.struck_out(bytes(await response.bytes()))
+    if response.status != 200:
+        raise http._error_for(endpoint, response.status, {}, raw)
+    return http._object(endpoint, raw)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""``python -m adjudge``."""
+
+from adjudge.cli.main import main
+
+main()

@@ -1,0 +1,109 @@
+"""One ballot → one vote by log-probability: the offered options are compared, nothing is written, nothing can be unreadable."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.frozen import FrozenDict, content_hash
+from adjudge.domain.message import Reply, Request, Usage
+from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.errors import SetupError
+from adjudge.gateway.model import Model
+from adjudge.pooling.majority import winner
+from adjudge.prompts.render import neutral_instances, render_likelihood, shown_fields
+from adjudge.verdicts.likelihood import Labels, distribution, label_logprobs, labels_for, mean_logprobs
+
+_ALTERNATIVES = 20
+"""How many tokens servers are asked to report; the most that OpenAI gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Log-probability of each option, or None where no label was among the alternatives."""
+
+    logprobs: Mapping[str, float] | None
+    usage: Usage
+    latency: float
+
+
+async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
+    """The more likely option, with the probability of each; the vote's text keeps what was read before the prior went out.
+
+    Raises SetupError when the model reports no log-probabilities.
+    """
+    read = await _read(ballot, model)
+    if read.logprobs is None:
+        reason = "none of the labels was among the likeliest tokens"
+        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=reason, usage=read.usage, latency=read.latency)
+    prior = await _prior(ballot, model) if model.capabilities.exact_logprobs else None
+    shares = distribution(read.logprobs, prior)
+    return Vote(
+        ballot=ballot,
+        outcome=Outcome.OK,
+        verdict=Verdict(winner(shares, ballot.criteria)),
+        text=json.dumps({"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}),
+        usage=read.usage,
+        latency=read.latency,
+        distribution=FrozenDict(shares),
+    )
+
+
+async def _read(ballot: Ballot, model: Model) -> _Read:
+    """The options' log-probabilities; letters are read in both orders and averaged, since small models favour the first."""
+    orders = _orders(ballot)
+    replies = await asyncio.gather(*(model.complete(_request(ballot, labels)) for labels in orders))
+    found = [label_logprobs(_first_token(reply, model), labels) for reply, labels in zip(replies, orders, strict=True)]
+    readings = [reading for reading in found if reading is not None]
+    return _Read(
+        logprobs=mean_logprobs(readings) if len(readings) == len(orders) else None,
+        usage=sum((reply.usage for reply in replies), Usage()),
+        latency=sum(reply.latency for reply in replies),
+    )
+
+
+def _orders(ballot: Ballot) -> Sequence[Labels]:
+    labels = labels_for(ballot.criteria, ballot.order)
+    if labels.own:
+        return [labels]
+    return [labels, replace(labels, options=labels.options[::-1])]
+
+
+def _request(ballot: Ballot, labels: Labels) -> Request:
+    prompt = render_likelihood(ballot, labels.kind, list(zip(labels.tokens, labels.options, strict=True)))
+    return Request(prompt, temperature=0.0, max_tokens=1, logprobs=_ALTERNATIVES, labels=labels.tokens, sample=ballot.sample)
+
+
+def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
+    if not reply.logprobs:
+        raise SetupError(f"{model.name} gives no log-probabilities: use mode='generate' with it")
+    return reply.logprobs[0]
+
+
+# -- the prior ---------------------------------------------------------------
+
+_priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] = WeakKeyDictionary()
+
+
+async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
+    """What the model says of neutral texts under these criteria: asked once, then the same for every instance."""
+    fields = tuple(shown_fields(ballot.criteria, ballot.instance))
+    key = content_hash(ballot.criteria, ballot.language, fields, ballot.order)
+    known = _priors.setdefault(model, {})
+    if key not in known or _broken(known[key]):
+        known[key] = asyncio.create_task(_estimate(ballot, model, fields))
+    return await asyncio.shield(known[key])
+
+
+async def _estimate(ballot: Ballot, model: Model, fields: tuple[str, ...]) -> Mapping[str, float]:
+    neutral = [replace(ballot, instance=instance) for instance in neutral_instances(ballot.language, fields)]
+    reads = await asyncio.gather(*(_read(one, model) for one in neutral))
+    return mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
+
+
+def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)

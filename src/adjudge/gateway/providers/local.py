@@ -1,0 +1,120 @@
+"""``local/…``: a model in this process. One load is shared by all judges."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import TypeVar
+
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.errors import SetupError
+from adjudge.gateway.llama import Llama
+from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
+from adjudge.gateway.turns import Turns
+from adjudge.gateway.weights.store import KNOWN, find
+
+T = TypeVar("T")
+_LONGEST_EXPLANATION = 240
+_TOKENS_TO_FINISH = 4 * _LONGEST_EXPLANATION + 40
+"""Enough for an explanation of that many characters and the verdict behind it, so that the JSON always ends."""
+
+
+class LocalModel:
+    """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter."""
+
+    capabilities = Capabilities(json_schema=True, logprobs=True, exact_logprobs=True, seed=True)
+
+    def __init__(self, id: str) -> None:
+        base, _, adapter = id.removeprefix("local/").partition("+")
+        self.name = f"local/{base}+{Path(adapter).stem}" if adapter else f"local/{base}"
+        self.note = KNOWN[base].note if base in KNOWN else None
+        """What a reader of scores made with this model must know."""
+        self._path, self._adapter = weights_of(id)
+
+    async def complete(self, request: Request) -> Reply:
+        """Score the labels where some are given, else write."""
+        loaded = await _in_thread(lambda: _loaded(self._path, self._adapter, os.getpid()))
+        kind = request.prompt.shared_text if request.labels else ""
+        async with loaded.turns.turn(kind):
+            return await _in_thread(lambda: loaded.answer(request))
+
+
+def weights_of(id: str) -> tuple[Path, Path | None]:
+    """The files behind a local model's id: its weights and its adapter."""
+    base, _, adapter = id.removeprefix("local/").partition("+")
+    return find(base) if base in KNOWN else _existing(base), _existing(adapter) if adapter else None
+
+
+class _Loaded:
+    """Weights in memory, with the turns of those who use them."""
+
+    def __init__(self, path: Path, adapter: Path | None) -> None:
+        self.llama = Llama(path, adapter)
+        self.turns = Turns()
+
+    def answer(self, request: Request) -> Reply:
+        started = perf_counter()
+        reply = self._scored(request) if request.labels else self._written(request)
+        return replace(reply, latency=perf_counter() - started)
+
+    def _scored(self, request: Request) -> Reply:
+        score = self.llama.score(request.prompt, request.labels)
+        reused = score.prompt_tokens - score.evaluated_tokens
+        best = max(score.logprobs, key=score.logprobs.__getitem__)
+        usage = Usage(1, score.prompt_tokens, 1, max(0, reused))
+        return Reply(best, usage=usage, logprobs=(FrozenDict(score.logprobs),))
+
+    def _written(self, request: Request) -> Reply:
+        data = self.llama.write(request.prompt.messages, _options(request))
+        choice = data["choices"][0]
+        text = choice["message"].get("content") or ""
+        return Reply(text, usage=openai_usage(data.get("usage") or {}), finish=finish_of(choice.get("finish_reason")))
+
+
+def _options(request: Request) -> dict[str, object]:
+    options: dict[str, object] = {
+        "temperature": request.temperature if request.temperature is not None else 0.0,
+        "max_tokens": request.max_tokens or _TOKENS_TO_FINISH,
+    }
+    if request.seed is not None:
+        options["seed"] = request.seed
+    if request.schema is not None:
+        options["json_schema"] = _bounded(request.schema)
+    return options
+
+
+def _bounded(schema: Mapping[str, object]) -> dict[str, object]:
+    """The schema with texts that end."""
+    properties = schema.get("properties")
+    found: Mapping[str, Mapping[str, object]] = properties if isinstance(properties, Mapping) else {}
+    bound = {"minLength": 1, "maxLength": _LONGEST_EXPLANATION}
+    texts = {
+        name: {**kind, **bound} if kind.get("type") == "string" and "enum" not in kind else kind for name, kind in found.items()
+    }
+    return {**schema, "properties": texts, "x-guidance": {"whitespace_flexible": False}}
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: Path, adapter: Path | None, process: int) -> _Loaded:  # noqa: ARG001 - a fork has to load its own
+    return _Loaded(path, adapter)
+
+
+def _existing(path: str) -> Path:
+    found = Path(path).expanduser()
+    if not found.is_file():
+        raise SetupError(f"there is no local model {path!r}: give the path of a .gguf file, or one of {', '.join(KNOWN)}")
+    return found
+
+
+_thread = ThreadPoolExecutor(1, thread_name_prefix="adjudge local")
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_thread, work)

@@ -1,0 +1,1 @@
+"""Weights on disk: GGUF files read, rewritten, measured, and kept in the cache folder."""

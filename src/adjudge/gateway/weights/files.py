@@ -1,0 +1,74 @@
+"""Files that are whole or not there, and a lock between processes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+PART = ".part"
+"""How the names of files that are still being written end."""
+_PAUSE = 0.2
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[BinaryIO]:
+    """A file to write; it appears at ``target`` when all of it is on the disk, and leaves nothing behind otherwise."""
+    part = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}{PART}")
+    try:
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True, when_waiting: Callable[[], None] = lambda: None) -> Iterator[bool]:
+    """Hold the lock that ``path`` stands for; says whether it is held. A process that dies lets go of it.
+
+    The file itself stays: were it removed, somebody could be holding a lock that nobody else can see.
+    """
+    with path.open("ab") as file:
+        held = _try_lock(file)
+        if wait and not held:
+            when_waiting()
+            while not (held := _try_lock(file)):
+                time.sleep(_PAUSE)
+        yield held
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: BinaryIO) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(file: BinaryIO) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

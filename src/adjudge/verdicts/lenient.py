@@ -1,0 +1,86 @@
+"""JSON as models write it: any quotes, quotes inside texts, raw newlines, bare words, missing and stray commas.
+
+Nothing is guessed. A value ends at the first place where its object can go on; what does not fit is not read, and neither
+is an object that says two different things under one name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+_KEY = r"""["'“”„«‘]?([^\W\d][\w -]{0,40})["'“”»’]?\s*+:"""
+_PAIR = re.compile(rf"\s*+{_KEY}\s*+")
+_START = re.compile(rf"""\{{\s*+(?:{_KEY}|"[^"\n]{{0,200}}"\s*+:)""")
+_GOES_ON = re.compile(rf"[,\s]*+(?:(\}})(?=\s*+(?:[`,}}\]]|\Z)|[^\S\n]*+\n)|(?<=[,\s])(?={_KEY}))")
+_WORD = re.compile(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""")
+_CLOSING = {'"': '"', "'": "'", "“": "“”", "”": "”", "„": "“”", "«": "»", "‘": "’"}
+_MARKS = {opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()}
+_MEANING = {"true": True, "false": False, "null": None, "none": None}
+_DECODER = json.JSONDecoder(strict=False)
+
+Read = tuple[object, int]
+"""A value and where it ends."""
+
+
+def next_object(text: str, start: int) -> int:
+    """Where the next brace is that is followed by a name and a colon; -1 where there is none."""
+    found = _START.search(text, start)
+    return found.start() if found else -1
+
+
+def read_object(text: str, start: int, depth: int = 4) -> tuple[dict[str, object], int] | None:
+    """The object whose brace opens at ``start``, and where it ends; None when it cannot be read without guessing."""
+    data: dict[str, object] = {}
+    at = start + 1
+    while pair := _PAIR.match(text, at):
+        value, end = _value(text, pair.end(), depth) or (None, -1)
+        goes_on = _GOES_ON.match(text, end) if end >= 0 else None
+        if goes_on is None or data.setdefault(pair[1], value) != value:
+            return None
+        if goes_on[1]:
+            return data, goes_on.end(1)
+        at = goes_on.end()
+    return None
+
+
+def _value(text: str, at: int, depth: int) -> Read | None:
+    opening = text[at : at + 1]
+    if opening in _MARKS:
+        return _string(text, at)
+    if opening == "{":
+        return read_object(text, at, depth - 1) if depth else None
+    if opening == "[":
+        return decoded(text, at)
+    word = _WORD.match(text, at)
+    return (_meaning(word.group().strip()), word.end()) if word else None
+
+
+def _string(text: str, at: int) -> Read | None:
+    """Up to the first closing quote behind which the object can go on: a quote inside the text does not end it."""
+    for mark in _MARKS[text[at]].finditer(text, at + 1):
+        if mark.group()[0] != "\\" and _GOES_ON.match(text, mark.end()):
+            return _unescaped(text[at + 1 : mark.start()]), mark.end()
+    return None
+
+
+def decoded(text: str, at: int) -> Read | None:
+    """The well-formed JSON value at ``at``; raw newlines in texts are let through."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unescaped(raw: str) -> object:
+    read = decoded(f'"{raw}"', 0)
+    if read and read[1] == len(raw) + 2:
+        return read[0]
+    return raw.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'")
+
+
+def _meaning(word: str) -> object:
+    if word.lower() in _MEANING:
+        return _MEANING[word.lower()]
+    read = decoded(word, 0)
+    return read[0] if read and read[1] == len(word) else word

@@ -1,0 +1,79 @@
+"""A verdict from log-probabilities: one label token an option, the prior taken out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase, digits
+from typing import Literal
+
+from adjudge.domain.criteria import Criteria
+from adjudge.errors import SetupError
+from adjudge.verdicts.options import yes_and_no
+
+LabelKind = Literal["yes_no", "number", "letter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The token that stands for each option, in the order the options are shown."""
+
+    kind: LabelKind
+    options: tuple[str, ...]
+    tokens: tuple[str, ...]
+
+    @property
+    def own(self) -> bool:
+        """Whether the options are their own labels, so that another order would be another question."""
+        return self.kind == "yes_no" or self.options == self.tokens
+
+
+def labels_for(criteria: Criteria, order: Sequence[int] | None = None) -> Labels:
+    """Yes and No where the options mean that; digits or letters where the options are such; else letters in turn."""
+    names = criteria.option_names
+    both = yes_and_no(names)
+    if both:
+        return Labels("yes_no", both, ("Yes", "No"))
+    if all(name in digits for name in names):
+        return Labels("number", names, names)
+    if all(name in ascii_uppercase for name in names):
+        return Labels("letter", names, names)
+    if len(names) > len(ascii_uppercase):
+        raise SetupError(f"criteria {criteria.name!r} has more options than there are letters: use mode='generate'")
+    shown = tuple(names[index] for index in order) if order else names
+    return Labels("letter", shown, tuple(ascii_uppercase[: len(shown)]))
+
+
+def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[str, float] | None:
+    """Log-probability of each option, made to sum to one; None when no label is among the alternatives.
+
+    A label that is missing among the most likely tokens gets what the least likely of them has: it cannot have more.
+    """
+    mass = dict.fromkeys(labels.tokens, 0.0)
+    for token, logprob in alternatives.items():
+        if token.strip() in mass:
+            mass[token.strip()] += math.exp(logprob)
+    if not any(mass.values()):
+        return None
+    least = math.exp(min(alternatives.values()))
+    return _normalised(
+        {option: math.log(mass[token] or least) for option, token in zip(labels.options, labels.tokens, strict=True)}
+    )
+
+
+def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of several readings of the same options."""
+    return {option: sum(reading[option] for reading in readings) / len(readings) for option in readings[0]}
+
+
+def distribution(reading: Mapping[str, float], prior: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Probability of each option, the prior taken out."""
+    free = {option: value - (prior[option] if prior else 0.0) for option, value in reading.items()}
+    return {option: math.exp(value) for option, value in _normalised(free).items()}
+
+
+def _normalised(logs: Mapping[str, float]) -> dict[str, float]:
+    top = max(logs.values())
+    total = top + math.log(sum(math.exp(value - top) for value in logs.values()))
+    return {option: value - total for option, value in logs.items()}

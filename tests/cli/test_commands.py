@@ -1,0 +1,157 @@
+"""The command line as a person and a script see it: a real process each time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "WATSONX_API_KEY")
+
+
+def adjudge(*args: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if name not in KEYS}
+    return subprocess.run(
+        [sys.executable, "-m", "adjudge", *args],
+        check=False,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=clean | {"COLUMNS": "120"} | environment,
+        timeout=60,
+    )
+
+
+CHECK = ("check", "--criterion", "has a date", "-m", "scripted")
+
+
+def test_a_text_given_as_argument_is_judged() -> None:
+    done = adjudge(*CHECK, "Built in 1889.")
+    assert done.returncode == 0
+    assert "PASS" in done.stdout
+    assert "has a date" in done.stdout
+
+
+def test_text_comes_from_a_file_or_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Built in 1889.")
+    assert adjudge(*CHECK, "--file", str(tmp_path / "a.txt")).returncode == 0
+    assert adjudge(*CHECK, "-", stdin="Built in 1889.").returncode == 0
+
+
+def test_json_is_one_document_with_votes_models_and_reasons() -> None:
+    done = adjudge(
+        "check", "x", "--criterion", "c", "-m", "scripted/PASS,FAIL,PASS", "-m", "scripted/huh", "--strictness", "3", "--json"
+    )
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "PASS"
+    assert found["score"] == 1.0
+    assert found["model_scores"] == {"scripted/PASS,FAIL,PASS": 1.0}
+    assert "unreadable" in found["excluded_models"]["scripted/huh"]
+    assert found["votes_requested"] == 6
+    assert [vote["outcome"] for vote in found["votes"]].count("ok") == 3
+
+
+def test_rows_of_a_csv_are_judged_one_by_one(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("id,answer\na,one\nb,two\nc,three\n")
+    done = adjudge(
+        "check", "--file", str(rows), "--criterion", "c", "-m", "scripted/PASS,FAIL", "--json", "-j", "1", "--limit", "2"
+    )
+    found = json.loads(done.stdout)
+    assert [(row["id"], row["verdict"]) for row in found["results"]] == [("a", "PASS"), ("b", "FAIL")]
+    assert found["summary"]["attempted"] == found["summary"]["scored"] == 2
+
+
+def test_results_are_also_written_where_asked(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    assert adjudge(*CHECK, "x", "-o", str(out)).returncode == 0
+    assert json.loads(out.read_text())["verdict"] == "PASS"
+
+
+def test_the_russian_report_is_russian() -> None:
+    done = adjudge("check", "x", "--aspect", "conciseness", "-m", "scripted", "--language", "ru")
+    assert "критерий: Ответ краток" in done.stdout
+    assert "вердикт" in done.stdout
+
+
+def test_an_excluded_model_is_named_with_its_reason_and_leaves_no_score_behind() -> None:
+    done = adjudge("check", "x", "--criterion", "c", "-m", "scripted/huh")
+    assert done.returncode == 3
+    assert "no score" in done.stdout
+    assert "excluded scripted/huh: unreadable" in done.stdout
+    assert "0.0" not in done.stdout
+
+
+def test_what_a_terminal_would_obey_is_not_printed() -> None:
+    done = adjudge("check", "x", "--criterion", "c\x1b]0;owned\x07", "-m", "scripted/PASS\x1b[2J")
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (("check", "x", "--criterion", "c", "-m", "gtp-4o"), 1, "did you mean openai/gpt-4o-mini"),
+        (("check", "x", "--criterion", "c", "-m", "openai/gpt-4o"), 1, "set OPENAI_API_KEY"),
+        (("check", "x", "--criterion", " ", "-m", "scripted"), 1, "criterion is empty"),
+        (("check", "x", "--aspect", "beauty", "-m", "scripted"), 1, "there are harmlessness"),
+        (("check", "x", "-m", "scripted"), 1, "--criterion"),
+        (("check", "x", "--criterion", "c", "--aspect", "coherence", "-m", "scripted"), 1, "one of the two"),
+        (("check", "--criterion", "c", "-m", "scripted"), 1, "say what to judge"),
+        (("check", "x", "--criterion", "c", "-m", "scripted", "--language", "xx"), 1, "not one of en, ru"),
+        (("check", "--file", "none.csv", "--criterion", "c", "-m", "scripted"), 1, "none.csv cannot be read"),
+        (("check", "--file", "none.txt", "--criterion", "c", "-m", "scripted"), 1, "none.txt cannot be read"),
+        (("check", "x", "--criterion", "c", "-m", "scripted", "-o", "no/such/folder.jsonl"), 1, "cannot be written"),
+        (("check", "x", "--criterion", "c", "-m", "scripted", "--strictness", "0"), 2, "--strictness"),
+        (("check", "x", "--criterion", "c", "-m", "scripted", "--no-such-flag"), 2, "--no-such-flag"),
+        (("chek",), 2, "chek"),
+    ],
+)
+def test_bad_input_is_one_clear_line(args: tuple[str, ...], code: int, said: str) -> None:
+    done = adjudge(*args)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr.startswith("adjudge: ")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(("script", "code"), [("PASS", 0), ("PASS,FAIL", 4), ("huh", 5)])
+def test_the_gate_is_the_exit_code(tmp_path: Path, script: str, code: int) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("answer\none\ntwo\n")
+    done = adjudge("check", "--file", str(rows), "--criterion", "c", "-m", f"scripted/{script}", "--fail-under", "0.9")
+    assert done.returncode == code
+
+
+def test_models_lists_every_provider_and_whether_its_key_is_set_but_never_the_key() -> None:
+    done = adjudge("models", OPENAI_API_KEY="sk-MARKED-0123456789", COLUMNS="200")
+    assert done.returncode == 0
+    for provider in ("openai", "anthropic", "mistral", "google", "ollama", "watsonx", "openrouter", "together", "groq"):
+        assert provider in done.stdout
+    assert "OPENAI_API_KEY (set)" in done.stdout
+    assert "MARKED" not in done.stdout + done.stderr
+
+
+def test_the_doctor_reaches_for_a_model_and_says_what_is_wrong_without_the_key() -> None:
+    done = adjudge(
+        "doctor", "-m", "openai/gpt-4o-mini", OPENAI_API_KEY="sk-MARKED-0123456789", OPENAI_BASE_URL="http://127.0.0.1:9/v1"
+    )
+    assert done.returncode == 1
+    assert "the connection failed" in done.stdout
+    assert "MARKED" not in done.stdout + done.stderr
+
+
+def test_the_doctor_without_keys_has_nothing_to_reach() -> None:
+    done = adjudge("doctor", OLLAMA_HOST="")
+    assert done.returncode == 0
+    assert "nothing to reach" in done.stdout
+
+
+def test_version_and_help_are_there() -> None:
+    assert adjudge("--version").stdout.startswith("adjudge 0.")
+    assert "check" in adjudge().stdout
+    assert "--strictness" in adjudge("check", "--help").stdout

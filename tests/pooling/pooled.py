@@ -1,0 +1,35 @@
+"""Votes for the tests of pooling, written as short as they can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.instance import Instance
+from adjudge.domain.vote import Outcome, Verdict, Vote
+
+
+def criteria(name: str, **scores: float | None) -> Criteria:
+    """Criteria whose options have these scores."""
+    return Criteria(name, "Which?", [CriteriaOption(option, score=score) for option, score in scores.items()])
+
+
+PASS_FAIL = criteria("pass or fail", P=1.0, F=0.0)
+SCORED = criteria("scored", A=1.0, B=0.5, C=0.0)
+UNSCORED = criteria("unscored", A=None, B=None, C=None)
+PARTLY = criteria("partly scored", A=None, B=0.5, C=0.5)
+INVALID = "-"
+
+
+def votes(said: Sequence[str], model: str = "m") -> list[Vote]:
+    """One vote for each letter; "-" is an unreadable one, "0" an abstention, "E" a model error."""
+    return [_vote(option, sample, model) for sample, option in enumerate(said)]
+
+
+def _vote(option: str, sample: int, model: str) -> Vote:
+    ballot = Ballot(criteria=PASS_FAIL, instance=Instance({"response": "x"}), template="aspect", model=model, sample=sample)
+    failures = {INVALID: Outcome.UNREADABLE, "0": Outcome.ABSTAINED, "E": Outcome.MODEL_ERROR}
+    if option in failures:
+        return Vote(ballot=ballot, outcome=failures[option], reason=f"because of {option}")
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(option))

@@ -1,0 +1,85 @@
+"""The house rules: who may import whom, what is public, what stays light, what stands in every file."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adjudge
+
+SOURCE = Path(adjudge.__file__).parent
+FLOORS = [
+    {"cli", "web", "integrations"},
+    {"bench", "reports"},
+    {"runs"},
+    {"strategy", "rag"},
+    {"judges"},
+    {"engine"},
+    {"prompts", "gateway", "verdicts", "pooling", "stats", "catalog"},
+    {"domain"},
+    {"errors"},
+]
+"""From the top down; rooms on one floor do not know each other."""
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+MODULES = sorted(SOURCE.rglob("*.py"))
+HEAVY = {"aiohttp", "asyncio", "jinja2", "json_repair", "pydantic", "rich", "typer", "yaml", "xllamacpp"}
+
+
+def imported_rooms(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("adjudge.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_run_downwards_only(path: Path) -> None:
+    room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if room in ("__init__", "__main__"):
+        return
+    for other in (imported_rooms(path) & FLOOR_OF.keys()) - {room}:
+        assert FLOOR_OF[other] > FLOOR_OF[room], f"{room} may not import {other}"
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms <= FLOOR_OF.keys()
+
+
+def test_public_names_are_sorted_and_load() -> None:
+    assert list(adjudge.__all__) == sorted(adjudge.__all__)
+    assert len(adjudge.__all__) <= 45
+    for name in adjudge.__all__:
+        assert getattr(adjudge, name) is not None
+    assert set(adjudge.__all__) <= set(dir(adjudge))
+
+
+def test_public_names_are_known_to_type_checkers() -> None:
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    shown = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names} - {None}
+    assert shown == set(adjudge.__all__) - {"__version__"}
+
+
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="NoSuchJudge"):
+        _ = adjudge.NoSuchJudge
+
+
+def test_importing_adjudge_loads_nothing_heavy() -> None:
+    code = "import sys, adjudge; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stdout.split())
+
+
+def test_judging_by_a_function_loads_no_http_client_and_no_json_mender() -> None:
+    code = "import sys, adjudge\nadjudge.AspectCritic('x', adjudge.ScriptedModel()).evaluate('y')\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"aiohttp", "json_repair", "rich", "typer"} & set(done.stdout.split())

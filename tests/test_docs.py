@@ -1,0 +1,33 @@
+"""What the documents show runs, and what they point to is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adjudge import ScriptedModel
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+SNIPPETS = [(page, code) for page in PAGES for code in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)]
+
+
+@pytest.mark.parametrize(("page", "code"), SNIPPETS, ids=lambda value: value.name if isinstance(value, Path) else "")
+def test_python_in_the_documents_runs(page: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With scripted models behind the names: keys and money are the reader's."""
+    monkeypatch.setattr("adjudge.gateway.open._by_id", lambda id, *_: ScriptedModel(name=id))
+    exec(compile(code, str(page), "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_inside_the_project_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_every_make_target_in_the_documents_exists() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = {name for page in PAGES for name in re.findall(r"(?:^|`)make ([a-z][\w-]*)", page.read_text(), re.M)}
+    assert named <= targets
