@@ -1,0 +1,1 @@
+"""Results → what people read. Every number comes from one summary, computed once."""

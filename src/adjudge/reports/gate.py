@@ -1,0 +1,29 @@
+"""Whether results are good enough, as an exit code."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from adjudge.reports.summary import Summary
+
+
+class ExitCode(IntEnum):
+    """What the command line answers to the shell."""
+
+    OK = 0
+    COULD_NOT_RUN = 1
+    USAGE = 2
+    UNSCORED = 3
+    """It ran, but some judgments have no score."""
+    GATE_FAILED = 4
+    GATE_INCONCLUSIVE = 5
+
+
+def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
+    """The gate decides where it can, whatever the judgments without a score would have been."""
+    if fail_under is not None:
+        if summary.upper < fail_under:
+            return ExitCode.GATE_FAILED
+        if summary.lower < fail_under:
+            return ExitCode.GATE_INCONCLUSIVE
+    return ExitCode.OK if summary.scored == summary.attempted else ExitCode.UNSCORED

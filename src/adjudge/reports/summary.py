@@ -1,0 +1,61 @@
+"""What many results come to: how many were attempted, scored and failed, and the mean with its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from adjudge.domain.message import Usage
+from adjudge.domain.results import Result, Status
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts and the mean score of what was scored."""
+
+    attempted: int
+    scored: int
+    abstained: int
+    failed: int
+    mean: float | None
+    """Over the scored results; None when there are none."""
+    lower: float
+    """The mean if every result without a score were 0."""
+    upper: float
+    """The mean if every one of them were 1."""
+    usage: Usage
+
+    def to_dict(self) -> dict[str, object]:
+        """This summary as JSON knows it."""
+        return {
+            "attempted": self.attempted,
+            "scored": self.scored,
+            "abstained": self.abstained,
+            "failed": self.failed,
+            "mean": self.mean,
+            "calls": self.usage.calls,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+        }
+
+
+def summarise(results: Iterable[Result]) -> Summary:
+    """Add up results whose scores lie between 0 and 1."""
+    counts = dict.fromkeys(Status, 0)
+    total, usage = 0.0, Usage()
+    for result in results:
+        counts[result.status] += 1
+        usage += result.usage
+        if result.status is Status.SCORED:
+            total += result.score or 0.0
+    attempted, scored = sum(counts.values()), counts[Status.SCORED]
+    return Summary(
+        attempted=attempted,
+        scored=scored,
+        abstained=counts[Status.ABSTAINED],
+        failed=counts[Status.FAILED],
+        mean=total / scored if scored else None,
+        lower=total / attempted if attempted else 0.0,
+        upper=(total + attempted - scored) / attempted if attempted else 1.0,
+        usage=usage,
+    )

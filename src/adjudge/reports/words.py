@@ -1,0 +1,88 @@
+"""The words of reports, in each language."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Word = Literal[
+    "agreement",
+    "attempted",
+    "better",
+    "calls",
+    "compares",
+    "criterion",
+    "direct",
+    "everything else",
+    "examples",
+    "excluded",
+    "explanation",
+    "failed",
+    "judges",
+    "judging",
+    "kind",
+    "languages",
+    "less of it",
+    "mean",
+    "model",
+    "more of it",
+    "name",
+    "no score",
+    "nothing else",
+    "of",
+    "options",
+    "pairwise",
+    "question",
+    "reads",
+    "row",
+    "score",
+    "scored",
+    "tie",
+    "tokens",
+    "verdict",
+    "votes",
+    "why",
+]
+
+_RUSSIAN: dict[Word, str] = {
+    "agreement": "согласие",
+    "attempted": "всего",
+    "better": "лучше",
+    "calls": "вызовов",
+    "compares": "сравнивает",
+    "criterion": "критерий",
+    "direct": "прямой",
+    "everything else": "всё остальное",
+    "examples": "примеры",
+    "excluded": "исключена",
+    "explanation": "пояснение",
+    "failed": "без оценки",
+    "judges": "оценивает",
+    "judging": "оценивание",
+    "kind": "вид",
+    "languages": "языки",
+    "less of it": "меньше",
+    "mean": "средняя оценка",
+    "model": "модель",
+    "more of it": "больше",
+    "name": "имя",
+    "no score": "нет оценки",
+    "nothing else": "больше ничего",
+    "of": "из",
+    "options": "варианты",
+    "pairwise": "попарный",
+    "question": "вопрос",
+    "reads": "читает",
+    "row": "строка",
+    "score": "оценка",
+    "scored": "оценено",
+    "tie": "ничья",
+    "tokens": "токенов",
+    "verdict": "вердикт",
+    "votes": "голоса",
+    "why": "причина",
+}
+
+
+def word(name: Word, language: str) -> str:
+    """``name`` in ``language``."""
+    return _RUSSIAN[name] if language == "ru" else name
