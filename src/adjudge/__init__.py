@@ -11,26 +11,37 @@ _HOME_OF = {
     "AdjudgeError": "errors",
     "AspectCritic": "judges.aspect",
     "AspectResult": "domain.results",
-    "Ballot": "domain.ballot",
-    "BudgetSpent": "errors",
+    "BaseDirectJudge": "judges.base_direct",
+    "BasePairwiseJudge": "judges.base_pairwise",
     "Capabilities": "domain.message",
     "Criteria": "domain.criteria",
+    "CriteriaExample": "domain.criteria",
     "CriteriaOption": "domain.criteria",
     "DirectInstance": "domain.instance",
+    "DirectInstanceResult": "domain.results",
+    "DirectJudge": "judges.direct",
+    "DummyDirectJudge": "judges.dummy",
+    "DummyPairwiseJudge": "judges.dummy",
     "Instance": "domain.instance",
+    "Judge": "judges.case",
+    "MPrometheusDirectJudge": "judges.prometheus",
+    "MPrometheusPairwiseJudge": "judges.prometheus",
     "Model": "gateway.model",
     "ModelError": "errors",
+    "MultiCriteria": "domain.multi_criteria",
+    "MultiCriteriaDirectInstanceResult": "domain.results",
+    "MultiCriteriaItem": "domain.multi_criteria",
+    "MultiCriteriaItemResult": "domain.results",
     "Outcome": "domain.vote",
     "PairwiseInstance": "domain.instance",
-    "RateLimited": "errors",
-    "Refused": "errors",
+    "PairwiseInstanceResult": "domain.results",
+    "PairwiseJudge": "judges.pairwise",
     "Reply": "domain.message",
     "Request": "domain.message",
     "RunError": "errors",
     "ScriptedModel": "gateway.providers.scripted",
     "SetupError": "errors",
     "Status": "domain.results",
-    "Unavailable": "errors",
     "Usage": "domain.message",
     "Verdict": "domain.vote",
     "Vote": "domain.vote",
@@ -39,8 +50,8 @@ _HOME_OF = {
 __all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
 
 if TYPE_CHECKING:
-    from adjudge.domain.ballot import Ballot as Ballot
     from adjudge.domain.criteria import Criteria as Criteria
+    from adjudge.domain.criteria import CriteriaExample as CriteriaExample
     from adjudge.domain.criteria import CriteriaOption as CriteriaOption
     from adjudge.domain.instance import DirectInstance as DirectInstance
     from adjudge.domain.instance import Instance as Instance
@@ -49,23 +60,34 @@ if TYPE_CHECKING:
     from adjudge.domain.message import Reply as Reply
     from adjudge.domain.message import Request as Request
     from adjudge.domain.message import Usage as Usage
+    from adjudge.domain.multi_criteria import MultiCriteria as MultiCriteria
+    from adjudge.domain.multi_criteria import MultiCriteriaItem as MultiCriteriaItem
     from adjudge.domain.results import AspectResult as AspectResult
+    from adjudge.domain.results import DirectInstanceResult as DirectInstanceResult
+    from adjudge.domain.results import MultiCriteriaDirectInstanceResult as MultiCriteriaDirectInstanceResult
+    from adjudge.domain.results import MultiCriteriaItemResult as MultiCriteriaItemResult
+    from adjudge.domain.results import PairwiseInstanceResult as PairwiseInstanceResult
     from adjudge.domain.results import Status as Status
     from adjudge.domain.vote import Outcome as Outcome
     from adjudge.domain.vote import Verdict as Verdict
     from adjudge.domain.vote import Vote as Vote
     from adjudge.errors import AdjudgeError as AdjudgeError
-    from adjudge.errors import BudgetSpent as BudgetSpent
     from adjudge.errors import ModelError as ModelError
-    from adjudge.errors import RateLimited as RateLimited
-    from adjudge.errors import Refused as Refused
     from adjudge.errors import RunError as RunError
     from adjudge.errors import SetupError as SetupError
-    from adjudge.errors import Unavailable as Unavailable
     from adjudge.gateway.model import Model as Model
     from adjudge.gateway.open import open_model as open_model
     from adjudge.gateway.providers.scripted import ScriptedModel as ScriptedModel
     from adjudge.judges.aspect import AspectCritic as AspectCritic
+    from adjudge.judges.base_direct import BaseDirectJudge as BaseDirectJudge
+    from adjudge.judges.base_pairwise import BasePairwiseJudge as BasePairwiseJudge
+    from adjudge.judges.case import Judge as Judge
+    from adjudge.judges.direct import DirectJudge as DirectJudge
+    from adjudge.judges.dummy import DummyDirectJudge as DummyDirectJudge
+    from adjudge.judges.dummy import DummyPairwiseJudge as DummyPairwiseJudge
+    from adjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
+    from adjudge.judges.prometheus import MPrometheusDirectJudge as MPrometheusDirectJudge
+    from adjudge.judges.prometheus import MPrometheusPairwiseJudge as MPrometheusPairwiseJudge
 
 
 def __getattr__(name: str) -> object:

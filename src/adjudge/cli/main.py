@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, doctor, models, serve
+from adjudge.cli import check, doctor, judge, models, serve
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
@@ -21,6 +21,8 @@ app = typer.Typer(
 )
 app.command("check")(check.check)
 app.add_typer(models.app, name="models")
+app.command("judge")(judge.judge)
+app.command("compare")(judge.compare)
 app.command("doctor")(doctor.doctor)
 app.command("serve-model")(serve.serve_model)
 

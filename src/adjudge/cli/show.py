@@ -12,11 +12,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.domain.results import AspectResult, Result, Status
+from adjudge.domain.results import (
+    AspectResult,
+    DirectInstanceResult,
+    MultiCriteriaDirectInstanceResult,
+    PairwiseInstanceResult,
+    Result,
+    Status,
+)
 from adjudge.domain.vote import Vote
 from adjudge.judges.aspect import AspectCritic
+from adjudge.judges.direct import DirectJudge
+from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.summary import Summary, summarise
-from adjudge.reports.words import word
+from adjudge.reports.words import Word, word
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
@@ -64,9 +73,72 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
         console.print(Text(note, style="yellow"))
 
 
-def notes(critic: AspectCritic) -> list[str]:
+def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: DirectJudge, language: str) -> None:
+    """One row a judgment; with several criteria the aggregate behind them."""
+    several = len(results[0].item_results) > 1
+    table = _headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
+    for number, result in enumerate(results, 1):
+        name = Text(clean(result.instance.id or str(number)))
+        for entry in result.item_results:
+            table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
+        if several:
+            table.add_row(name, Text("=", style="bold"), Text(""), Text(_aggregate(result), style="bold"), "", "")
+    _print(table, summarise([entry.result for result in results for entry in result.item_results]), notes(judge), language)
+
+
+def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJudge, language: str) -> None:
+    """One row a comparison: the winner, everybody's rank, how certain."""
+    table = _headed(language, "row", "verdict", "ranking", "certainty", "votes", "explanation")
+    for number, result in enumerate(results, 1):
+        chosen = result.selected_option
+        winner = word("no score", language) if chosen is None else word("tie", language) if chosen == "tie" else str(chosen + 1)
+        ranks = " ".join("–" if rank is None else str(rank) for rank in result.ranking)
+        certain = "–" if result.certainty is None else f"{result.certainty:.0%}"
+        votes = f"{result.votes_valid}/{result.votes_requested}"
+        table.add_row(Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result)))
+    _print(table, None, notes(judge), language)
+
+
+def notes(judge: AspectCritic | DirectJudge | PairwiseJudge) -> list[str]:
     """What a reader of these scores must know of the models behind them."""
-    return list(dict.fromkeys(model.note for model in critic.panel.values() if model.note))
+    return list(dict.fromkeys(model.note for model in judge.panel.values() if model.note))
+
+
+def _headed(language: str, *headings: Word) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in headings:
+        table.add_column(word(heading, language))
+    return table
+
+
+def _print(table: Table, summary: Summary | None, about: Sequence[str], language: str) -> None:
+    console = Console(highlight=False, soft_wrap=False)
+    console.print(table)
+    if summary:
+        console.print(Text(_footer(summary, language), style="dim"))
+    for note in about:
+        console.print(Text(note, style="yellow"))
+
+
+def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
+    chosen = result.option if isinstance(result, DirectInstanceResult) else None
+    verdict = Text(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
+    score = "–" if result.score is None else f"{result.score:.2f}"
+    return verdict, score, f"{result.votes_valid}/{result.votes_requested}", _brief(_reason(result))
+
+
+def _reason(result: Result) -> str | None:
+    """The explanation; without one, the probability; without a verdict, why there is none."""
+    if result.explanation:
+        return result.explanation
+    shown = next((_why(vote) for vote in result.votes if vote.verdict), None)
+    return shown or next((vote.reason for vote in result.votes if vote.reason), None)
+
+
+def _aggregate(result: MultiCriteriaDirectInstanceResult) -> str:
+    if result.aggregated_score is not None:
+        return f"{result.aggregated_score:.2f}"
+    return f"{result.lower_bound:.2f}…{result.upper_bound:.2f}"
 
 
 def clean(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from adjudge.domain.criteria import Criteria
@@ -25,6 +25,12 @@ class Ballot:
     """Whether the model writes an answer, or the offered options are compared by their log-probability."""
     order: tuple[int, ...] | None = None
     """The order in which options or responses are shown; None: as listed."""
+    offered: tuple[str, ...] = ()
+    """What may be answered where that is not the criteria's options: the labels of compared responses."""
+    feedback: bool = False
+    """Whether advice is asked for along with the verdict."""
+    persona: str | None = None
+    """Who the judge is told to be."""
     sample: int = 0
     temperature: float = 0.0
     seed: int | None = None
@@ -35,5 +41,15 @@ class Ballot:
 
         The order of its fields is not: it is the order in which they are shown.
         """
-        how = (self.template, self.language, self.mode, self.model, self.order, self.sample, self.temperature, self.seed)
-        return content_hash(self.criteria, list(self.instance.fields.items()), how)
+        asked = [(field.name, getattr(self, field.name)) for field in fields(self) if field.name != "instance"]
+        return content_hash(asked, list(self.instance.fields.items()))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What may be answered."""
+        return self.offered or self.criteria.option_names
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the whole order of the responses is asked for: where there are more than two."""
+        return len([label for label in self.offered if label != "tie"]) > 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,17 @@ class CriteriaOption:
     name: str
     description: str = ""
     score: float | None = None
+
+    @property
+    def points(self) -> float | None:
+        """The score; without one, the number that the option's name is."""
+        if self.score is not None:
+            return self.score
+        try:
+            value = float(self.name)
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,13 @@ class Criteria:
     def option(self, name: str) -> CriteriaOption:
         """The option called ``name``."""
         return next(option for option in self.options if option.name == name)
+
+
+def yes_no_criteria(question: str) -> Criteria:
+    """The criteria that a plain question means: Yes is 1.0, No is 0.0."""
+    if not question.strip():
+        raise SetupError("the criterion is empty: say in a sentence what is to be judged")
+    return Criteria(question, question, [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
 
 
 def _check_options(criteria: str, names: list[str | None]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.errors import SetupError
 
+NUMBERED = re.compile(r"(?:response|answer|output|completion|model|system)[\s_-]?(?:\d+|[a-z])", re.IGNORECASE)
+"""How tools name the responses they compare: response_1, Answer A, …"""
 FieldValue = str | tuple[str, ...]
 
 
@@ -36,11 +39,50 @@ class Instance:
 
 
 class DirectInstance(Instance):
-    """An instance whose one text is judged by itself."""
+    """An instance whose one text is judged by itself. ``response`` and ``context`` may be given instead of ``fields``."""
+
+    def __init__(
+        self,
+        fields: Mapping[str, str | Sequence[str]] | None = None,
+        id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        response: str | None = None,
+        context: Mapping[str, str] | None = None,
+    ) -> None:
+        given = {} if response is None else {"response": response}
+        super().__init__({**(context or {}), **(fields or {}), **given}, id, metadata or {})
 
 
 class PairwiseInstance(Instance):
-    """An instance whose responses are compared with each other."""
+    """An instance whose responses are compared with each other: a list under ``response``.
+
+    ``responses`` and ``context`` may be given instead of ``fields``, and fields that are numbered or lettered
+    (``response_1``, ``response_2``; ``Answer A``, ``Answer B``) are taken together.
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, str | Sequence[str]] | None = None,
+        id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        responses: Sequence[str] | None = None,
+        context: Mapping[str, str] | None = None,
+    ) -> None:
+        named = {**(context or {}), **(fields or {})}
+        given = {} if responses is None else {"response": responses}
+        super().__init__({**_together(named), **given}, id, metadata or {})
+
+
+def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
+    """``response_1, response_2`` (answer_a, answer_b; …) → ``response: [.., ..]``; ``responses`` is the same as ``response``."""
+    numbered = {name: match for name in fields if (match := NUMBERED.fullmatch(name))}
+    found: dict[str, str | Sequence[str]] = {name: value for name, value in fields.items() if name not in numbered}
+    if "responses" in found:
+        found["response"] = found.pop("responses")
+    texts = [value for name in sorted(numbered) if isinstance(value := fields[name], str)]
+    return {**found, "response": texts} if len(texts) > 1 else dict(fields) if numbered else found
 
 
 def _field_value(name: str, value: object) -> FieldValue:

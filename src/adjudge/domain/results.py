@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
+from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.vote import Vote
 
 
@@ -27,8 +29,8 @@ class Result:
 
     instance: Instance
     criteria: Criteria
-    status: Status
-    votes: tuple[Vote, ...]
+    status: Status = Status.SCORED
+    votes: tuple[Vote, ...] = ()
     score: float | None = None
     """None unless scored: a failure is never a number."""
     explanation: str | None = None
@@ -73,6 +75,96 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class PositionalBias:
+    """What the other order of options or responses says."""
+
+    detected: bool
+    """Whether the two orders' pooled options differ. One judgment: whether a judge is biased, many tell (adjudge.stats)."""
+    result: Result | None = None
+    """The whole judgment in the other order."""
+    flip_rate: float | None = None
+    """Share of the votes that change with the order."""
+    noise_rate: float | None = None
+    """Share of the votes that differ within one order: so much is noise, not bias. None with one vote an order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectInstanceResult(Result):
+    """One text judged by one criteria."""
+
+    option: str | None = None
+    mean_score: float | None = None
+    """Over the valid votes."""
+    feedback: str | None = None
+    """Advice, where it was asked for and the best option was not chosen."""
+    positional_bias: PositionalBias | None = None
+    metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+    """What the judge has to say of itself: the prompt it used."""
+
+    @property
+    def selected_option(self) -> str | None:
+        """The same as ``option``."""
+        return self.option
+
+    def to_dict(self) -> dict[str, object]:
+        """This result as JSON knows it."""
+        bias = self.positional_bias
+        shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
+        own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
+        return super().to_dict() | own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemResult:
+    """How one of the compared responses fared. The lists have an entry for each other response, in the order given."""
+
+    contest_results: tuple[float | None, ...]
+    """1.0 won, 0.0 lost, 0.5 tied, None: no valid vote."""
+    compared_to: tuple[int, ...]
+    """Which response each contest was against."""
+    explanations: tuple[str | None, ...]
+    positional_bias: tuple[bool | None, ...]
+    """Whether the contest came out otherwise in the other order; None where that was not asked."""
+    certainty: tuple[float | None, ...]
+    """Share of the valid votes, both orders included, that agree with the contest's outcome."""
+    winrate: float | None
+    """Mean over the contests that have an outcome."""
+    ranking: int | None
+    """1 is best; equal win rates share a rank."""
+    selections: tuple[str | None, ...]
+    """Who won each contest: an index, "tie", or None."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseInstanceResult(Result):
+    """Responses compared with each other."""
+
+    selected_option: int | Literal["tie"] | None = None
+    """The index of the best response, or "tie"."""
+    per_system_results: tuple[SystemResult, ...] = ()
+    certainty: float | None = None
+    """Share of the valid votes, both orders included, that agree with the selection."""
+    positional_bias: PositionalBias | None = None
+    metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+
+    @property
+    def ranking(self) -> tuple[int | None, ...]:
+        """The rank of each response."""
+        return tuple(system.ranking for system in self.per_system_results)
+
+    def to_dict(self) -> dict[str, object]:
+        """This result as JSON knows it."""
+        bias = self.positional_bias
+        own = {
+            "selected_option": self.selected_option,
+            "certainty": self.certainty,
+            "per_system_results": plain(self.per_system_results),
+            "positional_bias": bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate},
+        }
+        return super().to_dict() | own
+
+
+@dataclass(frozen=True, slots=True)
 class ModelVerdict:
     """What one model of a panel says, its votes taken together."""
 
@@ -109,3 +201,65 @@ class AspectResult(Result):
             "excluded_models": plain(self.excluded_models),
         }
         return super().to_dict() | own
+
+
+@dataclass(frozen=True, slots=True)
+class MultiCriteriaItemResult:
+    """One criteria's part in an aggregate."""
+
+    item: MultiCriteriaItem
+    result: Result
+    score: float | None
+    """What it contributes before its weight; None without a verdict."""
+    weighted_score: float | None
+
+
+@dataclass(frozen=True)
+class MultiCriteriaDirectInstanceResult:
+    """One text judged by several criteria."""
+
+    instance: Instance
+    multi_criteria: MultiCriteria
+    item_results: tuple[MultiCriteriaItemResult, ...]
+    aggregated_score: float | None
+    """None when an item has no verdict; the bounds then say between what it would lie."""
+    lower_bound: float
+    upper_bound: float
+
+    @property
+    def status(self) -> Status:
+        """Scored when every item is."""
+        if self.aggregated_score is not None:
+            return Status.SCORED
+        missing = [entry.result.status for entry in self.item_results if entry.score is None]
+        return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED
+
+    @property
+    def per_criterion_score(self) -> dict[str, float | None]:
+        """The weighted score of each criteria."""
+        return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
+
+    def to_dict(self) -> dict[str, object]:
+        """This result as JSON knows it."""
+        return {
+            "id": self.instance.id,
+            "status": self.status.value,
+            "aggregated_score": self.aggregated_score,
+            "lower_bound": self.lower_bound,
+            "upper_bound": self.upper_bound,
+            "per_criterion_score": self.per_criterion_score,
+            "items": [entry.result.to_dict() for entry in self.item_results],
+        }
+
+
+@dataclass(frozen=True)
+class MultiCriteriaPairwiseInstanceResult:
+    """Responses compared by several criteria."""
+
+    instance: Instance
+    multi_criteria: MultiCriteria
+    results: tuple[PairwiseInstanceResult, ...]
+    """One a criteria."""
+    winrates: tuple[float | None, ...]
+    """Of each response: its win rates, weighted; None when a criteria has no verdict."""
+    selected_option: int | Literal["tie"] | None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 
 
@@ -28,7 +29,11 @@ class Verdict:
     """What a reply says."""
 
     option: str
+    """The chosen option; of compared responses the index of the better one, or "tie"."""
     explanation: str | None = None
+    feedback: str | None = None
+    ranking: tuple[tuple[int, ...], ...] | None = None
+    """Of compared responses: their indexes best first, those that are equal together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,8 @@ class Vote:
             "outcome": self.outcome.value,
             "option": self.verdict.option if self.verdict else None,
             "explanation": self.verdict.explanation if self.verdict else None,
+            "feedback": self.verdict.feedback if self.verdict else None,
+            "ranking": plain(self.verdict.ranking) if self.verdict else None,
             "reason": self.reason,
             "text": self.text,
             "prompt_tokens": self.usage.prompt_tokens,

@@ -12,7 +12,7 @@ from adjudge.engine.likelihood import ask_likelihood
 from adjudge.errors import ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.prompts.render import render, render_repair
-from adjudge.verdicts.read import Reading, read
+from adjudge.verdicts.read import read_ballot
 from adjudge.verdicts.schema import answer_schema
 
 
@@ -35,7 +35,7 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
 
 async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
     reply = await model.complete(_request(ballot, prompt))
-    reading: Reading = read(reply, ballot.criteria.option_names)
+    reading = read_ballot(reply, ballot)
     return Vote(
         ballot=ballot,
         outcome=reading.outcome,
@@ -59,7 +59,7 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
 def _request(ballot: Ballot, prompt: Prompt) -> Request:
     return Request(
         prompt,
-        schema=answer_schema(ballot.criteria.option_names),
+        schema=answer_schema(ballot.options, feedback=ballot.feedback, ranking=ballot.ranked),
         temperature=ballot.temperature,
         seed=ballot.seed,
         sample=ballot.sample,

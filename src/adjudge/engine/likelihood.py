@@ -16,7 +16,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.pooling.majority import winner
 from adjudge.prompts.render import neutral_instances, render_likelihood, shown_fields
-from adjudge.verdicts.likelihood import Labels, distribution, label_logprobs, labels_for, mean_logprobs
+from adjudge.verdicts.likelihood import Labels, distribution, label_logprobs, labels_for, labels_for_responses, mean_logprobs
+from adjudge.verdicts.ranking import TIE, put_back
 
 _ALTERNATIVES = 20
 """How many tokens servers are asked to report; the most that OpenAI gives."""
@@ -45,11 +46,11 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
     return Vote(
         ballot=ballot,
         outcome=Outcome.OK,
-        verdict=Verdict(winner(shares, ballot.criteria)),
+        verdict=_verdict(ballot, shares),
         text=json.dumps({"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}),
         usage=read.usage,
         latency=read.latency,
-        distribution=FrozenDict(shares),
+        distribution=FrozenDict({put_back(Verdict(option), None, ballot).option: share for option, share in shares.items()}),
     )
 
 
@@ -66,7 +67,18 @@ async def _read(ballot: Ballot, model: Model) -> _Read:
     )
 
 
+def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict:
+    """The likeliest option; of compared responses also their order by likelihood."""
+    if not ballot.offered:
+        return Verdict(winner(shares, ballot.criteria))
+    best_first = sorted(shares, key=lambda label: -shares[label])
+    groups = tuple((label,) for label in best_first if label != TIE) if ballot.ranked else None
+    return put_back(Verdict(best_first[0]), groups, ballot)
+
+
 def _orders(ballot: Ballot) -> Sequence[Labels]:
+    if ballot.offered:
+        return [labels_for_responses(ballot.offered)]
     labels = labels_for(ballot.criteria, ballot.order)
     if labels.own:
         return [labels]
@@ -92,7 +104,7 @@ _priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] 
 async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
     """What the model says of neutral texts under these criteria: asked once, then the same for every instance."""
     fields = tuple(shown_fields(ballot.criteria, ballot.instance))
-    key = content_hash(ballot.criteria, ballot.language, fields, ballot.order)
+    key = content_hash(ballot.criteria, ballot.language, fields, ballot.order, ballot.offered)
     known = _priors.setdefault(model, {})
     if key not in known or _broken(known[key]):
         known[key] = asyncio.create_task(_estimate(ballot, model, fields))
@@ -100,7 +112,10 @@ async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
 
 
 async def _estimate(ballot: Ballot, model: Model, fields: tuple[str, ...]) -> Mapping[str, float]:
-    neutral = [replace(ballot, instance=instance) for instance in neutral_instances(ballot.language, fields)]
+    compared = (ballot.criteria.to_evaluate_field, len(ballot.order or ())) if ballot.offered else None
+    order = tuple(range(compared[1])) if compared else ballot.order
+    instances = neutral_instances(ballot.language, fields, compared)
+    neutral = [replace(ballot, instance=instance, order=order) for instance in instances]
     reads = await asyncio.gather(*(_read(one, model) for one in neutral))
     return mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
 

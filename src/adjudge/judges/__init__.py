@@ -1,1 +1,40 @@
 """Every kind of judge: which ballots it writes, and how their votes are pooled."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_HOME_OF = {
+    "AspectCritic": "judges.aspect",
+    "BaseDirectJudge": "judges.base_direct",
+    "BasePairwiseJudge": "judges.base_pairwise",
+    "Criteria": "domain.criteria",
+    "CriteriaExample": "domain.criteria",
+    "CriteriaOption": "domain.criteria",
+    "DirectInstance": "domain.instance",
+    "DirectInstanceResult": "domain.results",
+    "DirectJudge": "judges.direct",
+    "DummyDirectJudge": "judges.dummy",
+    "DummyPairwiseJudge": "judges.dummy",
+    "Instance": "domain.instance",
+    "Judge": "judges.case",
+    "MPrometheusDirectJudge": "judges.prometheus",
+    "MPrometheusPairwiseJudge": "judges.prometheus",
+    "MultiCriteria": "domain.multi_criteria",
+    "MultiCriteriaDirectInstanceResult": "domain.results",
+    "MultiCriteriaItem": "domain.multi_criteria",
+    "MultiCriteriaItemResult": "domain.results",
+    "PairwiseInstance": "domain.instance",
+    "PairwiseInstanceResult": "domain.results",
+    "PairwiseJudge": "judges.pairwise",
+}
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> object:
+    """Load a judge when it is first used."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'adjudge.judges' has no attribute {name!r}")
+    value: object = getattr(import_module(f"adjudge.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

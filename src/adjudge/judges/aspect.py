@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from adjudge.catalog.aspects import aspect
 from adjudge.domain.ballot import Ballot, Mode
@@ -16,8 +16,19 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
+from adjudge.gateway import home
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
-from adjudge.judges.base import InstanceLike, OnFailure, PlannedJudge, as_instance, at_least, one_of
+from adjudge.judges.base import (
+    InstanceLike,
+    OnFailure,
+    PlannedJudge,
+    as_instance,
+    at_least,
+    check_mode,
+    one_of,
+    seed_for,
+    temperature_for,
+)
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.pooling.panel import panel, status_of
 from adjudge.prompts.render import shown_fields
@@ -27,7 +38,7 @@ PASS, FAIL = "PASS", "FAIL"
 
 
 @dataclass(frozen=True)
-class AspectCritic(PlannedJudge[AspectResult]):
+class AspectCritic(PlannedJudge[Instance, AspectResult]):
     """Checks responses against one criterion.
 
     Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid votes are; the score is
@@ -69,11 +80,7 @@ class AspectCritic(PlannedJudge[AspectResult]):
         if self.min_valid > self.strictness:
             raise SetupError(f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}")
         object.__setattr__(self, "_panel", open_panel(self.models))
-        if self.mode is not None:
-            one_of("mode", self.mode, ("generate", "likelihood"))
-        for name, model in self._panel.items():
-            if self.mode == "likelihood" and not model.capabilities.logprobs:
-                raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
+        check_mode(self.mode, self._panel)
 
     @property
     def panel(self) -> Mapping[str, OpenModel]:
@@ -138,15 +145,47 @@ class AspectCritic(PlannedJudge[AspectResult]):
         extra = {name: value for name, value in given.items() if value is not None}
         return replace(instance, fields={**extra, **instance.fields}) if extra else instance
 
-    def check(self, instance: Instance) -> None:
+    @overload
+    def evaluate(self, instances: InstanceLike, **options: Any) -> AspectResult: ...
+    @overload
+    def evaluate(self, instances: Sequence[InstanceLike], **options: Any) -> list[AspectResult]: ...
+    def evaluate(self, instances: InstanceLike | Sequence[InstanceLike], **options: Any) -> AspectResult | list[AspectResult]:
+        """Judge a text, an Instance, or a list of them (→ a list). Works in scripts, threads and notebooks.
+
+        ``progress`` is called with each result as it comes; the other options are those of ``prepare``.
+        """
+        return home.run(self._aevaluate(instances, **options))
+
+    @overload
+    async def aevaluate(self, instances: InstanceLike, **options: Any) -> AspectResult: ...
+    @overload
+    async def aevaluate(self, instances: Sequence[InstanceLike], **options: Any) -> list[AspectResult]: ...
+    async def aevaluate(
+        self, instances: InstanceLike | Sequence[InstanceLike], **options: Any
+    ) -> AspectResult | list[AspectResult]:
+        """``evaluate`` for async code."""
+        return await self._aevaluate(instances, **options)
+
+    async def _aevaluate(
+        self,
+        instances: InstanceLike | Sequence[InstanceLike],
+        *,
+        progress: Callable[[AspectResult], None] | None = None,
+        **context: Any,
+    ) -> AspectResult | list[AspectResult]:
+        if isinstance(instances, str | Mapping | Instance):
+            return (await self.judge_items([self.prepare(instances, **context)], progress))[0]
+        return await self.judge_items([self.prepare(item, **context) for item in instances], progress)
+
+    def check(self, item: Instance) -> None:
         """An instance needs the judged field, and something in it is not required: an empty answer can be judged."""
-        shown_fields(self.criteria, instance)
+        shown_fields(self.criteria, item)
 
-    def plan(self, instance: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """``strictness`` ballots a model; with ``early_stop`` only those that can still matter."""
-        return [ballot for name in self._panel for ballot in self._plan_model(name, instance, votes)]
+        return [ballot for name in self._panel for ballot in self._plan_model(name, item, votes)]
 
-    def pool(self, instance: Instance, votes: Sequence[Vote]) -> AspectResult:
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Each model's majority, and the mean over the models that have one."""
         said = panel(votes, list(self._panel), self.criteria, self.min_valid)
         score = said.score
@@ -154,7 +193,7 @@ class AspectCritic(PlannedJudge[AspectResult]):
         agreeing = [vote for vote in votes if vote.verdict and vote.verdict.option == verdict]
         valid = sum(vote.valid for vote in votes)
         return AspectResult(
-            instance=instance,
+            instance=item,
             criteria=self.criteria,
             status=status_of(votes, verdict is not None),
             votes=tuple(votes),
@@ -182,7 +221,6 @@ class AspectCritic(PlannedJudge[AspectResult]):
 
     def _ballot(self, name: str, instance: Instance, sample: int) -> Ballot:
         model = self._panel[name]
-        seed = self.seed if self.seed is not None else model.seed
         return Ballot(
             criteria=self.criteria,
             instance=instance,
@@ -191,15 +229,9 @@ class AspectCritic(PlannedJudge[AspectResult]):
             language=self.language,
             mode=self.mode or model.mode,
             sample=sample,
-            temperature=self._temperature(model),
-            seed=None if seed is None else seed + sample,
+            temperature=temperature_for(model, self.temperature, self.strictness),
+            seed=seed_for(model, self.seed, sample),
         )
-
-    def _temperature(self, model: OpenModel) -> float:
-        for chosen in (self.temperature, model.temperature):
-            if chosen is not None:
-                return chosen
-        return 0.0 if self.strictness == 1 else 1.0
 
 
 def _is_tie(counted: Sequence[ModelVerdict], score: float | None) -> bool:

@@ -5,25 +5,27 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Generic, Literal, TypeVar
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
+from adjudge.engine.ask import ask
 from adjudge.engine.schedule import judge_all
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel
 
+I = TypeVar("I")  # noqa: E741
 R = TypeVar("R", bound=Result)
 OnFailure = Literal["abstain", "raise", "random"]
 InstanceLike = str | Mapping[str, str | Sequence[str]] | Instance
 
 
-class PlannedJudge(ABC, Generic[R]):
-    """A judge as two pure halves, ``plan`` and ``pool``, between which the engine asks the models."""
+class PlannedJudge(ABC, Generic[I, R]):
+    """A judge as two pure halves, ``plan`` and ``pool``, between which ballots are asked. ``I`` is what is judged."""
 
     max_repairs: int
     on_failure: OnFailure
@@ -35,62 +37,38 @@ class PlannedJudge(ABC, Generic[R]):
         """The models by the names on the ballots."""
 
     @abstractmethod
-    def plan(self, instance: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+    def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """The ballots to ask next, given the votes so far; none when there are enough."""
 
     @abstractmethod
-    def pool(self, instance: Instance, votes: Sequence[Vote]) -> R:
+    def pool(self, item: I, votes: Sequence[Vote]) -> R:
         """The votes as one result."""
 
     @abstractmethod
-    def check(self, instance: Instance) -> None:
-        """Raise a SetupError when the instance cannot be judged; called for all of them before any model is."""
+    def check(self, item: I) -> None:
+        """Raise a SetupError when the item cannot be judged; called for all of them before any model is."""
 
     @abstractmethod
     def stand_in(self, result: R, choice: random.Random) -> R:
         """``result`` with a random option, marked as such, for ``on_failure="random"``."""
 
-    @abstractmethod
-    def prepare(self, item: InstanceLike, **context: Any) -> Instance:
-        """What the caller gave, as the instance that is judged."""
+    @property
+    def width(self) -> int:
+        """Items under way at once: enough to keep every model busy while others wait for a repair or a retry."""
+        return 2 * sum(model.max_concurrency for model in self.panel.values())
 
-    @overload
-    def evaluate(self, instances: InstanceLike, **options: Any) -> R: ...
-    @overload
-    def evaluate(self, instances: Sequence[InstanceLike], **options: Any) -> list[R]: ...
-    def evaluate(self, instances: InstanceLike | Sequence[InstanceLike], **options: Any) -> R | list[R]:
-        """Judge a text, an Instance, or a list of them (→ a list). Works in scripts, threads and notebooks.
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One vote; a failure is a vote too."""
+        return await ask(ballot, self.panel[ballot.model], self.max_repairs)
 
-        ``progress`` is called with each result as it comes; the other options are those of ``prepare``.
-        """
-        return home.run(self._aevaluate(instances, **options))
-
-    @overload
-    async def aevaluate(self, instances: InstanceLike, **options: Any) -> R: ...
-    @overload
-    async def aevaluate(self, instances: Sequence[InstanceLike], **options: Any) -> list[R]: ...
-    async def aevaluate(self, instances: InstanceLike | Sequence[InstanceLike], **options: Any) -> R | list[R]:
-        """``evaluate`` for async code."""
-        return await self._aevaluate(instances, **options)
-
-    async def _aevaluate(
-        self,
-        instances: InstanceLike | Sequence[InstanceLike],
-        *,
-        progress: Callable[[R], None] | None = None,
-        **context: Any,
-    ) -> R | list[R]:
-        if isinstance(instances, str | Mapping | Instance):
-            return (await self._judge([self.prepare(instances, **context)], progress))[0]
-        return await self._judge([self.prepare(item, **context) for item in instances], progress)
-
-    async def _judge(self, instances: Sequence[Instance], progress: Callable[[R], None] | None) -> list[R]:
-        for number, instance in enumerate(instances, 1):
+    async def judge_items(self, items: Sequence[I], progress: Callable[[R], None] | None = None) -> list[R]:
+        """A result for each item, in their order."""
+        for number, item in enumerate(items, 1):
             try:
-                self.check(instance)
+                self.check(item)
             except SetupError as error:
-                raise SetupError(f"instance {instance.id or number}: {error}") from None
-        results = await home.visit(judge_all(self, instances, progress))
+                raise SetupError(f"instance {number}: {error}") from None
+        results = await home.visit(judge_all(self, items, progress))
         return [self._after_failure(result) if result.status is not Status.SCORED else result for result in results]
 
     def _after_failure(self, result: R) -> R:
@@ -123,3 +101,26 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     """Say so when ``value`` is none of ``allowed``."""
     if value not in allowed:
         raise SetupError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
+    """Say so when ``mode`` is no mode, or one that a model documents it cannot do."""
+    if mode is not None:
+        one_of("mode", mode, ("generate", "likelihood"))
+    for name, model in panel.items():
+        if mode == "likelihood" and not model.capabilities.logprobs:
+            raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
+
+
+def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> float:
+    """The judge's temperature, else the model's, else 0 for one sample and 1 for several."""
+    for chosen in (wanted, model.temperature):
+        if chosen is not None:
+            return chosen
+    return 0.0 if samples == 1 else 1.0
+
+
+def seed_for(model: OpenModel, wanted: int | None, sample: int) -> int | None:
+    """Sample *i* gets seed + i, where the judge or the model has a seed."""
+    seed = wanted if wanted is not None else model.seed
+    return None if seed is None else seed + sample

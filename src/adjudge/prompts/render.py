@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -14,47 +16,106 @@ from adjudge.errors import SetupError
 from adjudge.prompts.fence import fence, neutral, unfenced
 from adjudge.prompts.template import load
 
+Shown = dict[str, str | Sequence[str]]
+TIE = "tie"
 _CUT = "\x00"
 """Marks in a rendered template where the text that is shared ends; the criterion cannot hold it, and texts come behind it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What many ballots have in common."""
+
+    template: str
+    language: str
+    criteria: Criteria
+    order: tuple[int, ...] | None
+    offered: tuple[str, ...]
+    persona: str | None
+    feedback: bool
+
+    def values(self) -> dict[str, object]:
+        """What templates may show of it."""
+        criteria = self.criteria
+        order = self.order if self.order and not self.offered else range(len(criteria.options))
+        return {
+            "definition": criteria.description,
+            "options": list(criteria.option_names),
+            "rubric": [(criteria.options[place].name, criteria.options[place].description) for place in order],
+            "field": criteria.to_evaluate_field,
+            "persona": self.persona,
+            "feedback": self.feedback,
+            "offered": list(self.offered),
+            "tie": TIE in self.offered,
+            "ranking": len(self.offered) - (TIE in self.offered) > 2,
+            "examples": [_example(criteria, place, bool(self.offered)) for place in range(len(criteria.examples))],
+        }
+
+
 def render(ballot: Ballot) -> Prompt:
     """The question as the model gets it."""
-    system = _stable(ballot.template, ballot.language, ballot.criteria)
-    shown = shown_fields(ballot.criteria, ballot.instance)
-    user = load(ballot.template, ballot.language).render("user", _criteria_values(ballot.criteria) | {"parts": fence(shown)})
-    return Prompt((Message("system", system), Message("user", user)))
+    question = _Question(
+        ballot.template, ballot.language, ballot.criteria, ballot.order, ballot.offered, ballot.persona, ballot.feedback
+    )
+    values = {**_values(question), "parts": fence(_shown(ballot))}
+    user = load(ballot.template, ballot.language).render("user", values)
+    return Prompt((Message("system", _stable(question)), Message("user", user)))
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
-    values = {"reason": neutral(reason), "options": list(ballot.criteria.option_names)}
-    (turn,) = load("repair", ballot.language).messages(values)
+    asked = {"options": list(ballot.options), "feedback": ballot.feedback, "ranking": ballot.ranked}
+    (turn,) = load("repair", ballot.language).messages({"reason": neutral(reason), **asked})
     return prompt.followed_by(Message("assistant", neutral(reply) or "…"), turn)
 
 
 def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, str]]) -> Prompt:
     """The question for a one-token answer. ``options``: (label, option) as shown, ``kind`` the kind of label."""
     criteria = ballot.criteria
-    shown = [(label, name, criteria.option(name).description) for label, name in options]
-    fields = unfenced(shown_fields(criteria, ballot.instance))
-    values = {"definition": criteria.description.replace(_CUT, ""), "options": shown, "fields": fields, "cut": _CUT}
+    descriptions = {option.name: option.description for option in criteria.options} if not ballot.offered else {}
+    shown = [(label, name, descriptions.get(name, "")) for label, name in options]
+    values = {
+        "definition": criteria.description.replace(_CUT, ""),
+        "options": shown,
+        "fields": unfenced(_shown(ballot)),
+        "cut": _CUT,
+    }
     *before, last = load(f"likelihood_{kind}", ballot.language).messages(values)
     shared, _, own = last.content.partition(_CUT)
     return Prompt((*before, Message(last.role, shared + own)), shared=len(shared))
 
 
+def render_persona(criteria: Criteria, language: str) -> Prompt:
+    """A request for a description of somebody who can judge by ``criteria``."""
+    values = {"definition": criteria.description, "options": list(criteria.option_names)}
+    return Prompt(load("persona", language).messages(values))
+
+
+def render_improvement(criteria: Criteria, instance: Instance, said: Mapping[str, str], language: str) -> Prompt:
+    """A request for a better text, given the judge's explanation and feedback."""
+    values = {"definition": criteria.description, "parts": fence(shown_fields(criteria, instance))}
+    safe = {name: neutral(text) for name, text in said.items()}
+    return Prompt(load("improve", language).messages({**values, **safe}))
+
+
 @cache
-def neutral_instances(language: str, fields: tuple[str, ...]) -> tuple[Instance, ...]:
-    """Ordinary texts in the given fields; what a model says of them is its prior."""
+def neutral_instances(language: str, fields: tuple[str, ...], compared: tuple[str, int] | None = None) -> tuple[Instance, ...]:
+    """Ordinary texts in the given fields; what a model says of them is its prior.
+
+    ``compared``: the field that holds responses, and how many; they are all the same.
+    """
     import yaml
 
     path = files(__package__) / "neutral" / f"{language}.yaml"
     texts: list[dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return tuple(Instance({name: text.get(name, text["response"]) for name in fields}) for text in texts)
+    found = [{name: text.get(name, text["response"]) for name in fields} for text in texts]
+    if compared is None:
+        return tuple(Instance(one) for one in found)
+    name, count = compared
+    return tuple(Instance({**one, name: [one[name]] * count}) for one in found)
 
 
-def shown_fields(criteria: Criteria, instance: Instance) -> dict[str, str | Sequence[str]]:
+def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     """The fields the criteria may read, the judged one last. A missing one is named before any call."""
     if len(instance.fields) == 1:
         return dict(instance.fields)
@@ -68,14 +129,32 @@ def shown_fields(criteria: Criteria, instance: Instance) -> dict[str, str | Sequ
     return {name: instance.fields[name] for name in (*context, judged)}
 
 
+def _shown(ballot: Ballot) -> Shown:
+    """The fields as they are shown: compared responses in the ballot's order, each under its label."""
+    fields = shown_fields(ballot.criteria, ballot.instance)
+    return _compared(fields, ballot.criteria, ballot.order, ballot.offered) if ballot.offered else fields
+
+
+def _compared(fields: Shown, criteria: Criteria, order: Sequence[int] | None, labels: Sequence[str]) -> Shown:
+    responses = fields.pop(criteria.to_evaluate_field)
+    shown = [responses[place] for place in order or range(len(responses))]
+    return fields | {f"Response {label}": text for label, text in zip(labels, shown, strict=False)}
+
+
+def _example(criteria: Criteria, place: int, compared: bool) -> tuple[list[str], str]:
+    example = criteria.examples[place]
+    fields: Shown = dict(example.fields)
+    if compared:
+        fields = _compared(fields, criteria, None, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    answer = {"explanation": example.explanation, "selected_option": example.option}
+    return fence(fields), json.dumps(answer, ensure_ascii=False)
+
+
 @lru_cache(maxsize=1024)
-def _stable(template: str, language: str, criteria: Criteria) -> str:
-    return load(template, language).render("system", _criteria_values(criteria) | {"parts": []})
+def _values(question: _Question) -> Mapping[str, object]:
+    return question.values()
 
 
-def _criteria_values(criteria: Criteria) -> dict[str, object]:
-    return {
-        "definition": criteria.description,
-        "options": list(criteria.option_names),
-        "field": criteria.to_evaluate_field,
-    }
+@lru_cache(maxsize=1024)
+def _stable(question: _Question) -> str:
+    return load(question.template, question.language).render("system", {**_values(question), "parts": []})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
 from adjudge.errors import RunError
 
 ALIASES = {
@@ -27,6 +27,46 @@ _LONGEST_CELL = 100_000_000
 def read_instances(path: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Instance]:
     """One instance a row. ``columns`` says which column is which field; the rest is found by the usual names."""
     return islice(_instances(Path(path), dict(columns or {})), limit)
+
+
+def read_comparisons(
+    path: str | Path, responses: Sequence[str] = (), columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> Iterator[Instance]:
+    """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that are numbered."""
+    return islice(_comparisons(Path(path), list(responses), dict(columns or {})), limit)
+
+
+def _comparisons(path: Path, responses: list[str], columns: dict[str, str]) -> Iterator[Instance]:
+    found = False
+    for number, row in _rows(path):
+        found = True
+        for column in (*responses, *columns.values()):
+            if column not in row:
+                raise RunError(f"{path} has no column {column!r}; it has: {', '.join(row)}")
+        yield _comparison(row, responses, columns, f"{path.name}:{number}")
+    if not found:
+        raise RunError(f"{path} has no rows")
+
+
+def _comparison(row: Mapping[str, object], responses: list[str], columns: Mapping[str, str], where: str) -> Instance:
+    texts = {name: value for name, cell in row.items() if (value := _text(cell)) is not None}
+    own = {field: texts[column] for field, column in columns.items() if column in texts}
+    beside = {field: texts[name] for field, names in ALIASES.items() if field != "response" for name in names if name in texts}
+    compared = _responses(texts, responses)
+    instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, id=_name(row, where))
+    if isinstance(instance.value("response") or "", str):
+        raise RunError(f"{where}: no two responses found; name their columns with --column. It has: {', '.join(row)}")
+    return instance
+
+
+def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> dict[str, str | Sequence[str]]:
+    """The columns named, else a list, else columns that are numbered."""
+    if named:
+        return {"response": [str(texts.get(name, "")) for name in named]}
+    for name in ("response", "responses"):
+        if isinstance(texts.get(name), list):
+            return {"response": texts[name]}
+    return {name: value for name, value in texts.items() if NUMBERED.fullmatch(name)}
 
 
 def _instances(path: Path, columns: dict[str, str]) -> Iterator[Instance]:
@@ -98,8 +138,12 @@ def _instance(row: Mapping[str, object], chosen: Mapping[str, str], where: str) 
     given = {field: value for field, value in fields.items() if value is not None}
     if "response" not in given:
         raise RunError(f"{where}: the row has no {chosen['response']!r}")
-    name = next((str(row[column]) for column in _ID_COLUMNS if row.get(column) not in (None, "")), where)
-    return Instance(fields=given, id=name)
+    return Instance(fields=given, id=_name(row, where))
+
+
+def _name(row: Mapping[str, object], where: str) -> str:
+    """What the row calls itself, else where it stands."""
+    return next((str(row[column]) for column in _ID_COLUMNS if row.get(column) not in (None, "")), where)
 
 
 def _text(value: object) -> str | list[str] | None:

@@ -12,7 +12,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.verdicts.options import yes_and_no
 
-LabelKind = Literal["yes_no", "number", "letter"]
+LabelKind = Literal["yes_no", "number", "letter", "pair"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Labels:
     @property
     def own(self) -> bool:
         """Whether the options are their own labels, so that another order would be another question."""
-        return self.kind == "yes_no" or self.options == self.tokens
+        return self.kind in ("yes_no", "pair") or self.options == self.tokens
 
 
 def labels_for(criteria: Criteria, order: Sequence[int] | None = None) -> Labels:
@@ -43,6 +43,11 @@ def labels_for(criteria: Criteria, order: Sequence[int] | None = None) -> Labels
         raise SetupError(f"criteria {criteria.name!r} has more options than there are letters: use mode='generate'")
     shown = tuple(names[index] for index in order) if order else names
     return Labels("letter", shown, tuple(ascii_uppercase[: len(shown)]))
+
+
+def labels_for_responses(offered: Sequence[str]) -> Labels:
+    """Letters for compared responses; a tie has the one behind them."""
+    return Labels("pair", tuple(offered), tuple(ascii_uppercase[: len(offered)]))
 
 
 def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[str, float] | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome, Verdict
 from adjudge.verdicts.json_text import Found, find_objects
 from adjudge.verdicts.options import match_option
+from adjudge.verdicts.ranking import Groups, put_back, read_ranking, top_of
 
 _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
@@ -26,6 +28,23 @@ class Reading:
     outcome: Outcome
     verdict: Verdict | None = None
     reason: str | None = None
+    data: Mapping[str, object] | None = None
+    """The object the verdict stands in, where it stands in one."""
+
+
+def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
+    """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order."""
+    reading = read(reply, ballot.options)
+    if reading.verdict is None:
+        return reading
+    groups: Groups | None = None
+    if ballot.ranked:
+        groups = read_ranking((reading.data or {}).get("ranking"), ballot.offered)
+        if groups is None or top_of(groups) != reading.verdict.option:
+            return Reading(Outcome.UNREADABLE, reason=f'"ranking" must name each of {", ".join(ballot.offered)} once, best first')
+    feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
+    said = replace(reading.verdict, feedback=_clean(feedback) if isinstance(feedback, str) else None)
+    return replace(reading, verdict=put_back(said, groups, ballot))
 
 
 def read(reply: Reply, options: Sequence[str]) -> Reading:
@@ -76,7 +95,7 @@ def _judged(said: object, data: Mapping[str, object], mended: bool, options: Seq
     if any(match_option(data.get(name), options) not in (None, option) for name in _VERDICT_KEYS):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
-    return Reading(outcome, Verdict(option, _explanation(data)))
+    return Reading(outcome, Verdict(option, _explanation(data)), data=data)
 
 
 def _verdict_value(data: Mapping[str, object], depth: int = 3) -> tuple[Mapping[str, object], object]:

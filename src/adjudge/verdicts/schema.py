@@ -7,12 +7,23 @@ from functools import lru_cache
 
 
 @lru_cache(maxsize=1024)
-def answer_schema(options: tuple[str, ...]) -> Mapping[str, object]:
-    """JSON schema of an answer: the explanation first, then exactly one of ``options``."""
-    properties = {"explanation": {"type": "string"}, "selected_option": {"type": "string", "enum": list(options)}}
+def answer_schema(options: tuple[str, ...], *, feedback: bool = False, ranking: bool = False) -> Mapping[str, object]:
+    """JSON schema of an answer: the explanation first, what else is asked for, then exactly one of ``options``."""
+    properties: dict[str, object] = {"explanation": {"type": "string"}}
+    if feedback:
+        properties["feedback"] = {"type": "string"}
+    if ranking:
+        properties["ranking"] = _ranking([option for option in options if option != "tie"], "tie" in options)
+    properties["selected_option"] = {"type": "string", "enum": list(options)}
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _ranking(labels: list[str], tie: bool) -> dict[str, object]:
+    one: dict[str, object] = {"type": "string", "enum": labels}
+    together = {"type": "array", "items": one}
+    return {"type": "array", "items": {"anyOf": [one, together]} if tie else one}

@@ -1,0 +1,55 @@
+"""What commands read from their arguments, alike for all of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from adjudge.domain.instance import Instance
+from adjudge.errors import SetupError
+from adjudge.gateway.open import ModelLike, default_model, open_model
+from adjudge.runs.dataset import ROW_FILES, read_instances
+
+
+def models_from(ids: list[str] | None, max_concurrency: int) -> list[ModelLike]:
+    """The models named, or the embedded one."""
+    return [open_model(id, max_concurrency=max_concurrency) for id in ids or [default_model()]]
+
+
+def is_rows(file: Path | None) -> bool:
+    """Whether the file holds rows rather than one text."""
+    return file is not None and file.suffix.lower() in ROW_FILES
+
+
+def instances_from(text: str | None, file: Path | None, column: list[str] | None, limit: int | None) -> list[Instance]:
+    """One text, or a row each."""
+    if (text is None) == (file is None):
+        raise SetupError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
+    if file is not None and is_rows(file):
+        return list(read_instances(file, columns_from(column), limit))
+    return [Instance(fields={"response": _text(text, file)})]
+
+
+def columns_from(given: list[str] | None) -> dict[str, str]:
+    """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
+    pairs = [item.partition("=") for item in given or []]
+    return {field if equals else "response": column if equals else field for field, equals, column in pairs}
+
+
+def check_writable(path: Path | None) -> None:
+    """Before anything is paid for, not after."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise SetupError(f"{path} cannot be written: it is a folder, or its folder does not exist")
+
+
+def _text(text: str | None, file: Path | None) -> str:
+    if text == "-":
+        return sys.stdin.read()
+    if file is None:
+        return text or ""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SetupError(f"{file} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error

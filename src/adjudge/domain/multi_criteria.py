@@ -1,0 +1,111 @@
+"""Weighted criteria and the rule that makes one score of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.errors import SetupError
+
+
+@dataclass(frozen=True)
+class MultiCriteriaItem:
+    """One criteria among several, and what it contributes."""
+
+    criterion: Criteria
+    weight: float | None = None
+    """Left out by all items: equal weights."""
+    target_option: str | None = None
+    """The item's score is 1 for this option and 0 for any other, whatever their scores."""
+    score_threshold: float | None = None
+    """The item's score is 1 above this (normalised) score, else 0."""
+    required: bool = False
+    """The aggregate is 0 unless this item reaches its maximum."""
+
+    def __post_init__(self) -> None:
+        if self.target_option is not None and self.score_threshold is not None:
+            raise SetupError(f"criteria {self.criterion.name!r} has a target option and a threshold: give it one of the two")
+        if self.target_option is not None and self.target_option not in self.criterion.option_names:
+            known = ", ".join(self.criterion.option_names)
+            raise SetupError(f"criteria {self.criterion.name!r} has no option {self.target_option!r}; it has {known}")
+
+
+@dataclass(frozen=True)
+class MultiCriteria:
+    """Several criteria that make one score."""
+
+    items: Sequence[MultiCriteriaItem]
+    normalize_scores: bool = True
+    """Bring each criteria's scores to 0…1 first."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", _weighted(tuple(self.items)))
+        for item in self.items:
+            top = self.maximum(item)
+            if item.score_threshold is not None and not self._highest(item) > item.score_threshold:
+                raise SetupError(f"criteria {item.criterion.name!r} can never be above the threshold {item.score_threshold:g}")
+            if not math.isfinite(top):
+                raise SetupError(f"criteria {item.criterion.name!r} has scores that are no numbers")
+
+    @classmethod
+    def of(cls, criteria: MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]) -> MultiCriteria:
+        """Texts become yes/no criteria, criteria become items of equal weight."""
+        if isinstance(criteria, MultiCriteria):
+            return criteria
+        return cls([_item(one) for one in criteria])
+
+    def score(self, item: MultiCriteriaItem, option: str) -> float:
+        """What the item contributes, before its weight."""
+        if item.target_option is not None:
+            return 1.0 if option == item.target_option else 0.0
+        value = self._value(item, option)
+        if item.score_threshold is not None:
+            return 1.0 if value > item.score_threshold else 0.0
+        return value
+
+    def maximum(self, item: MultiCriteriaItem) -> float:
+        """The most the item can contribute, before its weight."""
+        return max(self.score(item, name) for name in item.criterion.option_names)
+
+    def minimum(self, item: MultiCriteriaItem) -> float:
+        """The least."""
+        return min(self.score(item, name) for name in item.criterion.option_names)
+
+    def _highest(self, item: MultiCriteriaItem) -> float:
+        return max(self._value(item, name) for name in item.criterion.option_names)
+
+    def _value(self, item: MultiCriteriaItem, option: str) -> float:
+        scores = {one.name: one.points for one in item.criterion.options}
+        missing = [name for name, score in scores.items() if score is None]
+        if missing:
+            raise SetupError(
+                f"option {missing[0]!r} of criteria {item.criterion.name!r} has no score: give it one, or a target_option"
+            )
+        values = {name: score for name, score in scores.items() if score is not None}
+        if not self.normalize_scores:
+            return values[option]
+        low, high = min(values.values()), max(values.values())
+        if low == high:
+            raise SetupError(f"all options of criteria {item.criterion.name!r} have the same score: nothing can be normalised")
+        return (values[option] - low) / (high - low)
+
+
+def _item(one: MultiCriteriaItem | Criteria | str) -> MultiCriteriaItem:
+    if isinstance(one, MultiCriteriaItem):
+        return one
+    return MultiCriteriaItem(yes_no_criteria(one) if isinstance(one, str) else one)
+
+
+def _weighted(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
+    if not items:
+        raise SetupError("a MultiCriteria needs at least one criteria")
+    weights = [item.weight for item in items if item.weight is not None]
+    if not weights:
+        return tuple(replace(item, weight=1 / len(items)) for item in items)
+    if len(weights) < len(items):
+        raise SetupError("some criteria have a weight and some have none: give it to all of them or to none")
+    if any(weight < 0 for weight in weights) or not math.isclose(sum(weights), 1.0, abs_tol=1e-6):
+        raise SetupError(f"the weights of the criteria sum to {sum(weights):g}: they must sum to 1, none below 0")
+    return items

@@ -1,0 +1,144 @@
+"""What direct judges share: their ballots, how votes are pooled, several criteria at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Instance
+from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
+from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
+from adjudge.domain.vote import Vote
+from adjudge.gateway import home
+from adjudge.judges.base import InstanceLike, as_instance
+from adjudge.judges.case import Case, Judge
+from adjudge.pooling.composite import composite
+from adjudge.pooling.majority import majority
+from adjudge.pooling.orders import flip_rate, noise_rate
+from adjudge.pooling.panel import status_of
+from adjudge.prompts.render import shown_fields
+
+MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
+
+
+@dataclass(kw_only=True, eq=False)
+class BaseDirectJudge(Judge[DirectInstanceResult]):
+    """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case
+    a DirectInstanceResult or the name of an option; repetition, order and pooling are done here."""
+
+    def instance_of(self, item: InstanceLike) -> Instance:
+        """A text is the field ``response``."""
+        return as_instance(item, "response")
+
+    def check(self, item: Case) -> None:
+        """The criteria's fields must be there."""
+        shown_fields(item.criteria, item.instance)
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One case, with its options in the ballot's order."""
+        criteria = ballot.criteria
+        if ballot.order:
+            criteria = replace(criteria, options=[criteria.options[place] for place in ballot.order])
+        return await self._ask_own(ballot, ballot.instance, criteria)
+
+    def stand_in(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
+        """A random option; the status stays what it was, so no aggregate takes it for a judgment."""
+        option = choice.choice(result.criteria.options)
+        return replace(result, option=option.name, score=option.points, fallback="random")
+
+    def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every model as often as asked, in each order."""
+        return [] if votes else self.ballots(item)
+
+    def ballots(self, case: Case) -> list[Ballot]:
+        """All of them: the listed order first."""
+        backwards = tuple(reversed(range(len(case.criteria.options))))
+        orders = (None, backwards) if self.check_positional_bias else (None,)
+        return [
+            self.ballot(case, model, order, sample)
+            for order in orders
+            for model in self.panel or (type(self).__name__,)
+            for sample in range(self.samples)
+        ]
+
+    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+        """One of them."""
+        return Ballot(case.criteria, case.instance, "direct", model, self.language, order=order, sample=sample)
+
+    def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
+        """The majority in the listed order; the other order beside it."""
+        forward = [vote for vote in votes if vote.order is None]
+        result = self._pooled(item, forward)
+        if not self.check_positional_bias:
+            return result
+        backward = [vote for vote in votes if vote.order is not None]
+        return replace(result, votes=tuple(votes), positional_bias=self._bias(item, result, forward, backward))
+
+    def _pooled(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
+        said = [vote.verdict.option for vote in votes if vote.verdict]
+        won = majority(said, case.criteria)
+        agreeing = [vote.verdict for vote in votes if won and vote.verdict and vote.verdict.option == won.option]
+        scores = [case.criteria.option(name).points for name in said]
+        known = [score for score in scores if score is not None]
+        return DirectInstanceResult(
+            instance=case.instance,
+            criteria=case.criteria,
+            status=status_of(votes, won is not None),
+            votes=tuple(votes),
+            option=won.option if won else None,
+            score=case.criteria.option(won.option).points if won else None,
+            mean_score=sum(known) / len(known) if known and len(known) == len(scores) else None,
+            explanation=next((verdict.explanation for verdict in agreeing), None),
+            feedback=self._feedback(case, won.option, [verdict.feedback for verdict in agreeing]) if won else None,
+            agreement=won.agreement if won else None,
+            tie=won.tie if won else False,
+            metadata=self.metadata(case),
+        )
+
+    def _bias(
+        self, case: Case, result: DirectInstanceResult, forward: Sequence[Vote], backward: Sequence[Vote]
+    ) -> PositionalBias:
+        other = self._pooled(case, backward)
+        differ = None not in (result.option, other.option) and result.option != other.option
+        return PositionalBias(differ, other, flip_rate(forward, backward), noise_rate(forward, backward))
+
+    def metadata(self, case: Case) -> Mapping[str, object]:  # noqa: ARG002 - judges that have a prompt show it
+        """What the judge has to say of itself."""
+        return FrozenDict()
+
+    def _feedback(self, case: Case, option: str, given: Sequence[str | None]) -> str | None:
+        """The first advice there is; empty when the best option was chosen."""
+        advice = [text for text in given if text is not None]
+        points = {one.name: one.points for one in case.criteria.options}
+        known = [score for score in points.values() if score is not None]
+        if advice and known and points[option] == max(known):
+            return ""
+        return next(filter(None, advice), None)
+
+    # -- several criteria ------------------------------------------------------
+
+    def evaluate_multi_criteria(
+        self, instances: Sequence[InstanceLike], multi_criteria: MultiCriteriaLike, **options: Any
+    ) -> list[MultiCriteriaDirectInstanceResult]:
+        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria."""
+        return home.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
+
+    async def aevaluate_multi_criteria(
+        self,
+        instances: Sequence[InstanceLike],
+        multi_criteria: MultiCriteriaLike,
+        *,
+        progress: Callable[[DirectInstanceResult], None] | None = None,
+    ) -> list[MultiCriteriaDirectInstanceResult]:
+        """``evaluate_multi_criteria`` for async code."""
+        multi = MultiCriteria.of(multi_criteria)
+        found = [self.instance_of(item) for item in instances]
+        pairs = [(instance, item.criterion) for instance in found for item in multi.items]
+        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], progress=progress)
+        width = len(multi.items)
+        return [composite(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]

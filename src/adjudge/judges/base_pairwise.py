@@ -1,0 +1,193 @@
+"""What pairwise judges share: their ballots, how contests are pooled, several criteria at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from string import ascii_uppercase
+from typing import Any, Literal
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
+from adjudge.domain.vote import Vote
+from adjudge.errors import SetupError
+from adjudge.gateway import home
+from adjudge.judges.base import one_of
+from adjudge.judges.base_direct import MultiCriteriaLike
+from adjudge.judges.case import Case, Judge
+from adjudge.pooling.contests import TIE, Contest, contests, selected, system_results
+from adjudge.pooling.orders import flip_rate, noise_rate
+from adjudge.pooling.panel import status_of
+from adjudge.prompts.render import shown_fields
+
+PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
+
+
+@dataclass(kw_only=True, eq=False)
+class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
+    """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index
+    of the better response, "tie", or a PairwiseInstanceResult; repetition, order and pooling are done here."""
+
+    tie_enabled: bool = True
+    """Whether a tie is offered and accepted."""
+    contests: Literal["joint", "pairs"] = "joint"
+    """``joint``: one call compares all responses; ``pairs``: every two of them are a contest of their own."""
+    rotations: bool = False
+    """With the positional-bias check and more than two responses: ask in every rotation too."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("contests", self.contests, ("joint", "pairs"))
+
+    def instance_of(self, item: PairwiseLike) -> Instance:
+        """A list of texts are the responses."""
+        if isinstance(item, Instance):
+            return item if isinstance(item, PairwiseInstance) else PairwiseInstance(item.fields, item.id, item.metadata)
+        if isinstance(item, str):
+            raise SetupError("a comparison needs two or more responses: give a list of texts for each instance")
+        return PairwiseInstance(item) if isinstance(item, Mapping) else PairwiseInstance(responses=list(item))
+
+    def check(self, item: Case) -> None:
+        """There must be two responses or more."""
+        responses = shown_fields(item.criteria, item.instance).get(item.criteria.to_evaluate_field)
+        if isinstance(responses, str) or responses is None or not 2 <= len(responses) <= 26:
+            raise SetupError(f"the field {item.criteria.to_evaluate_field!r} must hold a list of 2 to 26 responses")
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One case, with its responses in the ballot's order."""
+        name = ballot.criteria.to_evaluate_field
+        responses = ballot.instance.fields[name]
+        order = ballot.order or range(len(responses))
+        shown = replace(ballot.instance, fields={**ballot.instance.fields, name: [responses[place] for place in order]})
+        return await self._ask_own(ballot, shown, ballot.criteria)
+
+    def stand_in(self, result: PairwiseInstanceResult, choice: random.Random) -> PairwiseInstanceResult:
+        """A random response; the status stays what it was, so no aggregate takes it for a judgment."""
+        count = len(result.instance.fields[result.criteria.to_evaluate_field])
+        return replace(result, selected_option=choice.randrange(count), fallback="random")
+
+    def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every contest, as often as asked, in each order."""
+        return [] if votes else self.ballots(item)
+
+    def ballots(self, case: Case) -> list[Ballot]:
+        """All of them: the given order first."""
+        count = len(case.instance.fields[case.criteria.to_evaluate_field])
+        members = [tuple(range(count))] if self.contests == "joint" else list(combinations(range(count), 2))
+        return [
+            self.ballot(case, model, order, sample)
+            for member in members
+            for order in self._orders(member)
+            for model in self.panel or (type(self).__name__,)
+            for sample in range(self.samples)
+        ]
+
+    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+        """One of them."""
+        name, offered = self.language, self.offered(len(order))
+        return Ballot(case.criteria, case.instance, "pairwise", model, name, order=order, offered=offered, sample=sample)
+
+    def offered(self, count: int) -> tuple[str, ...]:
+        """The labels of so many responses, and a tie where that is allowed."""
+        return (*ascii_uppercase[:count], *((TIE,) if self.tie_enabled else ()))
+
+    def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
+        """All contests by all votes, both orders included."""
+        count = len(item.instance.fields[item.criteria.to_evaluate_field])
+        pooled = contests(votes, count, self.tie_enabled)
+        forward, backward = _by_order(votes)
+        flipped = self._flipped(count, forward, backward)
+        systems = system_results(count, pooled, flipped)
+        best = selected([system.winrate for system in systems], self.tie_enabled)
+        deciding = [contest for contest in pooled if best == TIE or best in (contest.first, contest.second)]
+        known = [contest.certainty for contest in deciding if contest.certainty is not None]
+        certainty = sum(known) / len(known) if best is not None and known else None
+        return PairwiseInstanceResult(
+            instance=item.instance,
+            criteria=item.criteria,
+            status=status_of(votes, best is not None),
+            votes=tuple(votes),
+            selected_option=best,  # type: ignore[arg-type]  # an index, "tie" or None
+            per_system_results=systems,
+            certainty=certainty,
+            agreement=certainty,
+            explanation=_explanation(best, deciding),
+            tie=best == TIE or any(contest.even for contest in pooled),
+            positional_bias=self._bias(item, forward, backward) if self.check_positional_bias else None,
+            metadata=self.metadata(item),
+        )
+
+    def metadata(self, case: Case) -> Mapping[str, object]:  # noqa: ARG002 - judges that have a prompt show it
+        """What the judge has to say of itself."""
+        return FrozenDict()
+
+    def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
+        if not self.check_positional_bias:
+            return [member]
+        turns = [member[place:] + member[:place] for place in range(1, len(member))] if self.rotations and len(member) > 2 else []
+        return [member, member[::-1], *turns]
+
+    def _flipped(self, count: int, forward: Sequence[Vote], backward: Sequence[Vote]) -> list[bool | None]:
+        pairs = zip(contests(forward, count, self.tie_enabled), contests(backward, count, self.tie_enabled), strict=True)
+        return [None if None in (one.value, two.value) else one.value != two.value for one, two in pairs]
+
+    def _bias(self, case: Case, forward: Sequence[Vote], backward: Sequence[Vote]) -> PositionalBias:
+        one_way = replace(self, check_positional_bias=False)
+        ahead, back = one_way.pool(case, forward), one_way.pool(case, backward)
+        differ = None not in (ahead.selected_option, back.selected_option) and ahead.selected_option != back.selected_option
+        return PositionalBias(differ, back, flip_rate(forward, backward), noise_rate(forward, backward))
+
+    # -- several criteria ------------------------------------------------------
+
+    def evaluate_multi_criteria(
+        self, instances: Sequence[Any], multi_criteria: MultiCriteriaLike, **options: Any
+    ) -> list[MultiCriteriaPairwiseInstanceResult]:
+        """For each instance the responses' win rates, weighted over the criteria."""
+        return home.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
+
+    async def aevaluate_multi_criteria(
+        self,
+        instances: Sequence[Any],
+        multi_criteria: MultiCriteriaLike,
+        *,
+        progress: Callable[[PairwiseInstanceResult], None] | None = None,
+    ) -> list[MultiCriteriaPairwiseInstanceResult]:
+        """``evaluate_multi_criteria`` for async code."""
+        multi = MultiCriteria.of(multi_criteria)
+        found = [self.instance_of(item) for item in instances]
+        pairs = [(instance, item.criterion) for instance in found for item in multi.items]
+        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], progress=progress)
+        width = len(multi.items)
+        return [
+            _combined(one, multi, tuple(results[place * width : (place + 1) * width]), self.tie_enabled)
+            for place, one in enumerate(found)
+        ]
+
+
+def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
+    """Votes in the given order, and in the reversed one."""
+    forward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or ()))]
+    backward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))]
+    return forward, backward
+
+
+def _explanation(best: int | str | None, deciding: Sequence[Contest]) -> str | None:
+    agreeing = [contest for contest in deciding if best == TIE or (isinstance(best, int) and contest.seen_from(best) == 1.0)]
+    return next((contest.explanation for contest in agreeing if contest.explanation), None)
+
+
+def _combined(
+    instance: Instance, multi: MultiCriteria, results: tuple[PairwiseInstanceResult, ...], tie_enabled: bool
+) -> MultiCriteriaPairwiseInstanceResult:
+    rates: list[float | None] = []
+    for place in range(len(results[0].per_system_results)):
+        own = [result.per_system_results[place].winrate for result in results]
+        known = [rate * (item.weight or 0.0) for rate, item in zip(own, multi.items, strict=True) if rate is not None]
+        rates.append(sum(known) if len(known) == len(own) else None)
+    best = selected(rates, tie_enabled)
+    return MultiCriteriaPairwiseInstanceResult(instance, multi, results, tuple(rates), best)  # type: ignore[arg-type]

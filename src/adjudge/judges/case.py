@@ -1,0 +1,166 @@
+"""Judges of the form ``judge(instances, criteria)``: their input, their base classes, and how a judge of one's own is run."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.errors import ModelError, Refused, SetupError
+from adjudge.gateway import home
+from adjudge.gateway.open import OpenModel
+from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of
+from adjudge.prompts.template import check_language
+from adjudge.verdicts.options import match_option
+
+R = TypeVar("R", bound=Result)
+CriteriaLike = str | Criteria
+PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
+_DEFAULT_CONSISTENCY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is judged, and by what."""
+
+    instance: Instance
+    criteria: Criteria
+
+
+@dataclass(kw_only=True, eq=False)
+class Judge(PlannedJudge[Case, R], Generic[R]):
+    """The base of all judges that are called with instances and criteria."""
+
+    self_consistency: bool | int = False
+    """Votes per model and order: False is 1, True is 3, k is k."""
+    check_positional_bias: bool = False
+    """Ask the same again with the options (or the responses) in reversed order."""
+    language: str = "en"
+    seed: int | None = None
+    max_repairs: int = 3
+    on_failure: OnFailure = "abstain"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.self_consistency, bool):
+            at_least("self_consistency", self.self_consistency, 1)
+        at_least("max_repairs", self.max_repairs, 0)
+        one_of("on_failure", self.on_failure, ("abstain", "raise", "random"))
+        check_language(self.language)
+
+    @property
+    def samples(self) -> int:
+        """Votes per model and order."""
+        if isinstance(self.self_consistency, bool):
+            return _DEFAULT_CONSISTENCY if self.self_consistency else 1
+        return self.self_consistency
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """The models by the names on the ballots; a judge of one's own has none."""
+        return {}
+
+    @property
+    def width(self) -> int:
+        """Cases under way at once."""
+        return super().width or 8
+
+    @abstractmethod
+    def instance_of(self, item: Any) -> Instance:
+        """What the caller gave, as an instance."""
+
+    def __call__(self, instances: Any, criteria: Any, **options: Any) -> list[R]:
+        """The same as ``evaluate``."""
+        return self.evaluate(instances, criteria, **options)
+
+    def evaluate(
+        self,
+        instances: Sequence[Any],
+        criteria: CriteriaLike | Sequence[CriteriaLike],
+        *,
+        progress: Callable[[R], None] | None = None,
+    ) -> list[R]:
+        """A result for each instance. Criteria: a question, a Criteria, or one for each instance."""
+        return home.run(self.aevaluate(instances, criteria, progress=progress))
+
+    async def aevaluate(
+        self,
+        instances: Sequence[Any],
+        criteria: CriteriaLike | Sequence[CriteriaLike],
+        *,
+        progress: Callable[[R], None] | None = None,
+    ) -> list[R]:
+        """``evaluate`` for async code."""
+        return await self.judge_items(self._cases(instances, criteria), progress)
+
+    def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+        found = [
+            self.instance_of(item) for item in ([instances] if isinstance(instances, str | Mapping | Instance) else instances)
+        ]
+        if isinstance(criteria, str | Criteria):
+            one = as_criteria(criteria)
+            return [Case(instance, one) for instance in found]
+        if len(criteria) != len(found):
+            raise SetupError(f"there are {len(found)} instances and {len(criteria)} criteria: give one, or as many as instances")
+        return [Case(instance, as_criteria(one)) for instance, one in zip(found, criteria, strict=True)]
+
+    # -- judges of one's own -------------------------------------------------
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> Any:
+        """Judge each instance by the criteria at the same place; sync or async. Judges of one's own write this."""
+        raise NotImplementedError(f"{type(self).__name__} has to write _run(instances, criteria)")
+
+    async def _ask_own(self, ballot: Ballot, shown: Instance, criteria: Criteria) -> Vote:
+        """What ``_run`` says of one case, as a vote. Whatever it raises is one failed vote."""
+        try:
+            if inspect.iscoroutinefunction(self._run):
+                (said,) = await self._run([shown], [criteria])
+            else:
+                (said,) = await asyncio.to_thread(self._run, [shown], [criteria])
+        except ModelError as error:
+            outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
+            return Vote(ballot=ballot, outcome=outcome, reason=str(error))
+        except Exception as error:  # noqa: BLE001 - a judge of somebody's own: its failure is one failed vote
+            return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}")
+        return _own_vote(ballot, said)
+
+
+def as_criteria(criteria: CriteriaLike) -> Criteria:
+    """A question is a criteria with the options Yes and No."""
+    if isinstance(criteria, Criteria):
+        return criteria
+    if isinstance(criteria, str):
+        return yes_no_criteria(criteria)
+    raise SetupError(f"criteria are a question or a Criteria, not {type(criteria).__name__}")
+
+
+def _own_vote(ballot: Ballot, said: object) -> Vote:
+    """What ``_run`` returned for one case, as a vote; only what was offered counts."""
+    status = getattr(said, "status", None)
+    option = said.option if isinstance(said, DirectInstanceResult) else said
+    option = option.selected_option if isinstance(option, PairwiseInstanceResult) else option
+    explanation, feedback = getattr(said, "explanation", None), getattr(said, "feedback", None)
+    if option is None:
+        outcome = Outcome.ABSTAINED if status is None or status == "abstained" else Outcome.UNREADABLE
+        return Vote(ballot=ballot, outcome=outcome, reason=explanation or "the judge gave no verdict")
+    chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options)
+    if chosen is None:
+        offered = ", ".join(ballot.options)
+        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not one of {offered}")
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(chosen, explanation, feedback))
+
+
+def _index_in_own_order(option: object, ballot: Ballot) -> str | None:
+    """Place among the shown responses → index among the instance's own."""
+    order = ballot.order or ()
+    if option == "tie":
+        return "tie" if "tie" in ballot.offered else None
+    place = int(option) if isinstance(option, int) or (isinstance(option, str) and option.isdecimal()) else -1
+    return str(order[place]) if 0 <= place < len(order) else None

@@ -1,0 +1,115 @@
+"""Texts judged one by one by a criteria with options."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from adjudge.domain.ballot import Ballot, Mode
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import FrozenDict, content_hash
+from adjudge.domain.message import Request
+from adjudge.domain.results import DirectInstanceResult
+from adjudge.domain.vote import Vote
+from adjudge.engine.ask import ask
+from adjudge.errors import SetupError
+from adjudge.gateway import home
+from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
+from adjudge.judges.base_direct import BaseDirectJudge
+from adjudge.judges.case import Case
+from adjudge.pooling.majority import samples_still_needed
+from adjudge.prompts.render import render, render_improvement, render_persona
+
+
+@dataclass(kw_only=True, eq=False)
+class DirectJudge(BaseDirectJudge):
+    """Asks models to choose one of the criteria's options."""
+
+    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False)
+    """One model or a panel; None is the embedded model."""
+    generate_feedback: bool = False
+    """Ask for advice on how the text would get the best option."""
+    judge_description_prompt: str | None = None
+    """Who the judge is told to be."""
+    generate_synthetic_persona: bool = False
+    """Have the model invent that, once for each criteria."""
+    temperature: float | None = None
+    mode: Mode | None = None
+    early_stop: bool = False
+    """Ask only as many votes as can still change the option."""
+    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
+    _personas: dict[str, asyncio.Task[str]] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.generate_synthetic_persona and self.judge_description_prompt:
+            raise SetupError("a judge has a description or a synthetic persona, not both")
+        self._panel = open_panel(self.inference_engine)
+        check_mode(self.mode, self._panel)
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """The models by the names on the ballots."""
+        return self._panel
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """Ask the model that the ballot names."""
+        if self.generate_synthetic_persona:
+            ballot = replace(ballot, persona=await self._persona(ballot.criteria))
+        return await ask(ballot, self._panel[ballot.model], self.max_repairs)
+
+    def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every model as often as asked, in each order; with ``early_stop`` only what can still matter."""
+        remaining = self.ballots(item)[len(votes) :]
+        if not self.early_stop or self.check_positional_bias:
+            return remaining
+        said = [vote.verdict.option for vote in votes if vote.verdict]
+        return remaining[: samples_still_needed(said, len(remaining), item.criteria)]
+
+    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+        """One question to one model."""
+        asked = self._panel[model]
+        return Ballot(
+            criteria=case.criteria,
+            instance=case.instance,
+            template="direct",
+            model=model,
+            language=self.language,
+            mode=self.mode or asked.mode,
+            order=order,
+            feedback=self.generate_feedback,
+            persona=self.judge_description_prompt,
+            sample=sample,
+            temperature=temperature_for(asked, self.temperature, self.samples),
+            seed=seed_for(asked, self.seed, sample),
+        )
+
+    def metadata(self, case: Case) -> Mapping[str, object]:
+        """The prompt of the first ballot."""
+        return FrozenDict({"prompt": render(self.ballots(case)[0]).text})
+
+    def improve(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
+        """The judged text, rewritten as the result's feedback says."""
+        return home.run(self.aimprove(instance, result))
+
+    async def aimprove(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
+        """``improve`` for async code."""
+        if not result.feedback:
+            raise SetupError("the result has no feedback to improve by: judge with generate_feedback=True")
+        found = self.instance_of(instance)
+        said = {"feedback": result.feedback, "explanation": result.explanation or ""}
+        return await self._write(Request(render_improvement(result.criteria, found, said, self.language), temperature=0.0))
+
+    async def _persona(self, criteria: Criteria) -> str:
+        key = content_hash(criteria)
+        if key not in self._personas:
+            request = Request(render_persona(criteria, self.language), temperature=0.0, seed=self.seed)
+            self._personas[key] = asyncio.create_task(self._write(request))
+        return await asyncio.shield(self._personas[key])
+
+    async def _write(self, request: Request) -> str:
+        """What the first model writes, as plain text."""
+        reply = await next(iter(self._panel.values())).complete(request)
+        return reply.text.strip()

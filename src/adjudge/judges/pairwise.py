@@ -1,0 +1,64 @@
+"""Responses compared with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adjudge.domain.ballot import Ballot, Mode
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.vote import Vote
+from adjudge.engine.ask import ask
+from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.judges.base import check_mode, seed_for, temperature_for
+from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.case import Case
+from adjudge.prompts.render import render
+
+
+@dataclass(kw_only=True, eq=False)
+class PairwiseJudge(BasePairwiseJudge):
+    """Asks models which of two or more responses is better."""
+
+    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False)
+    """One model or a panel; None is the embedded model."""
+    judge_description_prompt: str | None = None
+    temperature: float | None = None
+    mode: Mode | None = None
+    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._panel = open_panel(self.inference_engine)
+        check_mode(self.mode, self._panel)
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """The models by the names on the ballots."""
+        return self._panel
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """Ask the model that the ballot names."""
+        return await ask(ballot, self._panel[ballot.model], self.max_repairs)
+
+    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+        """One question to one model."""
+        asked = self._panel[model]
+        return Ballot(
+            criteria=case.criteria,
+            instance=case.instance,
+            template="pairwise",
+            model=model,
+            language=self.language,
+            mode=self.mode or asked.mode,
+            order=order,
+            offered=self.offered(len(order)),
+            persona=self.judge_description_prompt,
+            sample=sample,
+            temperature=temperature_for(asked, self.temperature, self.samples),
+            seed=seed_for(asked, self.seed, sample),
+        )
+
+    def metadata(self, case: Case) -> Mapping[str, object]:
+        """The prompt of the first ballot."""
+        return FrozenDict({"prompt": render(self.ballots(case)[0]).text})

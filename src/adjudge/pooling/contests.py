@@ -1,0 +1,101 @@
+"""Compared responses: votes as contests, contests as win rates, win rates as ranks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from adjudge.domain.results import SystemResult
+from adjudge.domain.vote import Vote
+
+TIE = "tie"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Two responses and what the votes say of them."""
+
+    first: int
+    second: int
+    value: float | None
+    """For the first: 1.0 won, 0.0 lost, 0.5 tied; None without a valid vote."""
+    certainty: float | None
+    explanation: str | None
+    even: bool = False
+    """Whether the votes were split and the rule for that decided."""
+
+    def seen_from(self, index: int) -> float | None:
+        """The value for this response."""
+        return self.value if self.value is None or index == self.first else 1.0 - self.value
+
+
+def contests(votes: Sequence[Vote], count: int, tie_enabled: bool) -> list[Contest]:
+    """Every pair of responses, by all votes that compare the two."""
+    return [_contest(first, second, votes, tie_enabled) for first, second in combinations(range(count), 2)]
+
+
+def system_results(count: int, pooled: Sequence[Contest], flipped: Sequence[bool | None]) -> tuple[SystemResult, ...]:
+    """Each response by its contests; ``flipped``: whether a contest comes out otherwise in the other order."""
+    rates = [_winrate(index, pooled) for index in range(count)]
+    return tuple(_system(index, rates, pooled, flipped) for index in range(count))
+
+
+def selected(rates: Sequence[float | None], tie_enabled: bool) -> int | str | None:
+    """The index with the highest win rate; several: a tie, or the first of them where ties are off."""
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        return None
+    best = [index for index, rate in enumerate(rates) if rate == max(known)]
+    return best[0] if len(best) == 1 or not tie_enabled else TIE
+
+
+def value_for(vote: Vote, first: int, second: int) -> float | None:
+    """What a vote says of ``first`` against ``second``; None when it does not compare them."""
+    verdict = vote.verdict
+    if verdict is None or vote.order is None or not {first, second} <= set(vote.order):
+        return None
+    if verdict.ranking is not None:
+        place = {index: rank for rank, group in enumerate(verdict.ranking) for index in group}
+        return 0.5 if place[first] == place[second] else float(place[first] < place[second])
+    return 0.5 if verdict.option == TIE else float(verdict.option == str(first))
+
+
+def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) -> Contest:
+    said = [(value, vote) for vote in votes if (value := value_for(vote, first, second)) is not None]
+    if not said:
+        return Contest(first, second, None, None, None)
+    counts = Counter(value for value, _ in said)
+    leaders = [value for value in counts if counts[value] == max(counts.values())]
+    outcome = leaders[0] if len(leaders) == 1 else 0.5 if tie_enabled else 1.0
+    why = next((vote.verdict.explanation for value, vote in said if value == outcome and vote.verdict), None)
+    return Contest(first, second, outcome, counts[outcome] / len(said), why, even=len(leaders) > 1)
+
+
+def _winrate(index: int, pooled: Sequence[Contest]) -> float | None:
+    values = [contest.seen_from(index) for contest in pooled if index in (contest.first, contest.second)]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _system(index: int, rates: Sequence[float | None], pooled: Sequence[Contest], flipped: Sequence[bool | None]) -> SystemResult:
+    own = [(contest, flip) for contest, flip in zip(pooled, flipped, strict=True) if index in (contest.first, contest.second)]
+    rate = rates[index]
+    better = [other for other in rates if other is not None and rate is not None and other > rate]
+    return SystemResult(
+        contest_results=tuple(contest.seen_from(index) for contest, _ in own),
+        compared_to=tuple(contest.second if contest.first == index else contest.first for contest, _ in own),
+        explanations=tuple(contest.explanation for contest, _ in own),
+        positional_bias=tuple(flip for _, flip in own),
+        certainty=tuple(contest.certainty for contest, _ in own),
+        winrate=rate,
+        ranking=None if None in rates else 1 + len(better),
+        selections=tuple(_selection(contest) for contest, _ in own),
+    )
+
+
+def _selection(contest: Contest) -> str | None:
+    if contest.value is None:
+        return None
+    return TIE if contest.value == 0.5 else str(contest.first if contest.value == 1.0 else contest.second)

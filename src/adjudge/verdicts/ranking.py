@@ -1,0 +1,51 @@
+"""Labels of compared responses: a ranking read from a reply, and labels put back into the original order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.vote import Verdict
+from adjudge.verdicts.options import match_option
+
+TIE = "tie"
+Groups = tuple[tuple[str, ...], ...]
+
+
+def read_ranking(value: object, offered: Sequence[str]) -> Groups | None:
+    """Labels best first, equal ones together; None unless each response is named once, and ties only where offered."""
+    if not isinstance(value, list):
+        return None
+    labels = [label for label in offered if label != TIE]
+    groups = tuple(_group(item, labels) for item in value)
+    named = [label for group in groups for label in group]
+    ties = any(len(group) > 1 for group in groups)
+    return groups if sorted(named) == sorted(labels) and (TIE in offered or not ties) else None
+
+
+def top_of(groups: Groups) -> str:
+    """The best response, or "tie" where several share that place."""
+    return groups[0][0] if len(groups[0]) == 1 else TIE
+
+
+def put_back(verdict: Verdict, groups: Groups | None, ballot: Ballot) -> Verdict:
+    """Labels of shown responses as indexes of the instance's own; other verdicts as they are."""
+    if not ballot.offered:
+        return verdict
+    order = ballot.order or tuple(range(len(ballot.offered)))
+    index = {label: order[place] for place, label in enumerate(label for label in ballot.offered if label != TIE)}
+    option = verdict.option if verdict.option == TIE else str(index[verdict.option])
+    ranking = tuple(tuple(sorted(index[label] for label in group)) for group in groups) if groups else None
+    return replace(verdict, option=option, ranking=ranking)
+
+
+def _group(item: object, labels: Sequence[str]) -> tuple[str, ...]:
+    several = item if isinstance(item, list) else [item]
+    found = [match_option(_without_word(one), labels) for one in several]
+    return tuple(label if label is not None else "" for label in found)
+
+
+def _without_word(item: object) -> object:
+    """ "Response A" → "A"."""
+    return item.strip().rpartition(" ")[2] if isinstance(item, str) else item
