@@ -23,6 +23,7 @@ from support.fake_provider import (
     JSON_LIST,
     MALFORMED,
     NO_CHOICES,
+    NO_HTTP,
     NULL,
     PROSE,
     STALLS,
@@ -44,7 +45,7 @@ MIXES: dict[str, Mapping[Fault, int]] = {
     "none": {},
     "rate limits": {LIMIT: 30},
     "server errors": {Code(500): 20, Code(502): 5, Code(503): 5, Code(408): 5, Code(409): 5},
-    "connections": {CUT_EARLY: 15, CUT_LATE: 15},
+    "connections": {CUT_EARLY: 10, CUT_LATE: 10, NO_HTTP: 10},
     "bodies": {EMPTY_BODY: 8, HTML: 8, JSON_LIST: 8, NO_CHOICES: 8, ERROR_IN_200: 8},
     "replies": {EMPTY: 8, NULL: 5, TRUNCATED: 8, MALFORMED: 8, PROSE: 8, FENCED: 8},
     "everything": {

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
 from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request, Usage
@@ -209,6 +209,10 @@ BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
     ({"options": [CriteriaOption(1)]}, "'dates' has an option without a name"),  # type: ignore[arg-type]
     ({"options": ["A", "B"]}, "'dates' has an option without a name"),
     ({"context_fields": "user_input"}, "context_fields of criteria 'dates'"),
+    (
+        {"examples": [CriteriaExample({"response": "x"}, "MAYBE")]},
+        "example of criteria 'dates' has the option 'MAYBE'; .* PASS, FAIL",
+    ),
 ]
 
 
@@ -216,6 +220,12 @@ BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
 def test_bad_criteria_name_themselves_and_what_is_wrong(change: dict[str, Any], message: str) -> None:
     with pytest.raises(SetupError, match=message):
         replace(CRITERIA, **change)
+
+
+@pytest.mark.parametrize("option", ["PASS", "FAIL", "tie"])
+def test_an_example_has_one_of_the_options_or_is_a_tie(option: str) -> None:
+    example = CriteriaExample({"response": "x"}, option)
+    assert replace(CRITERIA, examples=[example]).examples == (example,)
 
 
 def test_an_instance_gives_its_values_by_name() -> None:

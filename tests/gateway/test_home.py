@@ -19,6 +19,8 @@ from support import scripts
 from support.asking import ask, critic, marked, open_at, truth, wait_until
 from support.fake_provider import HANGS, FakeProvider, always
 
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="this system has neither fork nor alarms")
+
 
 def left_behind() -> set[str]:
     """What still runs on the home loop."""
@@ -188,6 +190,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@posix_only
 def test_an_interrupt_stops_the_batch_before_it_is_raised(provider: FakeProvider) -> None:
     provider.faults = always(HANGS)
     judge = critic(open_at(provider, timeout=60))
@@ -198,6 +201,7 @@ def test_an_interrupt_stops_the_batch_before_it_is_raised(provider: FakeProvider
     assert not left_behind()
 
 
+@posix_only
 def test_an_interrupt_before_the_work_has_begun_is_as_prompt() -> None:
     busy = threading.Event()
     home.home_loop().call_soon_threadsafe(busy.wait, 20)
@@ -209,6 +213,7 @@ def test_an_interrupt_before_the_work_has_begun_is_as_prompt() -> None:
     assert not left_behind()
 
 
+@posix_only
 @pytest.mark.parametrize("call", ["critic(m).evaluate(texts)", "asyncio.run(critic(m).aevaluate(texts))"], ids=["sync", "async"])
 def test_ctrl_c_ends_a_batch_promptly_and_leaves_nothing(provider: FakeProvider, call: str) -> None:
     provider.faults = always(HANGS)
@@ -233,6 +238,7 @@ def test_ctrl_c_ends_a_batch_promptly_and_leaves_nothing(provider: FakeProvider,
     assert wait_until(lambda: provider.disconnects == 32)
 
 
+@posix_only
 def test_ctrl_c_does_not_wait_for_a_sync_function_that_hangs(provider: FakeProvider) -> None:
     process = scripts.start(
         """
@@ -287,10 +293,8 @@ def test_an_exit_from_a_progress_callback_ends_the_program(provider: FakeProvide
 
 # -- processes -----------------------------------------------------------------------
 
-needs_fork = pytest.mark.skipif(sys.platform == "win32", reason="this system cannot fork")
 
-
-@needs_fork
+@posix_only
 def test_a_forked_child_can_use_the_model_of_its_parent(provider: FakeProvider) -> None:
     source = """
         judge = critic(model())
@@ -304,7 +308,7 @@ def test_a_forked_child_can_use_the_model_of_its_parent(provider: FakeProvider) 
     assert scripts.run(source, provider) == (0, "parent FAIL\nchild PASS\nparent FAIL\n", "")
 
 
-@needs_fork
+@posix_only
 def test_a_forked_child_can_call_the_functions_of_its_parent(provider: FakeProvider) -> None:
     source = """
         judge = critic(lambda prompt: "FAIL")
@@ -317,7 +321,7 @@ def test_a_forked_child_can_call_the_functions_of_its_parent(provider: FakeProvi
     assert scripts.run(source, provider) == (0, "FAIL\n", "")
 
 
-@needs_fork
+@posix_only
 def test_a_child_that_is_forked_while_every_place_is_taken_has_places_of_its_own(provider: FakeProvider) -> None:
     provider.faults = lambda record, attempt: HANGS if record == 1 else None
     source = """
@@ -335,7 +339,7 @@ def test_a_child_that_is_forked_while_every_place_is_taken_has_places_of_its_own
     assert scripts.run(source, provider) == (0, "PASS\n", "")
 
 
-@needs_fork
+@posix_only
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_pool_of_processes_judges(provider: FakeProvider, method: str) -> None:
     source = f"""

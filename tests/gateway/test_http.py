@@ -204,6 +204,12 @@ def test_a_secret_is_struck_out_of_what_a_server_sends() -> None:
     assert Secret(KEY).struck_out(f"your key {KEY} and again {KEY}".encode()) == b"your key *** and again ***"
 
 
+@pytest.mark.parametrize("echo", [rb"sk\/MARKED\u002b7f3a\u003d", b"sk/MARKED+7f3a=", rb"\u0073k/MARKED+7f3a="])
+def test_a_secret_is_struck_out_however_json_has_written_it(echo: bytes) -> None:
+    body = b'{"error": {"message": "no such key: ' + echo + b'"}}'
+    assert error_message(body, Secret("sk/MARKED+7f3a=")) == "no such key: ***"
+
+
 def test_no_secret_strikes_nothing_out() -> None:
     assert Secret("").struck_out(b"plain") == b"plain"
     assert not Secret("")

@@ -32,6 +32,7 @@ from support.fake_provider import (
     KEY,
     MALFORMED,
     NO_CHOICES,
+    NO_HTTP,
     PROSE,
     REFUSES,
     TRUNCATED,
@@ -55,6 +56,7 @@ PATHS: dict[str, Fault] = {
     "hangs": HANGS,
     "cut early": CUT_EARLY,
     "cut late": CUT_LATE,
+    "no http": NO_HTTP,
     "empty body": EMPTY_BODY,
     "html": HTML,
     "echo in html": Raw(b"<p>you sent {key}</p>", "text/html"),
@@ -90,9 +92,12 @@ def assert_no_key(*texts: str) -> None:
 
 
 def shown(error: BaseException) -> Iterator[str]:
-    """Every way in which an exception is shown."""
+    """Every way in which an exception, and what led to it, is shown."""
     yield from (str(error), repr(error), repr(error.args), repr(vars(error)))
     yield "".join(traceback.format_exception(error))
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        yield from shown(before)
 
 
 def representations(model: OpenModel) -> Iterator[str]:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge import ScriptedModel
@@ -93,10 +93,66 @@ def test_growth_lets_in_who_waits() -> None:
     assert asyncio.run(scenario()) == 2
 
 
-STEPS = st.sampled_from(["enter", "leave", "cancel first", "cancel last", "cancel all", "too many", "went well", "settle"])
+def test_who_stops_waiting_is_in_nobodys_way() -> None:
+    async def scenario() -> None:
+        gate = Gate(1)
+        await gate.enter()
+        waiting = asyncio.create_task(gate.enter())
+        await settle()
+        waiting.cancel()
+        await settle()
+        gate.leave()
+        await asyncio.wait_for(gate.enter(), 1)
+
+    asyncio.run(scenario())
 
 
-@given(most=st.integers(1, 4), steps=st.lists(STEPS, max_size=40))
+def test_who_is_cancelled_while_waiting_is_forgotten() -> None:
+    async def scenario() -> None:
+        gate = Gate(1)
+        await gate.enter()
+        waiting = [asyncio.create_task(gate.enter()) for _ in range(3)]
+        await settle()
+        waiting[0].cancel()
+        waiting[1].cancel()
+        gate.leave()
+        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(end) for end in ends] == [asyncio.CancelledError, asyncio.CancelledError, type(None)]
+        assert gate.inside == 1
+
+    asyncio.run(scenario())
+
+
+def test_who_is_cancelled_on_being_let_in_gives_the_place_to_the_next() -> None:
+    async def scenario() -> None:
+        gate = Gate(1)
+        await gate.enter()
+        let_in, following = (asyncio.create_task(gate.enter()) for _ in range(2))
+        await settle()
+        gate.leave()
+        let_in.cancel()
+        await asyncio.wait_for(following, 1)
+        assert let_in.cancelled()
+        assert gate.inside == 1
+
+    asyncio.run(scenario())
+
+
+STEPS = ["enter"] * 3 + [
+    "leave",
+    "cancel first",
+    "cancel last",
+    "cancel all",
+    "too many",
+    "went well",
+    "tick",
+    "settle",
+    "settle",
+]
+
+
+@settings(max_examples=300)
+@given(most=st.integers(1, 4), steps=st.lists(st.sampled_from(STEPS), min_size=10, max_size=40))
 def test_whatever_happens_no_place_is_lost_and_none_is_given_twice(most: int, steps: list[str]) -> None:
     asyncio.run(_live_through(Gate(most), steps))
 
@@ -130,6 +186,8 @@ async def _live_through(gate: Gate, steps: list[str]) -> None:
             gate.too_many(time.monotonic() + number)
         elif step == "went well":
             gate.went_well()
+        elif step == "tick":
+            await asyncio.sleep(0)
         elif step == "settle":
             await settle()
             assert gate.inside == len(holding)

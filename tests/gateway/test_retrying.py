@@ -20,6 +20,7 @@ from support.fake_provider import (
     HTML,
     JSON_LIST,
     NO_CHOICES,
+    NO_HTTP,
     FakeProvider,
     Fault,
     RetryAt,
@@ -30,7 +31,7 @@ from support.fake_provider import (
 
 MENDABLE: list[Fault] = [
     *(Status(code) for code in (408, 409, 429, 500, 502, 503, 504)),
-    *(CUT_EARLY, CUT_LATE, EMPTY_BODY, HTML, JSON_LIST, NO_CHOICES, ERROR_IN_200),
+    *(CUT_EARLY, CUT_LATE, NO_HTTP, EMPTY_BODY, HTML, JSON_LIST, NO_CHOICES, ERROR_IN_200),
 ]
 
 

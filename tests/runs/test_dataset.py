@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.errors import RunError
-from adjudge.runs.dataset import read_instances
+from adjudge.runs.dataset import field_names, read_instances
 
 
 @pytest.fixture
@@ -89,3 +89,16 @@ def test_a_wrong_column_names_those_there_are(write) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"none\.csv cannot be read: No such file"):
         list(read_instances(tmp_path / "none.csv"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fields"),
+    [
+        ("rows.csv", "question,answer,notes\na,b,\n,c,\n", {"question", "user_input", "answer", "response"}),
+        ("rows.jsonl", '{"response": "a"}\n{"response": "b", "source": "c", "contexts": []}\n', {"response", "source"}),
+        ("rows.csv", "question,answer\n", set()),
+    ],
+)
+def test_the_fields_that_some_row_has(tmp_path: Path, name: str, content: str, fields: set[str]) -> None:
+    (tmp_path / name).write_text(content)
+    assert field_names(tmp_path / name) == fields

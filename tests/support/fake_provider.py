@@ -92,11 +92,15 @@ class CutsBeforeHeaders(Fault):
     """The connection is gone before anything was said."""
 
 
+class TalksNonsense(Fault):
+    """An answer that is no HTTP."""
+
+
 class CutsInBody(Fault):
     """The connection is gone in the middle of the answer."""
 
 
-HANGS, STALLS, CUT_EARLY, CUT_LATE = Hangs(), StallsInBody(), CutsBeforeHeaders(), CutsInBody()
+HANGS, STALLS, CUT_EARLY, CUT_LATE, NO_HTTP = Hangs(), StallsInBody(), CutsBeforeHeaders(), CutsInBody(), TalksNonsense()
 EMPTY_BODY = Raw(b"")
 HTML = Raw(b"<html><body>502 Bad Gateway</body></html>", "text/html")
 JSON_LIST = Raw(b'[{"choices": []}]')
@@ -294,7 +298,11 @@ class FakeProvider:
             case Hangs():
                 return await self._hang()
         assert request.transport is not None
-        request.transport.abort()
+        if isinstance(fault, TalksNonsense):
+            request.transport.write(b"HELO me 250\r\n\r\n")
+            request.transport.close()
+        else:
+            request.transport.abort()
         return web.Response()
 
     async def _hang(self) -> web.StreamResponse:

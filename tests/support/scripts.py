@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -23,6 +24,9 @@ def critic(models, **settings):
 
 """
 
+_WARNINGS = ("-W", "default", "-W", "ignore:This process:DeprecationWarning")
+"""All but the one that newer Pythons give at a fork."""
+
 
 def start(source: str, provider: FakeProvider) -> subprocess.Popen[str]:
     """``source`` with ``model()`` and ``critic(models)`` at hand, asking ``provider``; every warning is shown."""
@@ -33,11 +37,12 @@ def start(source: str, provider: FakeProvider) -> subprocess.Popen[str]:
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     return subprocess.Popen(
-        [sys.executable, "-W", "default", "-c", _HEAD + textwrap.dedent(source)],
+        [sys.executable, *_WARNINGS, "-c", _HEAD + textwrap.dedent(source)],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -46,7 +51,7 @@ def finish(process: subprocess.Popen[str], seconds: float = 30) -> tuple[int, st
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # its children too, or they would keep its output open
         out, err = process.communicate()
         raise AssertionError(f"it did not end within {seconds} s\n{out}\n{err}") from None
     return process.returncode, out, err

@@ -42,6 +42,7 @@ WELL_FORMED = {
     "nested": '{"result": {"verdict": "PASS", "reason": "It names 1889."}}',
     "nested, explained outside": '{"explanation": "It names 1889.", "result": {"verdict": "PASS"}}',
     "nested in a list of one": '{"answer": [{"choice": "PASS", "rationale": "It names 1889."}]}',
+    "nested three deep": '{"result": {"answer": {"choice": {"verdict": "PASS", "reason": "It names 1889."}}}}',
     "doubled braces": "{" + CLEAN + "}",
     "one brace too many": CLEAN + "}",
     "wrong case": CLEAN.replace("PASS", "pass"),
@@ -167,6 +168,8 @@ NOT_READ = {
     "empty": "",
     "blank": " \n\t ",
     "thinking only": '<think>{"selected_option": "PASS"}',
+    "an open brace": '{ "It says:\nPASS',
+    "nested too deep": '{"result": {"result": {"result": {"result": {"verdict": "PASS"}}}}}',
     "one key twice": "{'verdict': 'PASS', 'verdict': 'FAIL',}",
     "two keys that disagree": '{"verdict": "PASS", "pass": false}',
 }
@@ -189,6 +192,7 @@ def test_nothing_is_guessed(text: str) -> None:
         "PASS\n\nOn reflection:\n\nFAIL",
         "Verdict: PASS\nNo, wait.\nVerdict: FAIL",
         '{"selected_option": "PASS", "selected_option": "FAIL"}',
+        '{"selected_option": "FAIL"}\n\nThe text itself ends with\nPASS',
     ],
 )
 def test_of_several_verdicts_the_last_counts(text: str) -> None:
@@ -221,6 +225,10 @@ def test_an_abstention_gives_its_explanation_as_the_reason() -> None:
     assert reading('{"explanation": "no basis", "selected_option": null}').reason == "no basis"
 
 
+def test_an_empty_reply_is_called_empty() -> None:
+    assert reading(" \n ").reason == reading("<think>so</think>").reason == "the reply was empty"
+
+
 def test_a_refusal_is_a_refusal_whatever_it_says() -> None:
     read_as = reading(CLEAN, finish="refusal")
     assert (read_as.outcome, read_as.verdict) == (Outcome.REFUSED, None)
@@ -233,9 +241,13 @@ def test_an_answer_cut_anywhere_is_never_taken_for_a_shorter_option(length: int,
     assert said(cut, GRADES, finish) in (None, "Good enough")
 
 
-@pytest.mark.parametrize(
-    "text", ['{"selected_option": "Good', "Verdict: Good", "Good", '{"selected_option": Good', "{'verdict': 'Good"]
-)
+MAYBE_CUT = [
+    *('{"selected_option": "Good', "{'verdict': 'Good", '{"selected_option": Good'),
+    *("Good", "Verdict: Good", "Good\nBecause", 'Good\n{"explanation": "ok"}'),
+]
+
+
+@pytest.mark.parametrize("text", MAYBE_CUT)
 def test_an_option_that_may_have_been_cut_off_is_not_read(text: str) -> None:
     assert reading(text, GRADES, "length").outcome is Outcome.UNREADABLE
 

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, doctor, judge, models, serve
+from adjudge.cli import check, criteria, doctor, judge, models, serve
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("check")(check.check)
+app.add_typer(criteria.app, name="criteria")
 app.add_typer(models.app, name="models")
 app.command("judge")(judge.judge)
 app.command("compare")(judge.compare)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 
+TIE = "tie"
+"""What a comparison may end with besides a label."""
+
 
 @dataclass(frozen=True)
 class CriteriaOption:
@@ -65,6 +68,7 @@ class Criteria:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
         object.__setattr__(self, "examples", tuple(self.examples or ()))
         _check_options(self.name, [getattr(option, "name", None) for option in self.options])
+        _check_examples(self.name, self.examples, self.option_names)
 
     @property
     def option_names(self) -> tuple[str, ...]:
@@ -91,3 +95,11 @@ def _check_options(criteria: str, names: list[str | None]) -> None:
             raise SetupError(f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')")
         if names.count(name) > 1:
             raise SetupError(f"criteria {criteria!r} offers the option {name!r} twice")
+
+
+def _check_examples(criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]) -> None:
+    """Compared responses may be a tie, which is no option of its own."""
+    for example in examples:
+        if example.option not in (*names, TIE):
+            offered = ", ".join(names)
+            raise SetupError(f"an example of criteria {criteria!r} has the option {example.option!r}; there are {offered}")

@@ -63,6 +63,9 @@ class Secret:
         return body.replace(key, b"***") if len(key) > 5 and key in body else body
 
 
+_NO_SECRET = Secret("")
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Where a provider is asked, and in whose name errors speak."""
@@ -71,7 +74,7 @@ class Endpoint:
     model: str
     url: str = field(repr=False)  # it may hold a password
     headers: Mapping[str, str] = field(repr=False)
-    secret: Secret = field(default=Secret(""), repr=False)
+    secret: Secret = field(default=_NO_SECRET, repr=False)
 
     def error(self, kind: type[ModelError], message: str, hint: str = "", **more: Any) -> ModelError:
         """An error that names this provider and model."""
@@ -123,12 +126,12 @@ def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise endpoint.error(Unavailable, "the server answered with JSON that is no object")
     if data.get("error"):
-        raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw)}")
+        raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw, endpoint.secret)}")
     return data
 
 
 def _error_for(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> ModelError:
-    message = f"{status}: {error_message(raw)}"
+    message = f"{status}: {error_message(raw, endpoint.secret)}"
     wait = retry_after(headers.get("Retry-After"))
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
@@ -140,8 +143,8 @@ def _error_for(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw:
     return endpoint.error(ModelError, message, hint=_HINTS.get(status, ""))
 
 
-def error_message(raw: bytes) -> str:
-    """What the body of an error says, in one line."""
+def error_message(raw: bytes, secret: Secret = _NO_SECRET) -> str:
+    """What the body of an error says, in one line, without the key: JSON may have hidden it in escapes."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -149,7 +152,7 @@ def error_message(raw: bytes) -> str:
     inner = data.get("error", data) if isinstance(data, dict) else data
     if isinstance(inner, dict):
         inner = inner.get("message") or inner.get("detail") or inner
-    return _brief(str(inner).encode(errors="replace"))
+    return _brief(secret.struck_out(str(inner).encode(errors="replace")))
 
 
 def retry_after(value: str | None) -> float | None:

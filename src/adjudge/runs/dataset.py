@@ -29,6 +29,13 @@ def read_instances(path: str | Path, columns: Mapping[str, str] | None = None, l
     return islice(_instances(Path(path), dict(columns or {})), limit)
 
 
+def field_names(path: str | Path) -> set[str]:
+    """The fields that at least one row has something in, by the names of the columns and by ours."""
+    rows = (row for _, row in _rows(Path(path)))
+    filled = {column for row in rows for column, value in row.items() if value not in (None, "", [])}
+    return filled | {field for field, names in ALIASES.items() if filled & set(names)}
+
+
 def read_comparisons(
     path: str | Path, responses: Sequence[str] = (), columns: Mapping[str, str] | None = None, limit: int | None = None
 ) -> Iterator[Instance]:

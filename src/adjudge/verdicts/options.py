@@ -28,8 +28,6 @@ def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
 def _spellings(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value.strip(),)
-    if isinstance(value, bool):
-        return ("true" if value else "false",)
     if isinstance(value, float) and value.is_integer():
         return (str(value), f"{value:.0f}")
     return (str(value),) if isinstance(value, int | float) else ()

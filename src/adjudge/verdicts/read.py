@@ -92,7 +92,7 @@ def _judged(said: object, data: Mapping[str, object], mended: bool, options: Seq
     option = match_option(said, options)
     if option is None:
         return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not one of {', '.join(options)}")
-    if any(match_option(data.get(name), options) not in (None, option) for name in _VERDICT_KEYS):
+    if any(match_option(data[name], options) not in (None, option) for name in _VERDICT_KEYS if name in data):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
     return Reading(outcome, Verdict(option, _explanation(data)), data=data)

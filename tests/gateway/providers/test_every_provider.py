@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import asdict
 
 import pytest
 
@@ -192,6 +193,23 @@ def test_content_that_is_no_text_is_worth_a_retry_and_breaks_nothing(provider: F
 
 
 # -- capabilities ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "able"),
+    [
+        ("openai", {"json_schema", "logprobs", "samples", "seed"}),
+        ("groq", {"json_schema", "logprobs", "samples", "seed"}),
+        ("watsonx", {"json_schema", "logprobs", "samples", "seed"}),
+        ("google", {"json_schema", "logprobs", "samples", "seed"}),
+        ("mistral", {"json_schema", "samples", "seed"}),
+        ("ollama", {"json_schema", "logprobs", "seed"}),
+        ("anthropic", {"json_schema"}),
+    ],
+)
+def test_each_provider_states_what_it_can_do(provider: FakeProvider, name: str, able: set[str]) -> None:
+    stated = asdict(open_at(provider, name).capabilities)
+    assert {capability for capability, there in stated.items() if there} == able
 
 
 @pytest.mark.parametrize("name", ["openai", "groq", "ollama", "google", "watsonx"])

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
 
+from adjudge.domain.message import Reply
 from adjudge.errors import ModelError, SetupError, Unavailable
-from support.asking import ask, ask_all, open_at
+from adjudge.gateway.http import close_session
+from adjudge.gateway.providers import watsonx
+from support.asking import a_request, ask, ask_all, open_at
 from support.fake_provider import KEY, FakeProvider, Raw, Status, always
 
 
@@ -41,6 +47,27 @@ def test_the_token_is_renewed_shortly_before_its_end(provider: FakeProvider) -> 
     for _ in range(3):
         ask(model)
     assert provider.token_requests == 3
+
+
+def test_the_end_of_a_token_comes_by_the_clock_on_the_wall(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = open_at(provider, "watsonx")
+    ask(model)
+    monkeypatch.setattr(watsonx, "time", lambda: time.time() + 3400)  # as after a night with the lid closed
+    ask(model)
+    assert provider.token_requests == 2
+
+
+def test_a_token_is_renewed_on_any_event_loop_as_a_forked_child_has_another(provider: FakeProvider) -> None:
+    provider.token_seconds = 1
+    model = open_at(provider, "watsonx").provider
+
+    async def five_at_once() -> list[Reply]:
+        try:
+            return await asyncio.gather(*(model.complete(a_request()) for _ in range(5)))
+        finally:
+            await close_session()
+
+    assert all(len(asyncio.run(five_at_once())) == 5 for _ in range(2))
 
 
 def test_the_key_goes_to_the_token_service_alone(provider: FakeProvider) -> None:

@@ -1,0 +1,85 @@
+"""Questions that ask two things at once, found by their words. A guess, in English and Russian; good for a warning.
+
+What is not covered: things joined without "and" or "or" ("clear, yet short"), and words that neither the list nor their
+ending gives away.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+_SENTENCE = re.compile(r"[^.?!]+[.?!]*")
+_WORD = re.compile(r"[\w'’-]+|[,;:]")
+_SHORTEST = 4
+"""Shorter words have no ending to speak of."""
+
+
+def double_barrelled(description: str) -> str | None:
+    """The words that join two questions, or None. Of a description with a question only the question counts."""
+    words = _WORD.findall(_asked(description).casefold())
+    for index, word in enumerate(words):
+        before, after = words[:index], _skipped(words[index + 1 :])
+        if _is("joints", word) and before and after and _joins(before, after):
+            return " ".join((before[-1], word, *after[:2]))
+    return None
+
+
+def _asked(description: str) -> str:
+    sentences = _SENTENCE.findall(description)
+    questions = [sentence for sentence in sentences if sentence.endswith("?")]
+    return " ".join(questions or sentences[:1])
+
+
+def _skipped(words: list[str]) -> list[str]:
+    """Without "also", "very", … at the front."""
+    return _skipped(words[1:]) if len(words) > 1 and _is("between", words[0]) else words
+
+
+def _joins(before: list[str], after: list[str]) -> bool:
+    left = next((word for word in reversed(before) if word != ","), "")
+    new_clause = _is("clause_openers", after[0]) or "ли" in after[1:3]
+    return new_clause or (_adjective(left) and _adjective(after[0])) or _two_verbs(before, left, after)
+
+
+def _two_verbs(before: list[str], left: str, after: list[str]) -> bool:
+    """The second one right beside the first, or with an object of its own; alone it may as well be a noun."""
+    if not (_verb(after[0]) and any(map(_verb, before))):
+        return False
+    return _verb(left) or after[0].endswith(_words("verb_endings")) or _is("object_openers", *after[1:2])
+
+
+def _adjective(word: str) -> bool:
+    return _is("adjectives", word) or word.startswith("self-") or (_not_noun(word) and _ends("adjective_endings", word))
+
+
+def _verb(word: str) -> bool:
+    bases = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
+    return _is("verbs", *bases) or (_not_noun(word) and _ends("verb_endings", word))
+
+
+def _not_noun(word: str) -> bool:
+    return not _is("nouns", word, word.removesuffix("s")) and not _ends("noun_endings", word)
+
+
+def _ends(which: str, word: str) -> bool:
+    return len(word) > _SHORTEST and word.endswith(_words(which))
+
+
+def _is(which: str, *words: str) -> bool:
+    return any(word in _words(which) for word in words)
+
+
+@cache
+def _words(which: str) -> tuple[str, ...]:
+    return tuple(_lists()[which].split())
+
+
+@cache
+def _lists() -> dict[str, str]:
+    import yaml
+
+    path = files(__package__) / "data" / "double_barrelled.yaml"
+    found: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found

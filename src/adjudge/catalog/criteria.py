@@ -1,0 +1,71 @@
+"""The ready-made criteria, and the files of those who write their own."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from adjudge.catalog.criteria_file import parse_entries, read_entries
+from adjudge.catalog.entry import CatalogEntry, Kind
+from adjudge.domain.criteria import Criteria
+from adjudge.errors import SetupError
+
+_DATA = files(__package__) / "data" / "criteria"
+_SUFFIX = ".yaml"
+
+
+def criteria(name: str, language: str = "en") -> Criteria:
+    """The ready-made criteria ``name``."""
+    return entry(name, language).criteria
+
+
+def criteria_names(kind: Kind = "direct", language: str = "en") -> list[str]:
+    """What there is of a kind, by the alphabet."""
+    return [name for name in all_names(language) if entry(name, language).kind == kind]
+
+
+def read_criteria(path: str | Path) -> list[Criteria]:
+    """The criteria in a YAML or JSON file: one, or a list of them."""
+    return [found.criteria for found in read_entries(path)]
+
+
+@cache
+def entry(name: str, language: str = "en") -> CatalogEntry:
+    """The ready-made criteria ``name`` with its kind."""
+    (found,) = parse_entries(source(name, language), name + _SUFFIX, language)
+    return found
+
+
+def source(name: str, language: str = "en") -> str:
+    """The file of the ready-made criteria ``name``, to start one's own from."""
+    known = all_names(language)
+    if name not in known:
+        raise SetupError(f"there are no ready-made criteria {name!r} in language {language!r}; {_near(name, known)}")
+    return (_DATA / language / (name + _SUFFIX)).read_text(encoding="utf-8")
+
+
+@cache
+def all_names(language: str = "en") -> tuple[str, ...]:
+    """What there is of both kinds, by the alphabet."""
+    if language not in languages():
+        raise SetupError(f"there are no ready-made criteria in language {language!r}; there are some in {', '.join(languages())}")
+    found = (_DATA / language).iterdir()
+    return tuple(sorted(file.name.removesuffix(_SUFFIX) for file in found if file.name.endswith(_SUFFIX)))
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that ready-made criteria are written in."""
+    return tuple(sorted(folder.name for folder in _DATA.iterdir() if folder.is_dir()))
+
+
+def languages_of(name: str) -> list[str]:
+    """The languages that the ready-made criteria ``name`` is written in."""
+    return [language for language in languages() if name in all_names(language)]
+
+
+def _near(name: str, known: tuple[str, ...]) -> str:
+    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}?" if near else "`adjudge criteria` lists those there are"

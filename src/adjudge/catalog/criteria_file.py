@@ -1,0 +1,166 @@
+"""Criteria as people write them, in YAML or JSON; what is wrong is named by file, entry and field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
+from adjudge.catalog.values import Place, WrongValue, flag, list_of, mapping, number, one_of, phrase, text, texts
+from adjudge.catalog.yaml_text import load_yaml, refuse_repeats
+from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.errors import SetupError
+
+_PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
+_KEYS = (*_PAIRWISE_KEYS, "higher_is_better", "options")
+_OPTION_KEYS = ("name", "description", "score")
+_EXAMPLE_KEYS = ("fields", "option", "explanation")
+_JSON, _YAML = (".json",), (".yaml", ".yml")
+
+
+def read_entries(path: str | Path) -> list[CatalogEntry]:
+    """Every criteria of a file, with its kind."""
+    found = [(place, parse_entry(value, place)) for place, value in raw_entries(path)]
+    for wrong in repeated_names(found):
+        raise wrong
+    return [entry for _, entry in found]
+
+
+def parse_entries(content: str, file: str, language: str = "en") -> list[CatalogEntry]:
+    """Every criteria in the text of a file; ``file`` is what errors call it."""
+    return [parse_entry(value, place, language) for place, value in _numbered(_load(content, file), file)]
+
+
+def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
+    """What the file holds, entry by entry, not yet looked at."""
+    path = Path(path)
+    return _numbered(_load(_content(path), str(path)), str(path))
+
+
+def parse_entry(value: object, place: Place, language: str = "en") -> CatalogEntry:
+    """One criteria of a file."""
+    kind = _kind(mapping(value, place), place)
+    if kind == "pairwise" and "options" in mapping(value, place):
+        raise place.at("options").wrong("pairwise criteria have none: the labels A, B, … of the responses are chosen from")
+    given = mapping(value, place, _PAIRWISE_KEYS if kind == "pairwise" else _KEYS, ("name", "description"))
+    return CatalogEntry(_criteria(given, kind, place, language), kind, language)
+
+
+def repeated_names(entries: Sequence[tuple[Place, CatalogEntry]]) -> list[WrongValue]:
+    """Two criteria of one name could not be told apart in any report."""
+    names = [entry.criteria.name for _, entry in entries]
+    return [
+        place.at("name").wrong(f"an earlier entry is called {name!r} too")
+        for index, ((place, _), name) in enumerate(zip(entries, names, strict=True))
+        if name in names[:index]
+    ]
+
+
+def _criteria(given: Mapping[str, object], kind: Kind, place: Place, language: str) -> Criteria:
+    examples = [_example(item, at) for at, item in list_of(given.get("examples") or [], place.at("examples"))]
+    judged = phrase(given.get("to_evaluate_field") or "response", place.at("to_evaluate_field"))
+    compared = pairwise_options(_most_compared(examples, judged), language) if kind == "pairwise" else None
+    parts: dict[str, Any] = {
+        "name": phrase(given["name"], place.at("name")),
+        "description": phrase(given["description"], place.at("description")),
+        "options": compared or _options(given.get("options"), place.at("options")),
+        "to_evaluate_field": judged,
+        "context_fields": _context(given.get("context_fields"), place.at("context_fields")),
+        "examples": examples,
+        "higher_is_better": flag(given.get("higher_is_better", True), place.at("higher_is_better")),
+    }
+    try:
+        return Criteria(**parts)
+    except SetupError as error:
+        raise place.wrong(str(error)) from error
+
+
+def _most_compared(examples: Sequence[CriteriaExample], judged: str) -> int:
+    responses = (example.fields.get(judged, ()) for example in examples)
+    return max((2, *(len(each) for each in responses if not isinstance(each, str))))
+
+
+def _kind(given: Mapping[str, object], place: Place) -> Kind:
+    chosen = one_of(given.get("kind", "direct"), KINDS, place.at("kind"))
+    return "pairwise" if chosen == "pairwise" else "direct"
+
+
+def _options(value: object, place: Place) -> list[CriteriaOption]:
+    if value is None:
+        raise place.wrong("is missing: list at least two options, or say kind: pairwise")
+    return [_option(item, at) for at, item in list_of(value, place)]
+
+
+def _option(value: object, place: Place) -> CriteriaOption:
+    """A name by itself is an option too."""
+    if not isinstance(value, Mapping):
+        return CriteriaOption(phrase(value, place))
+    given = mapping(value, place, _OPTION_KEYS, ("name",))
+    description = given.get("description")
+    score = given.get("score")
+    return CriteriaOption(
+        name=phrase(given["name"], place.at("name")),
+        description="" if description is None else phrase(description, place.at("description")),
+        score=None if score is None else number(score, place.at("score")),
+    )
+
+
+def _example(value: object, place: Place) -> CriteriaExample:
+    given = mapping(value, place, _EXAMPLE_KEYS, ("fields", "option"))
+    return CriteriaExample(
+        fields=_fields(given["fields"], place.at("fields")),
+        option=phrase(given["option"], place.at("option")),
+        explanation=phrase(given.get("explanation") or "", place.at("explanation")),
+    )
+
+
+def _fields(value: object, place: Place) -> dict[str, str | list[str]]:
+    given = mapping(value, place)
+    if not given:
+        raise place.wrong("is empty: give at least the text that was judged")
+    return {
+        name: texts(item, place.at(name)) if isinstance(item, list) else text(item, place.at(name))
+        for name, item in given.items()
+    }
+
+
+def _context(value: object, place: Place) -> list[str] | None:
+    return None if value is None else texts(value, place)
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SetupError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
+
+
+def _load(content: str, file: str) -> object:
+    suffix = Path(file).suffix.lower()
+    if suffix not in (*_JSON, *_YAML):
+        raise SetupError(f"{file} is neither YAML nor JSON: its name must end in {', '.join((*_YAML, *_JSON))}")
+    try:
+        return json.loads(content, object_pairs_hook=_object) if suffix in _JSON else load_yaml(content)
+    except (ValueError, RecursionError) as error:
+        raise SetupError(f"{file} is not {'JSON' if suffix in _JSON else 'YAML'}: {' '.join(str(error).split())}") from error
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    refuse_repeats([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _numbered(value: object, file: str) -> list[tuple[Place, object]]:
+    if value is None or value == []:
+        raise SetupError(f"{file} holds no criteria: write one, or a list of them")
+    each = value if isinstance(value, list) else [value]
+    return [(Place(file, _label(number, item)), item) for number, item in enumerate(each, 1)]
+
+
+def _label(number: int, item: object) -> str:
+    name = item.get("name") if isinstance(item, Mapping) else None
+    return f"entry {number} ({name!r})" if isinstance(name, str) else f"entry {number}"

@@ -1,0 +1,29 @@
+"""One entry of the catalogue, or of a file of the user's: a criteria and how it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Literal, get_args
+
+from adjudge.domain.criteria import Criteria, CriteriaOption
+
+Kind = Literal["direct", "pairwise"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_BETTER = {"en": "Response {label} is better", "ru": "Ответ {label} лучше"}
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """A criteria with its kind and language."""
+
+    criteria: Criteria
+    kind: Kind
+    """Whether it judges one text, or compares responses."""
+    language: str = "en"
+
+
+def pairwise_options(count: int, language: str) -> tuple[CriteriaOption, ...]:
+    """What stands for the options of pairwise criteria, which offer none of their own: one a response."""
+    better = _BETTER.get(language, _BETTER["en"])
+    return tuple(CriteriaOption(label, better.format(label=label)) for label in ascii_uppercase[:count])

@@ -1,0 +1,123 @@
+"""Criteria in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.catalog.criteria import languages_of
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.catalog.lint import Finding
+from adjudge.cli.show import clean
+from adjudge.domain.criteria import Criteria
+from adjudge.reports.words import word
+
+_PIPED_WIDTH = 180
+_LONGEST_QUESTION = 80
+_STYLES = {"error": "bold red", "warning": "yellow"}
+
+
+def show_catalogue(entries: Sequence[CatalogEntry], language: str) -> None:
+    """One line each; where there is no room for a line, options and questions are cut, never a name."""
+    table, console = _grid(), _console()
+    for heading in ("name", "kind", "languages", "options", "question"):
+        table.add_column(word(heading, language), no_wrap=heading not in ("options", "question"))
+    for entry in entries:
+        table.add_row(*_row(entry, language))
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPED_WIDTH)
+    console.print(table)
+
+
+def show_entry(entry: CatalogEntry, language: str) -> None:
+    """Everything about one."""
+    criteria, console = entry.criteria, _console()
+    known = " ".join(languages_of(criteria.name))
+    console.print(Text.assemble((criteria.name, "bold"), (f"  {word(entry.kind, language)}, {known}", "dim")))
+    console.print(Text(criteria.description), end="\n\n")
+    console.print(_facts(entry, language))
+    if entry.kind == "direct":
+        console.print(Text(f"\n{word('options', language)}", style="bold"))
+        console.print(_options(criteria))
+    console.print(Text(f"\n{word('examples', language)}", style="bold"))
+    for example in criteria.examples:
+        console.print(Padding(Text(f"{example.option}: {example.explanation}"), (0, 0, 0, 2)))
+        console.print(Padding(_fields(example.fields), (0, 0, 0, 4)))
+
+
+def show_findings(findings: Sequence[Finding], count: int) -> None:
+    """Each with its severity, and a line that counts them."""
+    console, table = _console(), _grid()
+    for heading in ("", "criteria", "field", "finding"):
+        table.add_column(heading)
+    for finding in findings:
+        severity = Text(finding.severity, style=_STYLES[finding.severity])
+        table.add_row(severity, *(Text(clean(part)) for part in (finding.criteria, finding.field, finding.message)))
+    if findings:
+        console.print(table)
+    console.print(f"{count} criteria: {_tally(findings)}")
+
+
+def _row(entry: CatalogEntry, language: str) -> tuple[str | Text, ...]:
+    criteria = entry.criteria
+    options = "" if entry.kind == "pairwise" else " / ".join(criteria.option_names)
+    known = " ".join(languages_of(criteria.name))
+    cut = (Text(text, no_wrap=True, overflow="ellipsis") for text in (options, _first_words(criteria.description)))
+    return (criteria.name, word(entry.kind, language), known, *cut)
+
+
+def _first_words(text: str) -> str:
+    question, mark, _ = text.partition("?")
+    return shorten(question + mark, _LONGEST_QUESTION, placeholder=" …")
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    errors = sum(finding.severity == "error" for finding in findings)
+    counts = {"error": errors, "warning": len(findings) - errors}
+    return ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count) or "nothing found"
+
+
+def _facts(entry: CatalogEntry, language: str) -> Table:
+    criteria, grid = entry.criteria, Table.grid(padding=(0, 2, 0, 0))
+    verb = word("judges" if entry.kind == "direct" else "compares", language)
+    grid.add_row(verb, criteria.to_evaluate_field)
+    grid.add_row(word("reads", language), _context(criteria, language))
+    if entry.kind == "direct":
+        grid.add_row(word("better", language), word("more of it" if criteria.higher_is_better else "less of it", language))
+    return grid
+
+
+def _context(criteria: Criteria, language: str) -> str:
+    if criteria.context_fields is None:
+        return word("everything else", language)
+    return ", ".join(criteria.context_fields) or word("nothing else", language)
+
+
+def _options(criteria: Criteria) -> Padding:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for option in criteria.options:
+        score = "" if option.score is None else f"{option.score:g}"
+        grid.add_row(Text(option.name, style="bold"), score, Text(option.description))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def _fields(fields: Mapping[str, str | Sequence[str]]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for name, value in fields.items():
+        for number, text in enumerate((value,) if isinstance(value, str) else value):
+            label = name if isinstance(value, str) else f"{name} {chr(ord('A') + number)}"
+            grid.add_row(Text(label, style="dim"), Text(text))
+    return grid
+
+
+def _grid() -> Table:
+    return Table(box=None, padding=(0, 2, 0, 0))
+
+
+def _console() -> Console:
+    return Console(highlight=False)
