@@ -46,8 +46,9 @@ class Ballot:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What may be answered."""
-        return self.offered or self.criteria.option_names
+        """What may be answered, in the order it is shown."""
+        names = self.criteria.option_names
+        return self.offered or (tuple(names[place] for place in self.order) if self.order else names)
 
     @property
     def ranked(self) -> bool:

@@ -25,6 +25,8 @@ class MultiCriteriaItem:
     """The aggregate is 0 unless this item reaches its maximum."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.criterion, Criteria):
+            raise SetupError(f"an item of a MultiCriteria needs a Criteria, not {type(self.criterion).__name__}")
         if self.target_option is not None and self.score_threshold is not None:
             raise SetupError(f"criteria {self.criterion.name!r} has a target option and a threshold: give it one of the two")
         if self.target_option is not None and self.target_option not in self.criterion.option_names:
@@ -41,20 +43,21 @@ class MultiCriteria:
     """Bring each criteria's scores to 0…1 first."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "items", _weighted(tuple(self.items)))
+        several = [self.items] if isinstance(self.items, str | Criteria | MultiCriteriaItem) else self.items
+        object.__setattr__(self, "items", _weighted(tuple(_item(one) for one in several)))
         for item in self.items:
-            top = self.maximum(item)
-            if item.score_threshold is not None and not self._highest(item) > item.score_threshold:
-                raise SetupError(f"criteria {item.criterion.name!r} can never be above the threshold {item.score_threshold:g}")
-            if not math.isfinite(top):
-                raise SetupError(f"criteria {item.criterion.name!r} has scores that are no numbers")
+            if item.score_threshold is not None or None not in [option.points for option in item.criterion.options]:
+                self._check(item)
+
+    def check_scores(self) -> None:
+        """Say so when an item can have no score. Comparisons need none, so that this is not said before."""
+        for item in self.items:
+            self._check(item)
 
     @classmethod
     def of(cls, criteria: MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]) -> MultiCriteria:
         """Texts become yes/no criteria, criteria become items of equal weight."""
-        if isinstance(criteria, MultiCriteria):
-            return criteria
-        return cls([_item(one) for one in criteria])
+        return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)  # type: ignore[arg-type]  # it turns them into items
 
     def score(self, item: MultiCriteriaItem, option: str) -> float:
         """What the item contributes, before its weight."""
@@ -73,8 +76,12 @@ class MultiCriteria:
         """The least."""
         return min(self.score(item, name) for name in item.criterion.option_names)
 
-    def _highest(self, item: MultiCriteriaItem) -> float:
-        return max(self._value(item, name) for name in item.criterion.option_names)
+    def _check(self, item: MultiCriteriaItem) -> None:
+        name, threshold = item.criterion.name, item.score_threshold
+        if not all(math.isfinite(self.score(item, option)) for option in item.criterion.option_names):
+            raise SetupError(f"criteria {name!r} has scores that are no numbers")
+        if threshold is not None and not self.maximum(item):
+            raise SetupError(f"criteria {name!r} can never be above the threshold {threshold:g}")
 
     def _value(self, item: MultiCriteriaItem, option: str) -> float:
         scores = {one.name: one.points for one in item.criterion.options}

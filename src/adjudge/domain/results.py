@@ -128,7 +128,7 @@ class SystemResult:
     certainty: tuple[float | None, ...]
     """Share of the valid votes, both orders included, that agree with the contest's outcome."""
     winrate: float | None
-    """Mean over the contests that have an outcome."""
+    """Mean over its contests; None unless each has an outcome."""
     ranking: int | None
     """1 is best; equal win rates share a rank."""
     selections: tuple[str | None, ...]

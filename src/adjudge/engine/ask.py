@@ -8,7 +8,7 @@ from dataclasses import replace
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Request, Usage
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.engine.likelihood import ask_likelihood
+from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt
 from adjudge.errors import ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.prompts.render import render, render_repair
@@ -21,6 +21,11 @@ async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     if ballot.mode == "likelihood":
         return await _or_failed(ballot, ask_likelihood(ballot, model))
     return await _in_writing(ballot, model, max_repairs)
+
+
+def prompt_for(ballot: Ballot) -> Prompt:
+    """What the model is shown, as the ballot says."""
+    return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
 
 
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:

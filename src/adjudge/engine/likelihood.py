@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict, content_hash
-from adjudge.domain.message import Reply, Request, Usage
+from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
@@ -71,9 +71,15 @@ def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict:
     """The likeliest option; of compared responses also their order by likelihood."""
     if not ballot.offered:
         return Verdict(winner(shares, ballot.criteria))
-    best_first = sorted(shares, key=lambda label: -shares[label])
-    groups = tuple((label,) for label in best_first if label != TIE) if ballot.ranked else None
-    return put_back(Verdict(best_first[0]), groups, ballot)
+    best, *_ = best_first = sorted(shares, key=lambda label: -shares[label])
+    labels = [label for label in best_first if label != TIE]
+    groups = (tuple(labels),) if best == TIE else tuple((label,) for label in labels)
+    return put_back(Verdict(best), groups if ballot.ranked else None, ballot)
+
+
+def likelihood_prompt(ballot: Ballot) -> Prompt:
+    """What the model is shown."""
+    return _request(ballot, _orders(ballot)[0]).prompt
 
 
 def _orders(ballot: Ballot) -> Sequence[Labels]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import content_hash
@@ -18,7 +18,17 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel
 
-I = TypeVar("I")  # noqa: E741
+
+class Item(Protocol):
+    """What is judged."""
+
+    @property
+    def id(self) -> str | None:
+        """What the caller calls it."""
+        ...
+
+
+I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
 OnFailure = Literal["abstain", "raise", "random"]
 InstanceLike = str | Mapping[str, str | Sequence[str]] | Instance
@@ -67,7 +77,7 @@ class PlannedJudge(ABC, Generic[I, R]):
             try:
                 self.check(item)
             except SetupError as error:
-                raise SetupError(f"instance {number}: {error}") from None
+                raise SetupError(f"instance {item.id or number}: {error}") from None
         results = await home.visit(judge_all(self, items, progress))
         return [self._after_failure(result) if result.status is not Status.SCORED else result for result in results]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from adjudge.domain.instance import Instance
@@ -14,8 +15,7 @@ def composite(
 ) -> MultiCriteriaDirectInstanceResult:
     """The weighted sum; 0 unless required items reach their maximum; no number while a verdict is missing."""
     entries = tuple(_entry(item, result, multi) for item, result in zip(multi.items, results, strict=True))
-    lower = _aggregate(entries, multi, [multi.minimum(item) for item in multi.items])
-    upper = _aggregate(entries, multi, [multi.maximum(item) for item in multi.items])
+    lower, upper = _bounds(entries, multi)
     whole = all(entry.score is not None for entry in entries)
     return MultiCriteriaDirectInstanceResult(instance, multi, entries, lower if whole else None, lower, upper)
 
@@ -27,10 +27,19 @@ def _entry(item: MultiCriteriaItem, result: DirectInstanceResult, multi: MultiCr
     return MultiCriteriaItemResult(item, result, score, score * (item.weight or 0.0))
 
 
-def _aggregate(entries: Sequence[MultiCriteriaItemResult], multi: MultiCriteria, missing: Sequence[float]) -> float:
-    """The aggregate with ``missing`` in the place of scores that are not there."""
+def _bounds(entries: Sequence[MultiCriteriaItemResult], multi: MultiCriteria) -> tuple[float, float]:
+    """Between what the aggregate lies, whatever the missing verdicts would be."""
+    required = [entry for entry in entries if entry.item.required]
+    if any(entry.score is not None and entry.score < multi.maximum(entry.item) for entry in required):
+        return 0.0, 0.0
+    lower = _sum(entries, [multi.maximum(item) if item.required else multi.minimum(item) for item in multi.items])
+    upper = _sum(entries, [multi.maximum(item) for item in multi.items])
+    if any(entry.score is None for entry in required):  # it may yet fall short
+        return min(lower, 0.0), max(upper, 0.0)
+    return lower, upper
+
+
+def _sum(entries: Sequence[MultiCriteriaItemResult], missing: Sequence[float]) -> float:
+    """The weighted sum with ``missing`` in the place of scores that are not there."""
     scores = [entry.score if entry.score is not None else stand for entry, stand in zip(entries, missing, strict=True)]
-    for item, score in zip(multi.items, scores, strict=True):
-        if item.required and score < multi.maximum(item):
-            return 0.0
-    return sum((item.weight or 0.0) * score for item, score in zip(multi.items, scores, strict=True))
+    return math.fsum((entry.item.weight or 0.0) * score for entry, score in zip(entries, scores, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,19 +48,22 @@ def selected(rates: Sequence[float | None], tie_enabled: bool) -> int | str | No
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return None
-    best = [index for index, rate in enumerate(rates) if rate == max(known)]
+    best = [index for index, rate in enumerate(rates) if rate is not None and math.isclose(rate, max(known))]
     return best[0] if len(best) == 1 or not tie_enabled else TIE
 
 
 def value_for(vote: Vote, first: int, second: int) -> float | None:
-    """What a vote says of ``first`` against ``second``; None when it does not compare them."""
+    """What a vote says of ``first`` against ``second``; None when it does not compare them.
+
+    A vote that only names the best says nothing of the others: they are equal.
+    """
     verdict = vote.verdict
     if verdict is None or vote.order is None or not {first, second} <= set(vote.order):
         return None
     if verdict.ranking is not None:
         place = {index: rank for rank, group in enumerate(verdict.ranking) for index in group}
         return 0.5 if place[first] == place[second] else float(place[first] < place[second])
-    return 0.5 if verdict.option == TIE else float(verdict.option == str(first))
+    return {str(first): 1.0, str(second): 0.0}.get(verdict.option, 0.5)
 
 
 def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) -> Contest:

@@ -59,5 +59,5 @@ def _settled(counts: Counter[str], remaining: int, criteria: Criteria, min_valid
 
 
 def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
-    score = criteria.option(name).score
+    score = criteria.option(name).points
     return (score if score is not None else float("inf"), criteria.option_names.index(name))

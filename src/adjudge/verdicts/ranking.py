@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from adjudge.verdicts.options import match_option
 
 TIE = "tie"
 Groups = tuple[tuple[str, ...], ...]
+_WORD = re.compile(r"\W*response\s+", re.IGNORECASE)
 
 
 def read_ranking(value: object, offered: Sequence[str]) -> Groups | None:
@@ -21,7 +23,7 @@ def read_ranking(value: object, offered: Sequence[str]) -> Groups | None:
     groups = tuple(_group(item, labels) for item in value)
     named = [label for group in groups for label in group]
     ties = any(len(group) > 1 for group in groups)
-    return groups if sorted(named) == sorted(labels) and (TIE in offered or not ties) else None
+    return groups if all(groups) and sorted(named) == sorted(labels) and (TIE in offered or not ties) else None
 
 
 def top_of(groups: Groups) -> str:
@@ -48,4 +50,4 @@ def _group(item: object, labels: Sequence[str]) -> tuple[str, ...]:
 
 def _without_word(item: object) -> object:
     """ "Response A" → "A"."""
-    return item.strip().rpartition(" ")[2] if isinstance(item, str) else item
+    return _WORD.sub("", item, count=1) if isinstance(item, str) and _WORD.match(item) else item

@@ -11,7 +11,7 @@ from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome, Verdict
 from adjudge.verdicts.json_text import Found, find_objects
 from adjudge.verdicts.options import match_option
-from adjudge.verdicts.ranking import Groups, put_back, read_ranking, top_of
+from adjudge.verdicts.ranking import TIE, Groups, put_back, read_ranking, top_of
 
 _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
@@ -40,8 +40,11 @@ def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
     groups: Groups | None = None
     if ballot.ranked:
         groups = read_ranking((reading.data or {}).get("ranking"), ballot.offered)
-        if groups is None or top_of(groups) != reading.verdict.option:
-            return Reading(Outcome.UNREADABLE, reason=f'"ranking" must name each of {", ".join(ballot.offered)} once, best first')
+        if groups is None:
+            labels = ", ".join(label for label in ballot.offered if label != TIE)
+            return Reading(Outcome.UNREADABLE, reason=f'"ranking" must name each of {labels} once, best first')
+        if top_of(groups) != reading.verdict.option:
+            return Reading(Outcome.UNREADABLE, reason='"selected_option" is not what stands first in "ranking"')
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
     said = replace(reading.verdict, feedback=_clean(feedback) if isinstance(feedback, str) else None)
     return replace(reading, verdict=put_back(said, groups, ballot))
