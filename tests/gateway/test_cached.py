@@ -172,8 +172,19 @@ def test_a_bad_line_is_a_setup_error_with_its_number(path: Path, bad: str) -> No
 
 @pytest.mark.parametrize("where", [".", "no/such/folder/replies.jsonl"])
 def test_a_file_that_cannot_be_written_is_a_setup_error_before_any_call(tmp_path: Path, where: str) -> None:
-    with pytest.raises(SetupError, match="replies cannot be kept in"):
+    with pytest.raises(SetupError, match=r"cannot be (kept|read)"):
         open_model("scripted", cache=tmp_path / where)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"hello", b"a,b\n1,2", b'{"a": 1}', b'{"model": "m"}', b'{"text": "PA', b"\x00\xff", b'["model"'],
+)
+def test_a_file_that_is_no_recording_is_refused_and_left_as_it_is(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(SetupError, match="is no recorded reply"):
+        open_model("scripted", cache=path)
+    assert path.read_bytes() == content
 
 
 # -- replay --------------------------------------------------------------------------

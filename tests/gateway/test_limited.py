@@ -138,7 +138,10 @@ def test_who_is_cancelled_on_being_let_in_gives_the_place_to_the_next() -> None:
     asyncio.run(scenario())
 
 
-STEPS = ["enter"] * 3 + [
+STEPS = [
+    "enter",
+    "enter",
+    "enter",
     "leave",
     "cancel first",
     "cancel last",

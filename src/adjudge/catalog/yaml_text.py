@@ -12,24 +12,25 @@ if TYPE_CHECKING:
 _RESOLVED = ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
 
 
-def load_yaml(content: str) -> object:
+def load_yaml(content: str, *, trusted: bool = False) -> object:
     """The one document in ``content``, its scalars as texts. A ValueError says what is wrong with it.
 
     ``Yes`` and ``1.10`` are names of options here, not a truth value and the number 1.1; a key that stands twice is an error.
+    What is ``trusted`` is read by libyaml: fast, but nesting without end would bring the process down.
     """
     import yaml
 
     try:
-        return yaml.load(content, _loader())  # noqa: S506 - a SafeLoader that resolves less
+        return yaml.load(content, _loader(trusted))  # noqa: S506 - a SafeLoader that resolves less
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
 
 
 @cache
-def _loader() -> type[yaml.SafeLoader]:
+def _loader(trusted: bool) -> type[yaml.SafeLoader]:
     import yaml
 
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if trusted else yaml.SafeLoader
 
     class Loader(base):  # type: ignore[misc]
         yaml_implicit_resolvers = _fewer(base.yaml_implicit_resolvers)

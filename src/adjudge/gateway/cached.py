@@ -12,6 +12,8 @@ from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Layer, Model
 
+_BEGINNING = b'{"model": '
+
 
 class Cache(Protocol):
     """Where replies are kept. Anything with these two methods will do."""
@@ -49,8 +51,8 @@ class JsonlCache:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
-        _make_ready(self.path)
-        self._kept = {(model, key): reply for model, key, reply in read_replies(self.path)}
+        self._kept = {(model, key): reply for model, key, reply in read_replies(self.path)} if self.path.exists() else {}
+        _end_with_a_whole_line(self.path)
 
     def get(self, model: str, request: Request) -> Reply | None:
         """The reply kept for this request."""
@@ -65,16 +67,16 @@ class JsonlCache:
             self._kept[model, request.key] = _reply_from(data)
 
 
-def _make_ready(path: Path) -> None:
-    """A file that can be written, ending in a whole line: what a crash cut off must not run into the next reply."""
+def _end_with_a_whole_line(path: Path) -> None:
+    """What a crash cut off must not run into the next reply."""
     try:
         with path.open("ab+") as file:
             file.seek(0)
-            whole, newline, rest = file.read().rpartition(b"\n")
-            if _is_json(rest):
+            before, newline, last = file.read().rpartition(b"\n")
+            if _is_cut(last):
+                file.truncate(len(before) + len(newline))
+            elif last:
                 file.write(b"\n")
-            else:
-                file.truncate(len(whole) + len(newline))
     except OSError as error:
         raise SetupError(f"replies cannot be kept in {path}: {error.strerror or error}") from error
 
@@ -87,23 +89,25 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
         raise SetupError(f"recorded replies {path} cannot be read: {error}") from error
     found: list[tuple[str, str, Reply]] = []
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if not line.strip() or (number == len(lines) and _is_cut(line)):
             continue
         try:
             data = json.loads(line)
             found.append((str(data["model"]), str(data["request"]), _reply_from(data)))
         except (ValueError, KeyError, TypeError) as error:
-            if number < len(lines):
-                raise SetupError(f"{path}, line {number} is no recorded reply: {error}") from error
+            raise SetupError(f"{path}, line {number} is no recorded reply: {error}") from error
     return found
 
 
-def _is_json(line: bytes) -> bool:
+def _is_cut(line: bytes) -> bool:
+    """Whether this begins like a reply of ours and breaks off."""
+    if line[: len(_BEGINNING)] != _BEGINNING[: len(line)]:
+        return False
     try:
         json.loads(line)
     except ValueError:
-        return False
-    return True
+        return bool(line)
+    return False
 
 
 def _reply_data(reply: Reply) -> dict[str, Any]:

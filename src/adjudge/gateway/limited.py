@@ -41,9 +41,7 @@ class Gate:
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self.leave()
-            elif place in self._waiting:
-                self._waiting.remove(place)
-            raise
+            raise  # a place that nobody waits for any more is passed over when its turn comes
 
     def leave(self) -> None:
         """Give the place back and let in who fits."""
