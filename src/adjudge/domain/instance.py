@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.errors import SetupError
 
-NUMBERED = re.compile(r"(?:response|answer|output|completion|model|system)[\s_-]?(?:\d+|[a-z])", re.IGNORECASE)
+NUMBERED = re.compile(
+    r"(response|answer|output|completion|model|system)(?:[\s_-]*(\d+)|(?:[\s_-]+|(?-i:(?=[A-Z])))([a-z]))", re.IGNORECASE
+)
 """How tools name the responses they compare: response_1, Answer A, …"""
 FieldValue = str | tuple[str, ...]
 
@@ -76,13 +79,19 @@ class PairwiseInstance(Instance):
 
 
 def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
-    """``response_1, response_2`` (answer_a, answer_b; …) → ``response: [.., ..]``; ``responses`` is the same as ``response``."""
-    numbered = {name: match for name in fields if (match := NUMBERED.fullmatch(name))}
-    found: dict[str, str | Sequence[str]] = {name: value for name, value in fields.items() if name not in numbered}
-    if "responses" in found:
-        found["response"] = found.pop("responses")
-    texts = [value for name in sorted(numbered) if isinstance(value := fields[name], str)]
-    return {**found, "response": texts} if len(texts) > 1 else dict(fields) if numbered else found
+    """``response_1, response_2`` (Answer A, Answer B; …) → ``response: [.., ..]``; ``responses`` is the same as ``response``."""
+    found = {"response" if name == "responses" else name: value for name, value in fields.items()}
+    kinds: dict[str, dict[tuple[int, str], str]] = {}
+    for name in found:
+        if match := NUMBERED.fullmatch(name):
+            kinds.setdefault(match[1].lower(), {})[int(match[2] or 0), (match[3] or "").lower()] = name
+    several = [places for places in kinds.values() if len(places) > 1]
+    if "response" in found or len(several) != 1:
+        return found
+    names = [several[0][place] for place in sorted(several[0])]
+    rest = {name: value for name, value in found.items() if name not in names}
+    texts: list[Any] = [found[name] for name in names]  # whether they are texts is checked with the other fields
+    return {**rest, "response": texts}
 
 
 def _field_value(name: str, value: object) -> FieldValue:

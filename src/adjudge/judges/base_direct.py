@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
 from adjudge.domain.vote import Vote
+from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike, as_instance
 from adjudge.judges.case import Case, Judge
@@ -36,15 +36,18 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         return as_instance(item, "response")
 
     def check(self, item: Case) -> None:
-        """The criteria's fields must be there."""
+        """The criteria's fields must be there, and its examples must have one of its options."""
         shown_fields(item.criteria, item.instance)
+        for example in item.criteria.examples:
+            if example.option not in item.criteria.option_names:
+                raise SetupError(f"an example of criteria {item.criteria.name!r} has no option of it: {example.option!r}")
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One case, with its options in the ballot's order."""
+        """One case, with its options in the ballot's order. The criteria names the field that is judged: the only one, if so."""
         criteria = ballot.criteria
-        if ballot.order:
-            criteria = replace(criteria, options=[criteria.options[place] for place in ballot.order])
-        return await self._ask_own(ballot, ballot.instance, criteria)
+        *_, judged = shown_fields(criteria, ballot.instance)
+        shown = replace(criteria, options=[criteria.option(name) for name in ballot.options], to_evaluate_field=judged)
+        return await self._ask_own(ballot, ballot.instance, shown)
 
     def stand_in(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
         """A random option; the status stays what it was, so no aggregate takes it for a judgment."""
@@ -97,7 +100,7 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
             feedback=self._feedback(case, won.option, [verdict.feedback for verdict in agreeing]) if won else None,
             agreement=won.agreement if won else None,
             tie=won.tie if won else False,
-            metadata=self.metadata(case),
+            metadata=self.metadata(votes),
         )
 
     def _bias(
@@ -106,10 +109,6 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         other = self._pooled(case, backward)
         differ = None not in (result.option, other.option) and result.option != other.option
         return PositionalBias(differ, other, flip_rate(forward, backward), noise_rate(forward, backward))
-
-    def metadata(self, case: Case) -> Mapping[str, object]:  # noqa: ARG002 - judges that have a prompt show it
-        """What the judge has to say of itself."""
-        return FrozenDict()
 
     def _feedback(self, case: Case, option: str, given: Sequence[str | None]) -> str | None:
         """The first advice there is; empty when the best option was chosen."""
@@ -137,7 +136,8 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
     ) -> list[MultiCriteriaDirectInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
         multi = MultiCriteria.of(multi_criteria)
-        found = [self.instance_of(item) for item in instances]
+        multi.check_scores()
+        found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
         results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], progress=progress)
         width = len(multi.items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from string import ascii_uppercase
 from typing import Any, Literal
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
@@ -50,13 +51,24 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             return item if isinstance(item, PairwiseInstance) else PairwiseInstance(item.fields, item.id, item.metadata)
         if isinstance(item, str):
             raise SetupError("a comparison needs two or more responses: give a list of texts for each instance")
-        return PairwiseInstance(item) if isinstance(item, Mapping) else PairwiseInstance(responses=list(item))
+        return PairwiseInstance(item) if isinstance(item, Mapping) else PairwiseInstance(responses=item)
+
+    def case(self, instance: Instance, criteria: Criteria) -> Case:
+        """The responses under the name that the criteria reads, if they are all there is."""
+        if len(instance.fields) == 1:
+            instance = replace(instance, fields={criteria.to_evaluate_field: next(iter(instance.fields.values()))})
+        return Case(instance, criteria)
 
     def check(self, item: Case) -> None:
-        """There must be two responses or more."""
-        responses = shown_fields(item.criteria, item.instance).get(item.criteria.to_evaluate_field)
-        if isinstance(responses, str) or responses is None or not 2 <= len(responses) <= 26:
-            raise SetupError(f"the field {item.criteria.to_evaluate_field!r} must hold a list of 2 to 26 responses")
+        """There must be two responses or more, in the examples too."""
+        name, judged = item.criteria.name, item.criteria.to_evaluate_field
+        responses = shown_fields(item.criteria, item.instance)[judged]
+        if isinstance(responses, str) or not 2 <= len(responses) <= 26:
+            raise SetupError(f"the field {judged!r} must hold a list of 2 to 26 responses")
+        for example in item.criteria.examples:
+            shown = example.fields.get(judged, "")
+            if isinstance(shown, str) or example.option not in (*ascii_uppercase[: len(shown)], TIE):
+                raise SetupError(f"an example of criteria {name!r} needs responses in the field {judged!r}, and the label of one")
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One case, with its responses in the ballot's order."""
@@ -98,11 +110,13 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         """All contests by all votes, both orders included."""
+        result = self._pooled(item, votes)
+        return replace(result, positional_bias=self._bias(item, votes)) if self.check_positional_bias else result
+
+    def _pooled(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         count = len(item.instance.fields[item.criteria.to_evaluate_field])
         pooled = contests(votes, count, self.tie_enabled)
-        forward, backward = _by_order(votes)
-        flipped = self._flipped(count, forward, backward)
-        systems = system_results(count, pooled, flipped)
+        systems = system_results(count, pooled, self._flipped(count, *_by_order(votes)))
         best = selected([system.winrate for system in systems], self.tie_enabled)
         deciding = [contest for contest in pooled if best == TIE or best in (contest.first, contest.second)]
         known = [contest.certainty for contest in deciding if contest.certainty is not None]
@@ -118,13 +132,8 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             agreement=certainty,
             explanation=_explanation(best, deciding),
             tie=best == TIE or any(contest.even for contest in pooled),
-            positional_bias=self._bias(item, forward, backward) if self.check_positional_bias else None,
-            metadata=self.metadata(item),
+            metadata=self.metadata(votes),
         )
-
-    def metadata(self, case: Case) -> Mapping[str, object]:  # noqa: ARG002 - judges that have a prompt show it
-        """What the judge has to say of itself."""
-        return FrozenDict()
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
         if not self.check_positional_bias:
@@ -136,9 +145,9 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         pairs = zip(contests(forward, count, self.tie_enabled), contests(backward, count, self.tie_enabled), strict=True)
         return [None if None in (one.value, two.value) else one.value != two.value for one, two in pairs]
 
-    def _bias(self, case: Case, forward: Sequence[Vote], backward: Sequence[Vote]) -> PositionalBias:
-        one_way = replace(self, check_positional_bias=False)
-        ahead, back = one_way.pool(case, forward), one_way.pool(case, backward)
+    def _bias(self, case: Case, votes: Sequence[Vote]) -> PositionalBias:
+        forward, backward = _by_order(votes)
+        ahead, back = self._pooled(case, forward), self._pooled(case, backward)
         differ = None not in (ahead.selected_option, back.selected_option) and ahead.selected_option != back.selected_option
         return PositionalBias(differ, back, flip_rate(forward, backward), noise_rate(forward, backward))
 
@@ -159,7 +168,8 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     ) -> list[MultiCriteriaPairwiseInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
         multi = MultiCriteria.of(multi_criteria)
-        found = [self.instance_of(item) for item in instances]
+        _check_weights_only(multi)
+        found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
         results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], progress=progress)
         width = len(multi.items)
@@ -181,6 +191,14 @@ def _explanation(best: int | str | None, deciding: Sequence[Contest]) -> str | N
     return next((contest.explanation for contest in agreeing if contest.explanation), None)
 
 
+def _check_weights_only(multi: MultiCriteria) -> None:
+    for item in multi.items:
+        if item.required or item.target_option is not None or item.score_threshold is not None:
+            raise SetupError(
+                f"criteria {item.criterion.name!r} compares responses: it has a weight, and no target, threshold or duty"
+            )
+
+
 def _combined(
     instance: Instance, multi: MultiCriteria, results: tuple[PairwiseInstanceResult, ...], tie_enabled: bool
 ) -> MultiCriteriaPairwiseInstanceResult:
@@ -188,6 +206,6 @@ def _combined(
     for place in range(len(results[0].per_system_results)):
         own = [result.per_system_results[place].winrate for result in results]
         known = [rate * (item.weight or 0.0) for rate, item in zip(own, multi.items, strict=True) if rate is not None]
-        rates.append(sum(known) if len(known) == len(own) else None)
+        rates.append(math.fsum(known) if len(known) == len(own) else None)
     best = selected(rates, tie_enabled)
     return MultiCriteriaPairwiseInstanceResult(instance, multi, results, tuple(rates), best)  # type: ignore[arg-type]

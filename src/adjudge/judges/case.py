@@ -7,11 +7,13 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, SupportsIndex, TypeVar
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.message import Prompt
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import ModelError, Refused, SetupError
@@ -33,6 +35,11 @@ class Case:
 
     instance: Instance
     criteria: Criteria
+
+    @property
+    def id(self) -> str | None:
+        """What the caller calls the instance."""
+        return self.instance.id
 
 
 @dataclass(kw_only=True, eq=False)
@@ -100,16 +107,33 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         """``evaluate`` for async code."""
         return await self.judge_items(self._cases(instances, criteria), progress)
 
-    def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
-        found = [
+    def case(self, instance: Instance, criteria: Criteria) -> Case:
+        """An instance with its criteria."""
+        return Case(instance, criteria)
+
+    def instances_of(self, instances: Any) -> list[Instance]:
+        """What the caller gave, one or many, as instances."""
+        return [
             self.instance_of(item) for item in ([instances] if isinstance(instances, str | Mapping | Instance) else instances)
         ]
+
+    def prompt(self, ballot: Ballot) -> Prompt | None:  # noqa: ARG002 - judges that ask models have one
+        """What a model is shown."""
+        return None
+
+    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+        """The prompt of the first vote, where there is one."""
+        prompt = self.prompt(votes[0].ballot) if votes else None
+        return FrozenDict({"prompt": prompt.text} if prompt else None)
+
+    def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+        found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria):
             one = as_criteria(criteria)
-            return [Case(instance, one) for instance in found]
+            return [self.case(instance, one) for instance in found]
         if len(criteria) != len(found):
             raise SetupError(f"there are {len(found)} instances and {len(criteria)} criteria: give one, or as many as instances")
-        return [Case(instance, as_criteria(one)) for instance, one in zip(found, criteria, strict=True)]
+        return [self.case(instance, as_criteria(one)) for instance, one in zip(found, criteria, strict=True)]
 
     # -- judges of one's own -------------------------------------------------
 
@@ -152,7 +176,8 @@ def _own_vote(ballot: Ballot, said: object) -> Vote:
         return Vote(ballot=ballot, outcome=outcome, reason=explanation or "the judge gave no verdict")
     chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options)
     if chosen is None:
-        offered = ", ".join(ballot.options)
+        known = [*map(str, range(len(ballot.order or ()))), *(name for name in ballot.offered if name == "tie")]
+        offered = ", ".join(known if ballot.offered else ballot.options)
         return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not one of {offered}")
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(chosen, explanation, feedback))
 
@@ -162,5 +187,8 @@ def _index_in_own_order(option: object, ballot: Ballot) -> str | None:
     order = ballot.order or ()
     if option == "tie":
         return "tie" if "tie" in ballot.offered else None
-    place = int(option) if isinstance(option, int) or (isinstance(option, str) and option.isdecimal()) else -1
+    if isinstance(option, bool):  # whose place would that be?
+        return None
+    number = isinstance(option, SupportsIndex) or (isinstance(option, str) and option.isdecimal())
+    place = int(option) if number else -1  # type: ignore[call-overload]  # checked in the line before
     return str(order[place]) if 0 <= place < len(order) else None

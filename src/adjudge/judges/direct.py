@@ -8,19 +8,18 @@ from dataclasses import dataclass, field, replace
 
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict, content_hash
-from adjudge.domain.message import Request
+from adjudge.domain.message import Prompt, Request
 from adjudge.domain.results import DirectInstanceResult
-from adjudge.domain.vote import Vote
-from adjudge.engine.ask import ask
-from adjudge.errors import SetupError
+from adjudge.domain.vote import Outcome, Vote
+from adjudge.engine.ask import ask, prompt_for
+from adjudge.errors import ModelError, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.case import Case
 from adjudge.pooling.majority import samples_still_needed
-from adjudge.prompts.render import render, render_improvement, render_persona
+from adjudge.prompts.render import render_improvement, render_persona
 
 
 @dataclass(kw_only=True, eq=False)
@@ -40,7 +39,7 @@ class DirectJudge(BaseDirectJudge):
     early_stop: bool = False
     """Ask only as many votes as can still change the option."""
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
-    _personas: dict[str, asyncio.Task[str]] = field(init=False, repr=False, default_factory=dict)
+    _personas: dict[Prompt, asyncio.Task[str]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,8 +55,12 @@ class DirectJudge(BaseDirectJudge):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask the model that the ballot names."""
-        if self.generate_synthetic_persona:
-            ballot = replace(ballot, persona=await self._persona(ballot.criteria))
+        if self.generate_synthetic_persona and ballot.mode == "generate":
+            try:
+                ballot = replace(ballot, persona=await self._persona(ballot.criteria))
+            except ModelError as error:
+                reason = f"the persona could not be made: {error}"
+                return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=reason)
         return await ask(ballot, self._panel[ballot.model], self.max_repairs)
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
@@ -86,9 +89,9 @@ class DirectJudge(BaseDirectJudge):
             seed=seed_for(asked, self.seed, sample),
         )
 
-    def metadata(self, case: Case) -> Mapping[str, object]:
-        """The prompt of the first ballot."""
-        return FrozenDict({"prompt": render(self.ballots(case)[0]).text})
+    def prompt(self, ballot: Ballot) -> Prompt:
+        """What the model is shown."""
+        return prompt_for(ballot)
 
     def improve(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
         """The judged text, rewritten as the result's feedback says."""
@@ -103,11 +106,13 @@ class DirectJudge(BaseDirectJudge):
         return await self._write(Request(render_improvement(result.criteria, found, said, self.language), temperature=0.0))
 
     async def _persona(self, criteria: Criteria) -> str:
-        key = content_hash(criteria)
-        if key not in self._personas:
-            request = Request(render_persona(criteria, self.language), temperature=0.0, seed=self.seed)
-            self._personas[key] = asyncio.create_task(self._write(request))
-        return await asyncio.shield(self._personas[key])
+        """Made once for all criteria that ask the same; one that could not be made is tried again."""
+        prompt = render_persona(criteria, self.language)
+        known = self._personas.get(prompt)
+        if known is None or (known.done() and (known.cancelled() or known.exception())):
+            request = Request(prompt, temperature=0.0, seed=self.seed)
+            known = self._personas[prompt] = asyncio.create_task(self._write(request))
+        return await asyncio.shield(known)
 
     async def _write(self, request: Request) -> str:
         """What the first model writes, as plain text."""

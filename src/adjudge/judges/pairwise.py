@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adjudge.domain.ballot import Ballot, Mode
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.criteria import TIE, Criteria
+from adjudge.domain.message import Prompt
 from adjudge.domain.vote import Vote
-from adjudge.engine.ask import ask
+from adjudge.engine.ask import ask, prompt_for
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import check_mode, seed_for, temperature_for
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
-from adjudge.prompts.render import render
 
 
 @dataclass(kw_only=True, eq=False)
@@ -45,7 +45,7 @@ class PairwiseJudge(BasePairwiseJudge):
         """One question to one model."""
         asked = self._panel[model]
         return Ballot(
-            criteria=case.criteria,
+            criteria=self._offered_only(case.criteria),
             instance=case.instance,
             template="pairwise",
             model=model,
@@ -59,6 +59,11 @@ class PairwiseJudge(BasePairwiseJudge):
             seed=seed_for(asked, self.seed, sample),
         )
 
-    def metadata(self, case: Case) -> Mapping[str, object]:
-        """The prompt of the first ballot."""
-        return FrozenDict({"prompt": render(self.ballots(case)[0]).text})
+    def prompt(self, ballot: Ballot) -> Prompt:
+        """What the model is shown."""
+        return prompt_for(ballot)
+
+    def _offered_only(self, criteria: Criteria) -> Criteria:
+        """Without examples of a tie where there is none."""
+        shown = [example for example in criteria.examples if self.tie_enabled or example.option != TIE]
+        return replace(criteria, examples=shown) if len(shown) < len(criteria.examples) else criteria

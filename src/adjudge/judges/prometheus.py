@@ -21,8 +21,9 @@ from adjudge.prompts.template import load
 from adjudge.verdicts.ranking import put_back
 
 _GRADES = 5
-_GRADE = re.compile(r"\[RESULT\]\s*\(?\s*(\d+)(?![\d.])", re.IGNORECASE)
-_LETTER = re.compile(r"\[RESULT\]\s*\(?\s*(?:Response\s+)?([AB])\b(?!\s+or\b)", re.IGNORECASE)
+_GRADE = re.compile(r"\[RESULT\]\s*\(?\s*(\d+)(?!\.?\d)", re.IGNORECASE)
+_LETTER = re.compile(r"\[RESULT\]\s*\(?\s*(?:Response\s+)?([AB])\b(?![^\S\n]+\w)", re.IGNORECASE)
+"""A letter that ends its line: "A or B" and "a tie" name none."""
 _INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt")
 _REFERENCE_FIELDS = ("reference", "reference_answer")
 
@@ -59,19 +60,22 @@ class MPrometheusDirectJudge(_Served, BaseDirectJudge):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One grade."""
-        order = ballot.order or range(_GRADES)
-        shown = [ballot.criteria.options[place] for place in order]
+        vote = await _asked(ballot, self._panel[ballot.model], self)
+        grade = _last(_GRADE, vote.text)
+        if grade is None or not 1 <= int(grade) <= _GRADES:
+            return vote
+        return _read(vote, Verdict(ballot.options[int(grade) - 1], _feedback(vote.text)))
+
+    def prompt(self, ballot: Ballot) -> Prompt:
+        """What the model is shown."""
+        shown = [ballot.criteria.option(name) for name in ballot.options]
         values = {
             "definition": ballot.criteria.description,
             "rubric": [option.description or option.name for option in shown],
             "response": _text(ballot.instance, ballot.criteria.to_evaluate_field),
             **_beside(ballot.instance),
         }
-        vote = await _asked(ballot, self._panel[ballot.model], self, Prompt(load("prometheus_absolute", "en").messages(values)))
-        grade = _last(_GRADE, vote.text)
-        if grade is None or not 1 <= int(grade) <= _GRADES:
-            return vote
-        return _read(vote, Verdict(shown[int(grade) - 1].name, _feedback(vote.text)))
+        return Prompt(load("prometheus_absolute", "en").messages(values))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -91,6 +95,12 @@ class MPrometheusPairwiseJudge(_Served, BasePairwiseJudge):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One comparison."""
+        vote = await _asked(ballot, self._panel[ballot.model], self)
+        letter = _last(_LETTER, vote.text)
+        return vote if letter is None else _read(vote, put_back(Verdict(letter.upper(), _feedback(vote.text)), None, ballot))
+
+    def prompt(self, ballot: Ballot) -> Prompt:
+        """What the model is shown."""
         responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
         first, second = (neutral(responses[place]) for place in ballot.order or (0, 1))
         values = {
@@ -99,17 +109,15 @@ class MPrometheusPairwiseJudge(_Served, BasePairwiseJudge):
             "second": second,
             **_beside(ballot.instance),
         }
-        vote = await _asked(ballot, self._panel[ballot.model], self, Prompt(load("prometheus_relative", "en").messages(values)))
-        letter = _last(_LETTER, vote.text)
-        return vote if letter is None else _read(vote, put_back(Verdict(letter.upper(), _feedback(vote.text)), None, ballot))
+        return Prompt(load("prometheus_relative", "en").messages(values))
 
 
-async def _asked(
-    ballot: Ballot, model: OpenModel, judge: MPrometheusDirectJudge | MPrometheusPairwiseJudge, prompt: Prompt
-) -> Vote:
+async def _asked(ballot: Ballot, model: OpenModel, judge: MPrometheusDirectJudge | MPrometheusPairwiseJudge) -> Vote:
     """The reply as a vote that is unreadable until somebody reads it."""
     temperature = temperature_for(model, judge.temperature, judge.samples)
-    request = Request(prompt, temperature=temperature, seed=seed_for(model, judge.seed, ballot.sample), sample=ballot.sample)
+    request = Request(
+        judge.prompt(ballot), temperature=temperature, seed=seed_for(model, judge.seed, ballot.sample), sample=ballot.sample
+    )
     try:
         reply = await model.complete(request)
     except ModelError as error:

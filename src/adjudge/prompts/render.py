@@ -66,7 +66,7 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
     asked = {"options": list(ballot.options), "feedback": ballot.feedback, "ranking": ballot.ranked}
     (turn,) = load("repair", ballot.language).messages({"reason": neutral(reason), **asked})
-    return prompt.followed_by(Message("assistant", neutral(reply) or "…"), turn)
+    return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
 
 
 def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, str]]) -> Prompt:

@@ -1,0 +1,1 @@
+"""Pure arithmetic about many results."""

@@ -1,0 +1,129 @@
+"""Whether a judge goes by the order in which options or responses are shown.
+
+A judge that answers by chance disagrees with itself in any order; that is noise. Bias is disagreement *between* orders beyond
+the disagreement *within* one. For an item whose answers have the probabilities p in one order and q in the other, the
+excess is half the squared distance of p and q: 0 without bias, 1 when every answer turns with the order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from statistics import NormalDist, fmean, stdev
+
+from adjudge.domain.results import Result
+from adjudge.domain.vote import Vote
+from adjudge.errors import SetupError
+
+_MANY = 1000
+"""Degrees of freedom from which on Student's distribution is the normal one to three digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class BiasReport:
+    """What many judgments in several orders say of a judge."""
+
+    flip_rate: float | None
+    """Disagreement between orders: share of pairs of votes, mean over the items."""
+    noise_rate: float | None
+    """Disagreement within an order, likewise."""
+    excess: float | None
+    """``flip_rate - noise_rate``: what the order alone does."""
+    lower: float | None
+    upper: float | None
+    """The excess lies between these with probability ``1 - level``."""
+    p_value: float | None
+    """Of an excess as large as this in a judge without bias; one-sided."""
+    detected: bool
+    """``p_value < level``: a judge without bias is called biased at this rate."""
+    items: int
+    """Judgments that count."""
+    left_out: int
+    """Judgments that have too few votes: under two orders, or under two valid votes of a model in one of them."""
+
+
+def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasReport:
+    """Judge the judge by ``results`` with ``check_positional_bias=True`` and at least two samples an order.
+
+    The items are taken as independent; their mean excess is tested by Student's t, which wants some twenty of them.
+    """
+    if not 0 < level < 1:
+        raise SetupError(f"level must lie between 0 and 1, not {level!r}")
+    measured = [_item(result.votes) for result in results]
+    rates = [rate for rate in measured if rate is not None]
+    left_out = len(measured) - len(rates)
+    if not rates:
+        return BiasReport(None, None, None, None, None, None, False, 0, left_out)
+    flips, noise = fmean(flip for flip, _ in rates), fmean(noise for _, noise in rates)
+    excesses = [flip - noise for flip, noise in rates]
+    if len(rates) == 1:
+        return BiasReport(flips, noise, excesses[0], None, None, None, False, 1, left_out)
+    mean, error = fmean(excesses), stdev(excesses) / math.sqrt(len(excesses))
+    reach = t_quantile(1 - level / 2, len(excesses) - 1) * error
+    p_value = _p_value(mean, error, len(excesses) - 1)
+    return BiasReport(flips, noise, mean, mean - reach, mean + reach, p_value, p_value < level, len(rates), left_out)
+
+
+def t_cdf(t: float, freedom: int) -> float:
+    """Student's distribution function, by its finite series (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    if freedom > _MANY:
+        return NormalDist().cdf(t)
+    angle = math.atan(t / math.sqrt(freedom))
+    odd, cosine = freedom % 2, math.cos(angle)
+    term = total = cosine if odd else 1.0
+    for step in range(2 + odd, freedom - 1, 2):
+        term *= cosine * cosine * (step - 1) / step
+        total += term
+    inside = math.sin(angle) * total if freedom > 1 else 0.0
+    return 0.5 + ((angle + inside) / math.pi if odd else inside / 2)
+
+
+def t_quantile(share: float, freedom: int) -> float:
+    """Where Student's distribution function reaches ``share``."""
+    low, high = -1.0, 1.0
+    while t_cdf(low, freedom) > share:
+        low *= 2
+    while t_cdf(high, freedom) < share:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_cdf(middle, freedom) < share else (low, middle)
+    return (low + high) / 2
+
+
+def _p_value(mean: float, error: float, freedom: int) -> float:
+    """Items that are all alike leave no doubt."""
+    if error == 0:
+        return 0.0 if mean > 0 else 1.0
+    return t_cdf(-mean / error, freedom)
+
+
+def _item(votes: Sequence[Vote]) -> tuple[float, float] | None:
+    """Disagreement between and within orders, mean over the questions; None without enough votes."""
+    rates = [rate for orders in _questions(votes) if (rate := _question(orders)) is not None]
+    return (fmean(flip for flip, _ in rates), fmean(noise for _, noise in rates)) if rates else None
+
+
+def _questions(votes: Sequence[Vote]) -> Iterable[Sequence[Sequence[str]]]:
+    """What was said, by question (the model, and the responses it compares) and order."""
+    found: dict[object, dict[object, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for vote in votes:
+        if vote.verdict:
+            compared = frozenset(vote.order or ()) if vote.ballot.offered else None
+            found[vote.model, compared][vote.order].append(vote.verdict.option)
+    return [list(orders.values()) for orders in found.values()]
+
+
+def _question(orders: Sequence[Sequence[str]]) -> tuple[float, float] | None:
+    if len(orders) < 2 or min(map(len, orders)) < 2:
+        return None
+    between = fmean(_disagreement(product(one, other)) for one, other in combinations(orders, 2))
+    within = fmean(_disagreement(combinations(one, 2)) for one in orders)
+    return between, within
+
+
+def _disagreement(pairs: Iterable[tuple[str, ...]]) -> float:
+    return fmean(one != other for one, other in pairs)
