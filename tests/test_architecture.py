@@ -13,7 +13,7 @@ import adjudge
 
 SOURCE = Path(adjudge.__file__).parent
 FLOORS = [
-    {"cli", "web", "integrations"},
+    {"cli", "web", "integrations", "testing"},
     {"bench", "reports"},
     {"runs"},
     {"strategy", "rag"},

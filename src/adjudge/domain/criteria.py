@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 
+ANY_INTEGER = "<integer>"
+"""The one option of criteria that accept any integer."""
 TIE = "tie"
 """What a comparison may end with besides a label."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
@@ -84,6 +84,7 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
 
     def _pooled(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
         said = [vote.verdict.option for vote in votes if vote.verdict]
+        case = replace(case, criteria=_with_integers(case.criteria, said))
         won = majority(said, case.criteria)
         agreeing = [vote.verdict for vote in votes if won and vote.verdict and vote.verdict.option == won.option]
         scores = [case.criteria.option(name).points for name in said]
@@ -142,3 +143,10 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], progress=progress)
         width = len(multi.items)
         return [composite(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
+
+
+def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:
+    """Criteria that accept any integer, with those that were said as options, the lowest first."""
+    if criteria.option_names != (ANY_INTEGER,) or not said:
+        return criteria
+    return replace(criteria, options=[CriteriaOption(text) for text in sorted(set(said), key=int)])

@@ -35,6 +35,8 @@ class Case:
 
     instance: Instance
     criteria: Criteria
+    template: str = "direct"
+    """The words in which it is asked, where that is for the case to say."""
 
     @property
     def id(self) -> str | None:

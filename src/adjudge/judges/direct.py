@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from adjudge.domain.ballot import Ballot, Mode
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
+from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt, Request
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
@@ -20,6 +21,9 @@ from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.case import Case
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.prompts.render import render_improvement, render_persona
+
+ValidOutputs = Sequence[str] | tuple[int, int] | range | None
+_MOST_INTEGERS = 1000
 
 
 @dataclass(kw_only=True, eq=False)
@@ -77,7 +81,7 @@ class DirectJudge(BaseDirectJudge):
         return Ballot(
             criteria=case.criteria,
             instance=case.instance,
-            template="direct",
+            template=case.template,
             model=model,
             language=self.language,
             mode=self.mode or asked.mode,
@@ -92,6 +96,21 @@ class DirectJudge(BaseDirectJudge):
     def prompt(self, ballot: Ballot) -> Prompt:
         """What the model is shown."""
         return prompt_for(ballot)
+
+    def evaluate_with_custom_prompt(
+        self, judge_prompts: Sequence[str], valid_outputs: ValidOutputs = None
+    ) -> list[DirectInstanceResult]:
+        """Ask prompts of your own, each as it stands. Valid outputs: options, ``(low, high)``, a range, or None: any integer."""
+        return home.run(self.aevaluate_with_custom_prompt(judge_prompts, valid_outputs))
+
+    async def aevaluate_with_custom_prompt(
+        self, judge_prompts: Sequence[str], valid_outputs: ValidOutputs = None
+    ) -> list[DirectInstanceResult]:
+        """``evaluate_with_custom_prompt`` for async code."""
+        options = [CriteriaOption(text) for text in _outputs(valid_outputs)]
+        cases = [Case(Instance({"prompt": text}), Criteria("custom prompt", text, options), "custom") for text in judge_prompts]
+        plain = replace(self, check_positional_bias=False, mode="generate", generate_synthetic_persona=False)
+        return await plain.judge_items(cases)
 
     def improve(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
         """The judged text, rewritten as the result's feedback says."""
@@ -118,3 +137,14 @@ class DirectJudge(BaseDirectJudge):
         """What the first model writes, as plain text."""
         reply = await next(iter(self._panel.values())).complete(request)
         return reply.text.strip()
+
+
+def _outputs(valid: ValidOutputs) -> Sequence[str]:
+    """What a custom prompt may be answered with, as options."""
+    if valid is None:
+        return [ANY_INTEGER]
+    if isinstance(valid, tuple) and len(valid) == 2 and all(isinstance(bound, int) for bound in valid):
+        valid = range(int(valid[0]), int(valid[1]) + 1)
+    if isinstance(valid, str) or not 1 <= len(valid) <= _MOST_INTEGERS:
+        raise SetupError(f"valid outputs are options, or a range of 1 to {_MOST_INTEGERS} integers; None accepts any integer")
+    return [str(output) for output in valid]

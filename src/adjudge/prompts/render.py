@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import ANY_INTEGER, Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import SetupError
@@ -41,6 +41,7 @@ class _Question:
         return {
             "definition": criteria.description,
             "options": list(criteria.option_names),
+            "integers": criteria.option_names == (ANY_INTEGER,),
             "rubric": [(criteria.options[place].name, criteria.options[place].description) for place in order],
             "field": criteria.to_evaluate_field,
             "persona": self.persona,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from adjudge.domain.criteria import ANY_INTEGER
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 YES = frozenset({"yes", "true", "pass", "passed", "да", "верно"})
 NO = frozenset({"no", "false", "fail", "failed", "нет", "неверно"})
 _AROUND = " \t\r\n\"'`*_.,:;!?()[]{}<>«»“”„‘’—–-#|"
@@ -14,6 +17,8 @@ _SIGN = re.compile(r"[-–—<>.](?=\d)|(?<=\w)-")
 
 def match_option(value: object, options: Sequence[str]) -> str | None:
     """The option that ``value`` names: exactly, then ignoring case and surrounding punctuation, then yes/no words."""
+    if tuple(options) == (ANY_INTEGER,):
+        return next((str(int(text)) for text in _spellings(value) if _INTEGER.fullmatch(text)), None)
     named = (_named(text, options) for text in _spellings(value))
     return next((option for option in named if option is not None), None)
 

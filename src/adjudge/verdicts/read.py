@@ -35,7 +35,7 @@ class Reading:
 def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
     """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order."""
     reading = read(reply, ballot.options)
-    if reading.verdict is None:
+    if reading.verdict is None or not (ballot.feedback or ballot.offered):
         return reading
     groups: Groups | None = None
     if ballot.ranked:

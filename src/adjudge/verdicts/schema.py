@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from adjudge.domain.criteria import ANY_INTEGER
+
 
 @lru_cache(maxsize=1024)
 def answer_schema(options: tuple[str, ...], *, feedback: bool = False, ranking: bool = False) -> Mapping[str, object]:
@@ -14,7 +16,8 @@ def answer_schema(options: tuple[str, ...], *, feedback: bool = False, ranking: 
         properties["feedback"] = {"type": "string"}
     if ranking:
         properties["ranking"] = _ranking([option for option in options if option != "tie"], "tie" in options)
-    properties["selected_option"] = {"type": "string", "enum": list(options)}
+    any_integer = options == (ANY_INTEGER,)
+    properties["selected_option"] = {"type": "integer"} if any_integer else {"type": "string", "enum": list(options)}
     return {
         "type": "object",
         "properties": properties,

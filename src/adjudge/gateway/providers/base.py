@@ -102,7 +102,7 @@ class HttpProvider(ABC):
     async def _post_tolerantly(self, request: Request) -> dict[str, Any]:
         endpoint = await self._authorised(self._path())
         while True:
-            trimmed = replace(request, **{part: _NOT_ASKED[part] for part in self._rejected})
+            trimmed = replace(request, **{part: _NOT_ASKED[part] for part in self._rejected}) if self._rejected else request
             try:
                 return await post_json(endpoint, self._body(trimmed))
             except ModelError as error:

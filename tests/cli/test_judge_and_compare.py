@@ -1,0 +1,114 @@
+"""``adjudge judge`` and ``adjudge compare`` as a person and a script see them: a real process each time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def adjudge(*args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "adjudge", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.csv"
+    path.write_text("id,question,response_a,response_b\nfrance,Capital?,Paris,London\nsum,2+2?,5,4\n")
+    return path
+
+
+def test_a_question_is_answered_with_yes_or_no() -> None:
+    done = adjudge("judge", "Hello.", "--criterion", "Is it polite?", "-m", "scripted", "--json")
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["aggregated_score"] == 1.0
+    assert result["items"][0]["option"] == "Yes"
+
+
+def test_ready_made_criteria_are_named(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("question,answer\nHow?,So.\n")
+    done = adjudge("judge", "--file", str(rows), "-c", "answer_relevance", "-m", "scripted")
+    assert done.returncode == 0, done.stderr
+    assert "Direct" in done.stdout
+
+
+def test_criteria_come_from_a_file_too(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(
+        "name: tone\ndescription: How friendly is it?\noptions:\n- {name: Warm, score: 1}\n- {name: Cold, score: 0}\n"
+    )
+    done = adjudge("judge", "Hello.", "-c", str(mine), "-m", "scripted", "--json")
+    assert json.loads(done.stdout)["results"][0]["items"][0]["option"] == "Warm"
+
+
+def test_several_criteria_give_an_aggregate_and_csv_one_row_a_judgment(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    questions = ("--criterion", "Is it polite?", "--criterion", "=Is it long?")
+    done = adjudge("judge", "Hello.", *questions, "-m", "scripted", "--output", str(out))
+    assert done.returncode == 0, done.stderr
+    with out.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["criteria"] for row in rows] == ["Is it polite?", "'=Is it long?"]
+    assert {row["option"] for row in rows} == {"Yes"}
+
+
+@pytest.mark.parametrize(("script", "code"), [("Yes", 0), ("No", 4), ("huh", 5)])
+def test_the_gate_is_the_exit_code(script: str, code: int) -> None:
+    done = adjudge("judge", "Hello.", "--criterion", "Is it polite?", "-m", f"scripted/{script}", "--fail-under", "0.5")
+    assert done.returncode == code
+
+
+def test_rows_are_compared(pairs: Path) -> None:
+    done = adjudge("compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A", "--json")
+    results = json.loads(done.stdout)["results"]
+    assert [(row["id"], row["selected_option"]) for row in results] == [("france", 0), ("sum", 0)]
+
+
+def test_columns_are_named_where_they_cannot_be_guessed(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("old,new\nx,y\n")
+    wanted = ("--criterion", "Which?", "-m", "scripted/B", "--json")
+    named = adjudge("compare", "--file", str(rows), "--column", "old", "--column", "new", *wanted)
+    assert json.loads(named.stdout)["results"][0]["selected_option"] == 1
+    guessed = adjudge("compare", "--file", str(rows), *wanted)
+    assert guessed.returncode == 1
+    assert "It has: old, new" in guessed.stderr
+
+
+def test_texts_given_as_arguments_are_compared_in_both_orders() -> None:
+    done = adjudge("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--check-positional-bias", "--json")
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["positional_bias"]["detected"] is True
+    assert result["selected_option"] == "tie"
+
+
+def test_a_comparison_without_an_outcome_is_no_success() -> None:
+    done = adjudge("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/huh")
+    assert done.returncode == 3
+    assert "no score" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("judge", "x", "-m", "scripted"), "say what to judge by"),
+        (("judge", "--criterion", "c", "-m", "scripted"), "say what to judge"),
+        (("judge", "x", "-c", "helpfullness", "-m", "scripted"), "helpfulness"),
+        (("judge", "x", "-c", "none.yaml", "-m", "scripted"), "none.yaml"),
+        (("compare", "one", "--criterion", "c", "-m", "scripted"), "2 to 26 responses"),
+        (("compare", "--criterion", "c", "-m", "scripted"), "say what to compare"),
+        (("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"), "joint or pairs"),
+        (("compare", "--file", "x.txt", "--criterion", "c", "-m", "scripted"), "neither CSV nor JSONL"),
+    ],
+)
+def test_bad_input_is_one_clear_line(args: tuple[str, ...], said: str) -> None:
+    done = adjudge(*args)
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert said in done.stderr
