@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-embedded test-embedded fuzz clean
+.PHONY: help demo test check bench bench-embedded test-embedded test-unitxt fuzz clean
 
 help:
 	@echo "make demo            judge a small example file with the embedded model, and show the result"
@@ -12,6 +12,7 @@ help:
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
+	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
 	@echo "make clean           remove the virtual environment and everything made"
 
@@ -52,8 +53,16 @@ bench-embedded: $(VENV)/ready
 test-embedded: $(VENV)/ready
 	ADJUDGE_LOCAL_JUDGMENTS=1000 $(BIN)/python -m pytest tests/embedded
 
+.venv-unitxt/ready: requirements/unitxt.txt requirements/core.txt
+	$(PYTHON) -m venv .venv-unitxt
+	.venv-unitxt/bin/pip --disable-pip-version-check --quiet install -r requirements/unitxt.txt
+	@touch $@
+
+test-unitxt: .venv-unitxt/ready
+	PYTHONPATH=$(CURDIR)/src HF_HUB_OFFLINE=1 .venv-unitxt/bin/python -m pytest tests/unitxt
+
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build demo.jsonl
+	rm -rf $(VENV) .venv-unitxt .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build demo.jsonl

@@ -42,6 +42,8 @@ _HOME_OF = {
     "ScriptedModel": "gateway.providers.scripted",
     "SetupError": "errors",
     "Status": "domain.results",
+    "UnitxtDirectJudge": "judges.unitxt",
+    "UnitxtPairwiseJudge": "judges.unitxt",
     "Usage": "domain.message",
     "Verdict": "domain.vote",
     "Vote": "domain.vote",
@@ -88,6 +90,8 @@ if TYPE_CHECKING:
     from adjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
     from adjudge.judges.prometheus import MPrometheusDirectJudge as MPrometheusDirectJudge
     from adjudge.judges.prometheus import MPrometheusPairwiseJudge as MPrometheusPairwiseJudge
+    from adjudge.judges.unitxt import UnitxtDirectJudge as UnitxtDirectJudge
+    from adjudge.judges.unitxt import UnitxtPairwiseJudge as UnitxtPairwiseJudge
 
 
 def __getattr__(name: str) -> object:

@@ -77,11 +77,9 @@ class MultiCriteria:
         return min(self.score(item, name) for name in item.criterion.option_names)
 
     def _check(self, item: MultiCriteriaItem) -> None:
-        name, threshold = item.criterion.name, item.score_threshold
-        if not all(math.isfinite(self.score(item, option)) for option in item.criterion.option_names):
-            raise SetupError(f"criteria {name!r} has scores that are no numbers")
-        if threshold is not None and not self.maximum(item):
-            raise SetupError(f"criteria {name!r} can never be above the threshold {threshold:g}")
+        highest, threshold = self.maximum(item), item.score_threshold
+        if threshold is not None and not highest:
+            raise SetupError(f"criteria {item.criterion.name!r} can never be above the threshold {threshold:g}")
 
     def _value(self, item: MultiCriteriaItem, option: str) -> float:
         scores = {one.name: one.points for one in item.criterion.options}
@@ -91,6 +89,8 @@ class MultiCriteria:
                 f"option {missing[0]!r} of criteria {item.criterion.name!r} has no score: give it one, or a target_option"
             )
         values = {name: score for name, score in scores.items() if score is not None}
+        if not all(map(math.isfinite, values.values())):
+            raise SetupError(f"criteria {item.criterion.name!r} has scores that are no numbers")
         if not self.normalize_scores:
             return values[option]
         low, high = min(values.values()), max(values.values())

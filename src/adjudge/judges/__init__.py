@@ -27,6 +27,8 @@ _HOME_OF = {
     "PairwiseInstance": "domain.instance",
     "PairwiseInstanceResult": "domain.results",
     "PairwiseJudge": "judges.pairwise",
+    "UnitxtDirectJudge": "judges.unitxt",
+    "UnitxtPairwiseJudge": "judges.unitxt",
 }
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605
 

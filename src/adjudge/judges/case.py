@@ -130,7 +130,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
 
     def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
         found = self.instances_of(instances)
-        if isinstance(criteria, str | Criteria):
+        if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             one = as_criteria(criteria)
             return [self.case(instance, one) for instance in found]
         if len(criteria) != len(found):

@@ -1,4 +1,4 @@
-"""The judges of the ``unitxt`` package (extra ``adjudge[unitxt]``): its prompts and its two steps, our models, votes and pooling."""
+"""The judges of the ``unitxt`` package (extra ``adjudge[unitxt]``): its prompts and steps, our models, votes and pooling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
 from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.case import Case, Judge
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import read
 
@@ -196,16 +195,13 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> di
 
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
     """What unitxt is given. Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path."""
-    bare = [replace(option, score=None) for option in criteria.options]
-    asked = to_unitxt(criteria, pairwise=True) if pairwise else _without_scores(replace(criteria, options=bare))
-    asked.context_fields = {name: f"field_{place}" for place, name in enumerate(context)}
-    return asked
-
-
-def _without_scores(criteria: Criteria) -> Any:
-    kinds = _unitxt().constants
-    options = [kinds.CriteriaOption(name=one.name, description=one.description) for one in criteria.options]
-    return kinds.CriteriaWithOptions(name="judged", description=criteria.description, options=options)
+    kinds, fields = _unitxt().constants, {_text(name): f"field_{place}" for place, name in enumerate(context)}
+    shared = {"description": _text(criteria.description), "context_fields": fields}
+    if pairwise:
+        return kinds.Criteria(name=_text(criteria.name), **shared)
+    options = [kinds.CriteriaOption(name=one.name, description=_text(one.description)) for one in criteria.options]
+    named = "judged"  # unitxt shows it to no model, but makes the names of its results of it
+    return kinds.CriteriaWithOptions(name=named, options=options, **shared)
 
 
 def _values(ballot: Ballot, context: Sequence[str]) -> dict[str, str]:
@@ -214,3 +210,299 @@ def _values(ballot: Ballot, context: Sequence[str]) -> dict[str, str]:
 
 def _text(value: str | Sequence[str]) -> str:
     return _IMAGE.sub("< ", value if isinstance(value, str) else "\n".join(value))
+
+
+# -- one ballot ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _UnitxtCase:
+    """What one of unitxt's judges is called with."""
+
+    judge: str
+    criteria: Any
+    prediction: str | list[str]
+    context: Mapping[str, str]
+
+    def run(self, call: _Call) -> _Found:
+        """Have unitxt judge it, in this thread. Its own check of positional bias is off: that is done with our ballots."""
+        package = _unitxt()
+        with _GATE.inside(), package.settings.context(use_only_local_catalogs=True):
+            call.check()
+            engine = package.own_engine(use_cache=False)
+            engine.call = call
+            kind = getattr(package.judges, self.judge)
+            judge = kind(inference_engine=engine, criteria=self.criteria, check_positional_bias=False, context_fields=[])
+            (result,) = judge.compute(references=[[]], predictions=[self.prediction], task_data=[dict(self.context)])
+            return _found(result, judge.main_score, self.judge == "LLMJudgePairwise")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is taken from unitxt's result."""
+
+    assessment: str
+    completion: str
+    selected: str
+    """The option nearest to the completion, which is what unitxt goes by."""
+
+
+def _found(result: Mapping[str, Any], name: str, pairwise: bool) -> _Found:
+    if pairwise:
+        assessment, completion = result["1_assessments"][0], result["1_option_selection_outputs"][0]
+        return _Found(assessment, completion, result["1_selections"][0])
+    completion = result[f"{name}_option_selection_completion"]
+    return _Found(result[f"{name}_assessment"], completion, result[f"{name}_selected_option"])
+
+
+@dataclass(slots=True)
+class _Call:
+    """The calls to a model that one ballot takes."""
+
+    model: OpenModel
+    request: Request
+    loop: asyncio.AbstractEventLoop
+    replies: list[Reply] = field(default_factory=list)
+    prompt: Prompt | None = None
+    """The first one."""
+    failure: Exception | None = None
+    """What the model raised."""
+    stopped: bool = False
+    pending: Future[Reply] | None = None
+
+    def complete(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        """The model's answer, waited for in unitxt's thread."""
+        prompt = Prompt(tuple(Message(one["role"], one["content"]) for one in messages))
+        self.prompt = self.prompt or prompt
+        try:
+            return self._answer(replace(self.request, prompt=prompt))
+        except Exception as error:  # noqa: BLE001 - kept as it is, since unitxt rewrites the one it is passed
+            self.failure = error
+            raise RuntimeError(f"no answer: {error}") from None
+
+    def _answer(self, request: Request) -> str:
+        self.check()
+        self.pending = asyncio.run_coroutine_threadsafe(self.model.complete(request), self.loop)
+        reply = self.pending.result()
+        self.replies.append(reply)
+        if reply.finish == "refusal":
+            raise Refused(f"the model refused: {reply.text}")
+        return reply.text
+
+    def check(self) -> None:
+        """Go no further once nobody waits for it."""
+        if self.stopped:
+            raise ModelError("it is no longer wanted")
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        self.stopped = True
+        if self.pending is not None:
+            self.pending.cancel()
+
+    def vote(self, ballot: Ballot, outcome: Outcome, **parts: Any) -> UnitxtVote:
+        """A vote with what the calls cost."""
+        usage = sum((reply.usage for reply in self.replies), Usage())
+        return UnitxtVote(
+            ballot=ballot,
+            outcome=outcome,
+            text=self.replies[-1].text if self.replies else None,
+            usage=usage,
+            latency=sum(reply.latency for reply in self.replies),
+            prompt=self.prompt.text if self.prompt else None,
+            **parts,
+        )
+
+
+async def _judged(
+    ballot: Ballot,
+    model: OpenModel,
+    judge: UnitxtDirectJudge | UnitxtPairwiseJudge,
+    case: _UnitxtCase,
+    options: Sequence[str],
+) -> UnitxtVote:
+    request = Request(
+        Prompt(()),
+        temperature=temperature_for(model, judge.temperature, judge.samples),
+        seed=seed_for(model, judge.seed, ballot.sample),
+        sample=ballot.sample,
+    )
+    call = _Call(model, request, asyncio.get_running_loop())
+    try:
+        found = await _in_thread(lambda: case.run(call))
+    except asyncio.CancelledError:
+        call.stop()
+        raise
+    except Exception as error:  # noqa: BLE001 - somebody else's code: its failure is one failed vote
+        return _failed(ballot, call, error)
+    return _read(ballot, call, found, options)
+
+
+def _read(ballot: Ballot, call: _Call, found: _Found, options: Sequence[str]) -> UnitxtVote:
+    """unitxt takes the option nearest to what the model wrote; here the model has to have written one."""
+    reading = read(replace(call.replies[-1], text=found.completion), options)
+    if reading.verdict is None:
+        reason = f"{reading.reason} (unitxt takes the nearest: {found.selected})"
+        return call.vote(ballot, reading.outcome, reason=reason)
+    return call.vote(ballot, reading.outcome, verdict=Verdict(reading.verdict.option, found.assessment.strip() or None))
+
+
+def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
+    if isinstance(call.failure, ModelError):
+        outcome = Outcome.REFUSED if isinstance(call.failure, Refused) else Outcome.MODEL_ERROR
+        return call.vote(ballot, outcome, reason=str(call.failure))
+    cause = call.failure or error
+    return call.vote(ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {_message(cause)}")
+
+
+def _message(error: Exception) -> str:
+    """What it said before unitxt drew a frame around it."""
+    framed = getattr(error, "__error_context__", None)
+    return str(framed["original_message"]) if framed else str(error)
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """In a thread of its own, which waits for calls that need threads themselves."""
+    answer: Future[T] = Future()
+    answer.set_running_or_notify_cancel()
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            answer.set_result(context.run(work))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
+            answer.set_exception(error)
+
+    threading.Thread(target=run, name=_THREAD, daemon=True).start()
+    return await asyncio.wrap_future(answer)
+
+
+# -- engines -------------------------------------------------------------------------
+
+
+class EngineModel:
+    """An engine of unitxt's as a model of ours. It has its own temperature and seed."""
+
+    capabilities = Capabilities()
+
+    def __init__(self, engine: UnitxtEngine) -> None:
+        self.engine = engine
+        self.name = type(engine).__name__
+        with suppress(Exception):  # not every engine has an id
+            self.name = str(engine.get_engine_id())
+
+    async def complete(self, request: Request) -> Reply:
+        """The engine's answer."""
+        started = perf_counter()
+        text = await _in_thread(lambda: self._infer(request.prompt))
+        if not isinstance(text, str):
+            raise ModelError(f"the engine gave {type(text).__name__}, not a text", model=self.name)
+        ignored = tuple(name for name in ("temperature", "seed") if getattr(request, name) is not None)
+        return Reply(text, latency=perf_counter() - started, ignored=ignored)
+
+    def _infer(self, prompt: Prompt) -> object:
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        instance = {"source": messages, "media": {}, "task_data": json.dumps({}), "data_classification_policy": ["public"]}
+        try:
+            (text,) = self.engine.infer([instance])
+        except Exception as error:
+            raise ModelError(f"it raised {type(error).__name__}: {_message(error)}", model=self.name) from error
+        return text
+
+
+class _Gate:
+    """unitxt is not made for threads: one at a time is inside it, and steps out while its model answers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bars: Any = None
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Nobody else is in, and no progress bar is shown for every text."""
+        self._enter()
+        try:
+            yield
+        finally:
+            self._leave()
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Let others in meanwhile."""
+        self._leave()
+        try:
+            yield
+        finally:
+            self._enter()
+
+    def _enter(self) -> None:
+        self._lock.acquire()
+        bars = import_module("datasets.utils.tqdm")
+        chosen = import_module("datasets.config").HF_DATASETS_DISABLE_PROGRESS_BARS is not None
+        self._bars = None if chosen or bars.are_progress_bars_disabled() else bars
+        if self._bars:
+            self._bars.disable_progress_bars()
+
+    def _leave(self) -> None:
+        if self._bars:
+            self._bars.enable_progress_bars()
+        self._lock.release()
+
+
+_GATE = _Gate()
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """What is used of unitxt."""
+
+    judges: Any
+    constants: Any
+    settings: Any
+    engine: Any
+    own_engine: Any
+
+
+@cache
+def _unitxt() -> _Package:
+    """Loaded when it is first needed, and leaves the program's random numbers alone, which unitxt seeds."""
+    state = random.getstate()
+    try:
+        judges = import_module("unitxt.llm_as_judge")
+    except ImportError as error:
+        raise SetupError(f"this needs the unitxt package: pip install 'adjudge[unitxt]' ({error})") from error
+    finally:
+        random.setstate(state)
+    for handler in logging.getLogger("unitxt").handlers:
+        handler.addFilter(_not_of_ours)
+    base = import_module("unitxt.inference").InferenceEngine
+    constants, settings = import_module("unitxt.llm_as_judge_constants"), import_module("unitxt.settings_utils")
+    return _Package(judges, constants, settings.get_settings(), base, _own_engine(base))
+
+
+def _not_of_ours(record: logging.LogRecord) -> bool:
+    """unitxt tells standard output of every step; of ours it says what is wrong, and no more."""
+    return record.threadName != _THREAD or record.levelno >= logging.WARNING
+
+
+def _own_engine(base: Any) -> Any:
+    """The engine of unitxt's through which it asks a model of ours."""
+
+    class AdjudgeInferenceEngine(base):  # type: ignore[misc]
+        """Asks by the ballot's call."""
+
+        label = "adjudge"
+
+        def prepare_engine(self) -> None:
+            """There is nothing to prepare."""
+
+        def get_engine_id(self) -> str:
+            """What unitxt's results call it."""
+            return "adjudge"
+
+        def _infer(self, dataset: Any, return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
+            asked = [instance["source"] for instance in dataset]
+            with _GATE.outside():
+                return [self.call.complete(messages) for messages in asked]
+
+    return AdjudgeInferenceEngine

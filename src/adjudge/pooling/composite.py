@@ -34,8 +34,8 @@ def _bounds(entries: Sequence[MultiCriteriaItemResult], multi: MultiCriteria) ->
         return 0.0, 0.0
     lower = _sum(entries, [multi.maximum(item) if item.required else multi.minimum(item) for item in multi.items])
     upper = _sum(entries, [multi.maximum(item) for item in multi.items])
-    if any(entry.score is None for entry in required):  # it may yet fall short
-        return min(lower, 0.0), max(upper, 0.0)
+    if any(entry.score is None and multi.minimum(entry.item) < multi.maximum(entry.item) for entry in required):
+        return min(lower, 0.0), max(upper, 0.0)  # it may fall short
     return lower, upper
 
 

@@ -1,0 +1,330 @@
+"""Judges that users write: ``_run`` and nothing else; the base class repeats, turns round, pools and isolates."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.instance import DirectInstance, Instance
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Status
+from adjudge.domain.vote import Outcome
+from adjudge.errors import ModelError, Refused, RunError
+from adjudge.gateway.providers.scripted import ScriptedModel
+from adjudge.judges.base_direct import BaseDirectJudge
+from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.direct import DirectJudge
+from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
+
+TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
+QUESTION = "Which is longer?"
+
+
+class Lexicon(BaseDirectJudge):
+    """Rude is what has a rude word in it; sets its own attributes in ``__init__``."""
+
+    def __init__(self, *words: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.words = words
+        self.seen: list[tuple[str, ...]] = []
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
+        self.seen += [one.option_names for one in criteria]
+        return [self.one(str(instance.fields[one.to_evaluate_field])) for instance, one in zip(instances, criteria, strict=True)]
+
+    def one(self, text: str) -> Any:
+        return "Rude" if any(word in text for word in self.words) else "Kind"
+
+
+class AsyncLexicon(Lexicon):
+    """The same, async."""
+
+    async def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:  # type: ignore[override]
+        await asyncio.sleep(0)
+        return super()._run(instances, criteria)
+
+
+class WithoutSuper(BaseDirectJudge):
+    """Forgets to call the base class's ``__init__``."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
+        return [self.answer]
+
+
+@dataclass(kw_only=True, eq=False)
+class Configured(BaseDirectJudge):
+    """Has a setting of its own."""
+
+    answer: str = "Kind"
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
+        return [self.answer for _ in instances]
+
+
+def saying(*answers: Any) -> BaseDirectJudge:
+    """A judge whose ``_run`` returns or raises the next of ``answers``."""
+
+    class Says(BaseDirectJudge):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> Any:
+            answer = answers[len(said) % len(answers)]
+            said.append(answer)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer(instances[0], criteria[0]) if callable(answer) else answer
+
+    said: list[Any] = []
+    return Says()
+
+
+def judged(answer: Any) -> DirectInstanceResult:
+    (result,) = saying(answer)(["text"], TONE)
+    return result
+
+
+# -- direct ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("judge", [Lexicon("fool"), AsyncLexicon("fool")], ids=["sync", "async"])
+def test_a_judge_of_ones_own_is_called_like_any_other(judge: Lexicon) -> None:
+    texts = ["You fool.", DirectInstance(response="Thank you."), {"answer": "What a fool."}]
+    results = judge(texts, TONE)
+    assert [(result.option, result.score) for result in results] == [("Rude", 0.0), ("Kind", 1.0), ("Rude", 0.0)]
+    assert results[0].status is Status.SCORED
+    assert results[0].votes[0].model == type(judge).__name__
+    assert results[0].metadata == {}
+
+
+@pytest.mark.parametrize("kind", [Lexicon, AsyncLexicon])
+def test_the_base_class_repeats_and_turns_the_options_round(kind: type[Lexicon]) -> None:
+    judge = kind("fool", self_consistency=2, check_positional_bias=True)
+    (result,) = judge(["You fool."], TONE)
+    assert sorted(judge.seen) == [("Kind", "Rude")] * 2 + [("Rude", "Kind")] * 2
+    assert (result.option, result.votes_requested, result.agreement) == ("Rude", 4, 1.0)
+    assert result.positional_bias is not None
+    assert (result.positional_bias.detected, result.positional_bias.flip_rate, result.positional_bias.noise_rate) == (
+        False,
+        0.0,
+        0.0,
+    )
+
+
+def test_a_judge_that_takes_the_first_option_is_found_out() -> None:
+    class First(BaseDirectJudge):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
+            return [criteria[0].options[0].name]
+
+    (result,) = First(check_positional_bias=True)(["text"], TONE)
+    assert result.option == "Kind"
+    assert result.positional_bias is not None
+    assert result.positional_bias.detected
+
+
+def test_settings_of_ones_own_and_a_forgotten_super_do_no_harm() -> None:
+    assert Configured(answer="Rude", self_consistency=True)(["text"], TONE)[0].votes_requested == 3
+    assert Configured()(["text"], TONE)[0].option == "Kind"
+    assert WithoutSuper("Rude")(["text"], TONE)[0].option == "Rude"
+
+
+@pytest.mark.parametrize(
+    ("answer", "option"),
+    [
+        (["Rude"], "Rude"),
+        (("kind",), "Kind"),
+        (["'Kind.'"], "Kind"),
+        ([None], None),
+        (lambda instance, criteria: [DirectInstanceResult(instance=instance, criteria=criteria, option="Rude")], "Rude"),
+    ],
+)
+def test_an_option_or_a_result_may_be_returned(answer: Any, option: str | None) -> None:
+    assert judged(answer).option == option
+
+
+def test_what_a_result_explains_and_advises_is_kept() -> None:
+    def answer(instance: Instance, criteria: Criteria) -> list[DirectInstanceResult]:
+        return [DirectInstanceResult(instance=instance, criteria=criteria, option="Rude", explanation="why", feedback="advice")]
+
+    result = judged(answer)
+    assert (result.explanation, result.feedback, result.score) == ("why", "advice", 0.0)
+
+
+FAILURES: list[tuple[Any, Outcome, str]] = [
+    (["Lukewarm"], Outcome.UNREADABLE, "'Lukewarm' is not one of Kind, Rude"),
+    ([7], Outcome.UNREADABLE, "7 is not one of"),
+    ([["Kind"]], Outcome.UNREADABLE, "is not one of"),
+    ([None], Outcome.ABSTAINED, "gave no verdict"),
+    ([], Outcome.MODEL_ERROR, "ValueError"),
+    (["Kind", "Kind"], Outcome.MODEL_ERROR, "ValueError"),
+    (None, Outcome.MODEL_ERROR, "TypeError"),
+    (KeyError("words"), Outcome.MODEL_ERROR, "KeyError: 'words'"),
+    (ModelError("no such model"), Outcome.MODEL_ERROR, "no such model"),
+    (Refused("content filter"), Outcome.REFUSED, "content filter"),
+]
+
+
+@pytest.mark.parametrize(("answer", "outcome", "reason"), FAILURES)
+def test_nonsense_and_exceptions_are_failed_votes_with_a_reason(answer: Any, outcome: Outcome, reason: str) -> None:
+    result = judged(answer)
+    (vote,) = result.votes
+    assert (vote.outcome, vote.verdict, result.option, result.score) == (outcome, None, None, None)
+    assert reason in str(vote.reason)
+    assert result.status is (Status.ABSTAINED if outcome is Outcome.ABSTAINED else Status.FAILED)
+
+
+def test_a_result_without_an_option_is_no_verdict() -> None:
+    def answer(instance: Instance, criteria: Criteria) -> list[DirectInstanceResult]:
+        return [DirectInstanceResult(instance=instance, criteria=criteria, status=Status.FAILED, explanation="too hard")]
+
+    assert (judged(answer).status, judged(answer).votes[0].reason) == (Status.FAILED, "too hard")
+
+
+def test_one_failure_harms_no_other_case() -> None:
+    class Fragile(Lexicon):
+        def one(self, text: str) -> Any:
+            return {"a": "Kind", "b": "Rude"}[text]
+
+    results = Fragile()(["a", "?", "b"], TONE)
+    assert [result.option for result in results] == ["Kind", None, "Rude"]
+    with pytest.raises(RunError, match="KeyError"):
+        Fragile(on_failure="raise")(["a", "?"], TONE)
+
+
+def test_several_criteria_work_as_well() -> None:
+    (result,) = Lexicon("fool").evaluate_multi_criteria(["You fool."], [TONE, TONE])
+    assert result.aggregated_score == 0.0
+
+
+def test_a_judge_may_ask_other_judges() -> None:
+    inner = DirectJudge(ScriptedModel())
+
+    class Asks(BaseDirectJudge):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+            return inner(instances, criteria)
+
+    class Awaits(BaseDirectJudge):
+        async def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+            return await inner.aevaluate(instances, criteria)
+
+    assert [judge(["text"], TONE)[0].option for judge in (Asks(), Awaits())] == ["Kind", "Kind"]
+
+
+def test_a_judge_without_run_says_what_is_missing() -> None:
+    (result,) = BaseDirectJudge()(["text"], TONE)
+    assert "has to write _run" in str(result.votes[0].reason)
+
+
+# -- pairwise ----------------------------------------------------------------------
+
+
+class Longest(BasePairwiseJudge):
+    """The place of the longest response; sets its own attributes in ``__init__``."""
+
+    def __init__(self, form: Any = int, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.form = form
+        self.seen: list[tuple[str, ...]] = []
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
+        shown = tuple(instances[0].fields[criteria[0].to_evaluate_field])
+        self.seen.append(shown)
+        return [self.form(max(range(len(shown)), key=lambda place: len(shown[place])))]
+
+
+class AsyncLongest(Longest):
+    """The same, async."""
+
+    async def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:  # type: ignore[override]
+        return super()._run(instances, criteria)
+
+
+class Place:
+    """A number of another library's."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+    def __index__(self) -> int:
+        return self.place
+
+
+@pytest.mark.parametrize("kind", [Longest, AsyncLongest])
+@pytest.mark.parametrize("form", [int, str, Place])
+def test_the_place_among_those_shown_becomes_the_own_index(kind: type[Longest], form: Any) -> None:
+    judge = kind(form, check_positional_bias=True)
+    (result,) = judge([["a", "bbb"]], QUESTION)
+    assert sorted(judge.seen) == [("a", "bbb"), ("bbb", "a")]
+    assert (result.selected_option, result.certainty, result.ranking) == (1, 1.0, (2, 1))
+    assert result.positional_bias is not None
+    assert not result.positional_bias.detected
+
+
+@pytest.mark.parametrize(("contests", "ranking"), [("joint", (2, 1, 2)), ("pairs", (2, 1, 3))])
+def test_of_three_the_best_wins_and_the_others_are_equal_unless_compared(contests: Any, ranking: Any) -> None:
+    (result,) = Longest(contests=contests)([["bb", "ccc", "a"]], QUESTION)
+    assert (result.selected_option, result.ranking) == (1, ranking)
+
+
+def test_the_best_of_three_wins_wherever_it_stands() -> None:
+    for responses in (["ccc", "a", "a"], ["a", "ccc", "a"], ["a", "a", "ccc"]):
+        (result,) = Longest(check_positional_bias=True, rotations=True)([responses], QUESTION)
+        assert result.selected_option == responses.index("ccc")
+
+
+def comparing(answer: Any, **settings: Any) -> PairwiseInstanceResult:
+    class Says(BasePairwiseJudge):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
+            return [answer(instances[0], criteria[0]) if callable(answer) else answer]
+
+    (result,) = Says(**settings)([["x", "y"]], QUESTION)
+    return result
+
+
+def test_a_tie_or_a_result_may_be_returned() -> None:
+    def answer(instance: Instance, criteria: Criteria) -> PairwiseInstanceResult:
+        return PairwiseInstanceResult(instance=instance, criteria=criteria, selected_option=1, explanation="why")
+
+    assert comparing("tie").selected_option == "tie"
+    assert (comparing(answer).selected_option, comparing(answer).explanation) == (1, "why")
+
+
+@pytest.mark.parametrize("answer", [2, -1, "A", "B", True, False, 0.0, "first", [0], "tie!"])
+def test_what_is_no_place_is_a_failed_vote(answer: Any) -> None:
+    result = comparing(answer)
+    assert (result.selected_option, result.votes[0].outcome, result.status) == (None, Outcome.UNREADABLE, Status.FAILED)
+    assert str(result.votes[0].reason) == f"{answer!r} is not one of 0, 1, tie"
+
+
+def test_with_ties_off_a_tie_is_a_failed_vote() -> None:
+    result = comparing("tie", tie_enabled=False)
+    assert (result.selected_option, result.votes[0].reason) == (None, "'tie' is not one of 0, 1")
+
+
+def test_an_exception_is_a_failed_vote_of_its_own_case() -> None:
+    class Fragile(Longest):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
+            if "?" in instances[0].fields["response"]:
+                raise KeyError("?")
+            return super()._run(instances, criteria)
+
+    results = Fragile()([["a", "bb"], ["?", "b"], ["aa", "b"]], QUESTION)
+    assert [result.selected_option for result in results] == [1, None, 0]
+
+
+# -- the guides --------------------------------------------------------------------
+
+
+def test_the_dummy_chooses_by_chance_the_same_for_the_same_seed() -> None:
+    texts = [f"text {number}" for number in range(30)]
+    one, again, other = ([result.option for result in DummyDirectJudge(seed=seed)(texts, TONE)] for seed in (1, 1, 2))
+    assert set(one) == {"Kind", "Rude"}
+    assert one == again != other
+
+
+def test_the_pairwise_dummy_prefers_the_longer_response() -> None:
+    results = DummyPairwiseJudge()([["a", "bb"], ["aaa", "bb"], ["a", "b"]], QUESTION)
+    assert [result.selected_option for result in results] == [1, 0, 0]

@@ -1,0 +1,70 @@
+"""Flips between orders, noise within one; every contest and every model by itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pooled import PASS_FAIL, votes
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.instance import Instance
+from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.pooling.orders import flip_rate, noise_rate
+
+SAID = st.text("PF-", max_size=5)
+
+
+def contest(option: str, *order: int, sample: int = 0) -> Vote:
+    ballot = Ballot(PASS_FAIL, Instance({"response": ["x"] * 3}), "pairwise", "m", order=order, offered=("A", "B"), sample=sample)
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(option))
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "flips", "noise"),
+    [
+        ("P", "P", 0.0, None),
+        ("P", "F", 1.0, None),
+        ("PP", "FF", 1.0, 0.0),
+        ("PF", "PF", 0.0, 1.0),
+        ("PF", "FP", 1.0, 1.0),
+        ("PPF", "PPP", 1 / 3, 1 / 3),
+        ("P-", "-F", None, None),
+        ("P-F", "FP-", 1.0, 1.0),
+        ("", "", None, None),
+        ("--", "PP", None, 0.0),
+    ],
+)
+def test_the_same_sample_is_compared_between_orders_and_all_pairs_within_one(
+    forward: str, backward: str, flips: float | None, noise: float | None
+) -> None:
+    assert flip_rate(votes(forward), votes(backward)) == (None if flips is None else pytest.approx(flips))
+    assert noise_rate(votes(forward), votes(backward)) == (None if noise is None else pytest.approx(noise))
+
+
+def test_models_are_compared_only_with_themselves() -> None:
+    both = [*votes("P", "a"), *votes("F", "b")]
+    assert flip_rate(both, both) == 0.0
+    assert noise_rate(both, both) is None
+
+
+def test_contests_are_compared_only_with_themselves() -> None:
+    forward = [contest("0", 0, 1), contest("0", 0, 2), contest("1", 1, 2)]
+    backward = [contest("0", 1, 0), contest("2", 2, 0), contest("1", 2, 1)]
+    assert flip_rate(forward, backward) == pytest.approx(1 / 3)
+    assert noise_rate(forward, backward) is None
+    assert noise_rate([*forward, contest("1", 0, 1, sample=1)]) == 1.0
+
+
+@given(SAID, SAID)
+def test_both_are_shares_and_the_orders_may_be_exchanged(forward: str, backward: str) -> None:
+    for rate in (flip_rate, noise_rate):
+        one, other = rate(votes(forward), votes(backward)), rate(votes(backward), votes(forward))
+        assert one == other or one == pytest.approx(other)
+        assert one is None or 0 <= one <= 1
+
+
+@given(st.text("PF", min_size=2, max_size=5))
+def test_a_judge_that_repeats_itself_in_both_orders_never_flips(said: str) -> None:
+    assert flip_rate(votes(said), votes(said)) == 0.0
+    assert (noise_rate(votes(said), votes(said)) == 0.0) == (len(set(said)) == 1)

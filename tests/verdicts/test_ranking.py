@@ -1,0 +1,133 @@
+"""Rankings of compared responses: read from a reply, put back into the instance's own order."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import yes_no_criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.message import Reply
+from adjudge.domain.vote import Outcome, Verdict
+from adjudge.verdicts.ranking import put_back, read_ranking, top_of
+from adjudge.verdicts.read import read_ballot
+
+LABELS = ("A", "B", "C")
+WITH_TIE = (*LABELS, "tie")
+
+
+def ballot(order: tuple[int, ...], *, tie: bool = True) -> Ballot:
+    offered = (*LABELS[: len(order)], *(("tie",) if tie else ()))
+    return Ballot(yes_no_criteria("Which?"), Instance({"response": ["x"] * 9}), "pairwise", "m", order=order, offered=offered)
+
+
+@pytest.mark.parametrize(
+    ("value", "groups"),
+    [
+        (["B", ["A", "C"]], (("B",), ("A", "C"))),
+        (["C", "B", "A"], (("C",), ("B",), ("A",))),
+        ([["A", "B", "C"]], (("A", "B", "C"),)),
+        ([["B"], ["A"], "C"], (("B",), ("A",), ("C",))),
+        (["b", " a ", '"C".'], (("B",), ("A",), ("C",))),
+        (["Response B", "response A", "**Response C**"], (("B",), ("A",), ("C",))),
+    ],
+)
+def test_labels_are_read_best_first_with_equal_ones_together(value: Any, groups: Any) -> None:
+    assert read_ranking(value, WITH_TIE) == groups
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "B, A, C",
+        {"B": 1},
+        7,
+        [],
+        ["A", "B"],
+        ["A", "B", "B"],
+        ["A", "B", "C", "A"],
+        ["A", "B", "D"],
+        ["A", "B", "tie"],
+        ["A", "B", None],
+        ["A", "B", 3],
+        ["A", [], "B", "C"],
+        [[], "A", "B", "C"],
+        ["A", ["B", ["C"]]],
+        ["A", "B", "worse than C"],
+        ["Response", "A", "B"],
+    ],
+)
+def test_what_does_not_name_each_response_once_is_no_ranking(value: Any) -> None:
+    assert read_ranking(value, WITH_TIE) is None
+
+
+def test_equal_ones_are_accepted_only_where_a_tie_is_offered() -> None:
+    assert read_ranking(["B", ["A", "C"]], LABELS) is None
+    assert read_ranking(["B", "A", "C"], LABELS) == (("B",), ("A",), ("C",))
+
+
+@pytest.mark.parametrize(("groups", "top"), [((("B",), ("A", "C")), "B"), ((("A", "C"), ("B",)), "tie"), ((LABELS,), "tie")])
+def test_the_top_is_one_response_or_a_tie(groups: Any, top: str) -> None:
+    assert top_of(groups) == top
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("tie", [True, False])
+def test_every_order_is_undone(order: tuple[int, ...], tie: bool) -> None:
+    """The best response is the one with index 2, the worst that with index 0, wherever they are shown."""
+    label = {index: LABELS[place] for place, index in enumerate(order)}
+    text = json.dumps({"explanation": "so", "ranking": [label[2], label[1], label[0]], "selected_option": label[2]})
+    verdict = read_ballot(Reply(text), ballot(order, tie=tie)).verdict
+    assert verdict == Verdict("2", "so", ranking=((2,), (1,), (0,)))
+
+
+@pytest.mark.parametrize("order", [(4, 7), (7, 4)])
+def test_a_contest_of_two_among_many_is_put_back_to_their_own_indexes(order: tuple[int, ...]) -> None:
+    for place, name in enumerate("AB"):
+        assert put_back(Verdict(name), None, ballot(order)).option == str(order[place])
+    assert put_back(Verdict("tie"), None, ballot(order)).option == "tie"
+
+
+def test_verdicts_on_single_texts_are_left_as_they_are() -> None:
+    plain = Ballot(yes_no_criteria("Is it?"), Instance({"response": "x"}), "direct", "m", order=(1, 0))
+    assert put_back(Verdict("Yes", "so"), None, plain) == Verdict("Yes", "so")
+
+
+def test_options_are_offered_in_the_order_in_which_they_are_shown() -> None:
+    shown = Ballot(yes_no_criteria("Is it?"), Instance({"response": "x"}), "direct", "m", order=(1, 0))
+    assert shown.options == ("No", "Yes")
+
+
+def test_a_ranking_is_asked_for_only_of_three_or_more() -> None:
+    reply = Reply('{"explanation": "so", "selected_option": "A"}')
+    assert read_ballot(reply, ballot((0, 1))).outcome is Outcome.OK
+    assert read_ballot(reply, ballot((0, 1, 2))).outcome is Outcome.UNREADABLE
+
+
+@given(st.permutations(range(3)), st.lists(st.integers(0, 2), min_size=3, max_size=3))
+def test_writing_a_ranking_and_reading_it_gives_it_back(order: list[int], ranks: list[int]) -> None:
+    wanted = tuple(tuple(index for index in range(3) if ranks[index] == rank) for rank in sorted(set(ranks)))
+    label = {index: LABELS[place] for place, index in enumerate(order)}
+    written = [[label[index] for index in group] for group in wanted]
+    top = written[0][0] if len(written[0]) == 1 else "tie"
+    verdict = read_ballot(Reply(json.dumps({"ranking": written, "selected_option": top})), ballot(tuple(order))).verdict
+    assert verdict is not None
+    assert verdict.ranking == wanted
+    assert verdict.option == (str(wanted[0][0]) if len(wanted[0]) == 1 else "tie")
+
+
+@given(
+    st.recursive(st.sampled_from(["A", "B", "C", "tie", "", "Response A", 1, None]), lambda inner: st.lists(inner, max_size=4))
+)
+def test_whatever_is_read_names_each_response_once(value: Any) -> None:
+    groups = read_ranking(value, WITH_TIE)
+    if groups is not None:
+        assert sorted(label for group in groups for label in group) == list(LABELS)
+        assert all(groups)
