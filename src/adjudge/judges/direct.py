@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from adjudge.domain.ballot import Ballot, Mode
@@ -15,10 +15,10 @@ from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask, prompt_for
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway import home
-from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.case import Case
+from adjudge.judges.served import Served
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.prompts.render import render_improvement, render_persona
 
@@ -27,35 +27,25 @@ _MOST_INTEGERS = 1000
 
 
 @dataclass(kw_only=True, eq=False)
-class DirectJudge(BaseDirectJudge):
+class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
     """Asks models to choose one of the criteria's options."""
 
-    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False)
-    """One model or a panel; None is the embedded model."""
     generate_feedback: bool = False
     """Ask for advice on how the text would get the best option."""
     judge_description_prompt: str | None = None
     """Who the judge is told to be."""
     generate_synthetic_persona: bool = False
     """Have the model invent that, once for each criteria."""
-    temperature: float | None = None
     mode: Mode | None = None
     early_stop: bool = False
     """Ask only as many votes as can still change the option."""
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
     _personas: dict[Prompt, asyncio.Task[str]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")
-        self._panel = open_panel(self.inference_engine)
         check_mode(self.mode, self._panel)
-
-    @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._panel
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask the model that the ballot names."""

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import TIE, Criteria
 from adjudge.domain.message import Prompt
+from adjudge.domain.results import PairwiseInstanceResult
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask, prompt_for
-from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import check_mode, seed_for, temperature_for
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
+from adjudge.judges.served import Served
 
 
 @dataclass(kw_only=True, eq=False)
-class PairwiseJudge(BasePairwiseJudge):
+class PairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
     """Asks models which of two or more responses is better."""
 
-    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False)
-    """One model or a panel; None is the embedded model."""
     judge_description_prompt: str | None = None
-    temperature: float | None = None
     mode: Mode | None = None
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._panel = open_panel(self.inference_engine)
         check_mode(self.mode, self._panel)
-
-    @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._panel
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask the model that the ballot names."""

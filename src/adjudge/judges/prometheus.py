@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt, Request
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.gateway.open import OpenModel
 from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
+from adjudge.judges.served import Served
 from adjudge.prompts.fence import neutral
 from adjudge.prompts.template import load
 from adjudge.verdicts.ranking import put_back
@@ -29,26 +30,8 @@ _REFERENCE_FIELDS = ("reference", "reference_answer")
 
 
 @dataclass(kw_only=True, eq=False)
-class _Served:
-    """The models a Prometheus judge asks."""
-
-    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False)
-    temperature: float | None = None
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
-
-
-@dataclass(kw_only=True, eq=False)
-class MPrometheusDirectJudge(_Served, BaseDirectJudge):
+class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
     """Grades from 1 to 5. The criteria must have five options, worst first; their descriptions are the rubric."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._panel = open_panel(self.inference_engine)
-
-    @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._panel
 
     def check(self, item: Case) -> None:
         """Five options, and the judged field."""
@@ -79,19 +62,13 @@ class MPrometheusDirectJudge(_Served, BaseDirectJudge):
 
 
 @dataclass(kw_only=True, eq=False)
-class MPrometheusPairwiseJudge(_Served, BasePairwiseJudge):
+class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
     """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.tie_enabled = False
         self.contests = "pairs"
-        self._panel = open_panel(self.inference_engine)
-
-    @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._panel
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One comparison."""

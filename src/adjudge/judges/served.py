@@ -1,0 +1,33 @@
+"""What judges that ask models share: which models, and how warm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from adjudge.domain.results import Result
+from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.judges.case import Judge
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(kw_only=True, eq=False)
+class Served(Judge[R], Generic[R]):
+    """A judge with a panel of models behind it."""
+
+    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False)
+    """One model or a panel; None is the embedded model."""
+    temperature: float | None = None
+    """By default the model's own setting, else 0 for one vote and 1 for several."""
+    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._panel = open_panel(self.inference_engine)
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """The models by the names on the ballots."""
+        return self._panel
