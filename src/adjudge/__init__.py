@@ -5,45 +5,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from adjudge.judges import HOME_OF
+
 __version__ = "0.1.0"
 
 _HOME_OF = {
+    **HOME_OF,
     "AdjudgeError": "errors",
-    "AspectCritic": "judges.aspect",
     "AspectResult": "domain.results",
-    "BaseDirectJudge": "judges.base_direct",
-    "BasePairwiseJudge": "judges.base_pairwise",
     "Capabilities": "domain.message",
-    "Criteria": "domain.criteria",
-    "CriteriaExample": "domain.criteria",
-    "CriteriaOption": "domain.criteria",
-    "DirectInstance": "domain.instance",
-    "DirectInstanceResult": "domain.results",
-    "DirectJudge": "judges.direct",
-    "DummyDirectJudge": "judges.dummy",
-    "DummyPairwiseJudge": "judges.dummy",
-    "Instance": "domain.instance",
-    "Judge": "judges.case",
-    "MPrometheusDirectJudge": "judges.prometheus",
-    "MPrometheusPairwiseJudge": "judges.prometheus",
     "Model": "gateway.model",
     "ModelError": "errors",
-    "MultiCriteria": "domain.multi_criteria",
-    "MultiCriteriaDirectInstanceResult": "domain.results",
-    "MultiCriteriaItem": "domain.multi_criteria",
-    "MultiCriteriaItemResult": "domain.results",
     "Outcome": "domain.vote",
-    "PairwiseInstance": "domain.instance",
-    "PairwiseInstanceResult": "domain.results",
-    "PairwiseJudge": "judges.pairwise",
     "Reply": "domain.message",
     "Request": "domain.message",
     "RunError": "errors",
     "ScriptedModel": "gateway.providers.scripted",
     "SetupError": "errors",
     "Status": "domain.results",
-    "UnitxtDirectJudge": "judges.unitxt",
-    "UnitxtPairwiseJudge": "judges.unitxt",
     "Usage": "domain.message",
     "Verdict": "domain.vote",
     "Vote": "domain.vote",

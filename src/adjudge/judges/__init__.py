@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-_HOME_OF = {
+HOME_OF = {
     "AspectCritic": "judges.aspect",
     "BaseDirectJudge": "judges.base_direct",
     "BasePairwiseJudge": "judges.base_pairwise",
@@ -30,13 +30,14 @@ _HOME_OF = {
     "UnitxtDirectJudge": "judges.unitxt",
     "UnitxtPairwiseJudge": "judges.unitxt",
 }
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+"""Where each name lives; the package's own table takes it over."""
+__all__ = sorted(HOME_OF)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> object:
     """Load a judge when it is first used."""
-    if name not in _HOME_OF:
+    if name not in HOME_OF:
         raise AttributeError(f"module 'adjudge.judges' has no attribute {name!r}")
-    value: object = getattr(import_module(f"adjudge.{_HOME_OF[name]}"), name)
+    value: object = getattr(import_module(f"adjudge.{HOME_OF[name]}"), name)
     globals()[name] = value
     return value
