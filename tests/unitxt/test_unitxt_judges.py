@@ -37,7 +37,8 @@ from adjudge.catalog.criteria import criteria as ready_made
 from adjudge.catalog.criteria import criteria_names
 from adjudge.errors import Refused, Unavailable
 from adjudge.judges import unitxt as wrappers
-from adjudge.judges.unitxt import EngineModel, from_unitxt, to_unitxt
+from adjudge.judges.unitxt import from_unitxt, to_unitxt
+from adjudge.judges.unitxt_engine import EngineModel
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -354,7 +355,7 @@ def test_fields_and_scores_of_criteria_are_converted() -> None:
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "unitxt.llm_as_judge", None)
-    monkeypatch.setattr(wrappers, "_unitxt", wrappers._unitxt.__wrapped__)
+    monkeypatch.setattr(wrappers, "unitxt_package", wrappers.unitxt_package.__wrapped__)
     for judge in (UnitxtDirectJudge, UnitxtPairwiseJudge):
         with pytest.raises(SetupError, match=re.escape("pip install 'adjudge[unitxt]'")):
             judge(ScriptedModel())

@@ -3,56 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
-import random
 import re
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import import_module
-from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from adjudge.catalog.entry import pairwise_options
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request, Usage
+from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
+from adjudge.gateway.open import OpenModel, open_model, open_panel
 from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import read
 
-T = TypeVar("T")
-_THREAD = "adjudge unitxt"
 _IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
 """What makes unitxt take a judged text for a picture."""
-
-
-class UnitxtEngine(Protocol):
-    """A ready inference engine of unitxt's."""
-
-    use_cache: bool
-
-    def infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> Sequence[Any]:
-        """The model's text for each instance."""
-        ...
-
-    def get_engine_id(self) -> str:
-        """What unitxt calls it."""
-        ...
-
-
-EngineLike = ModelLike | UnitxtEngine
 
 
 # -- criteria ------------------------------------------------------------------------
@@ -63,7 +36,7 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
 
     Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all options, or of none.
     """
-    kinds, fields = _unitxt().constants, criteria.context_fields
+    kinds, fields = unitxt_package().constants, criteria.context_fields
     shared = {
         "name": criteria.name,
         "description": criteria.description,
@@ -182,7 +155,7 @@ class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
 
 
 def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> dict[str, OpenModel]:
-    kind = _unitxt().engine
+    kind = unitxt_package().engine
     several: list[Any] = list(engines) if isinstance(engines, list | tuple) else [engines]
     for one in several:
         if isinstance(one, kind) and one.use_cache and samples > 1:
@@ -195,7 +168,7 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> di
 
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
     """What unitxt is given. Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path."""
-    kinds, fields = _unitxt().constants, {_text(name): f"field_{place}" for place, name in enumerate(context)}
+    kinds, fields = unitxt_package().constants, {_text(name): f"field_{place}" for place, name in enumerate(context)}
     shared = {"description": _text(criteria.description), "context_fields": fields}
     if pairwise:
         return kinds.Criteria(name=_text(criteria.name), **shared)
@@ -226,8 +199,8 @@ class _UnitxtCase:
 
     def run(self, call: _Call) -> _Found:
         """Have unitxt judge it, in this thread. Its own check of positional bias is off: that is done with our ballots."""
-        package = _unitxt()
-        with _GATE.inside(), package.settings.context(use_only_local_catalogs=True):
+        package = unitxt_package()
+        with GATE.inside(), package.settings.context(use_only_local_catalogs=True):
             call.check()
             engine = package.own_engine(use_cache=False)
             engine.call = call
@@ -329,7 +302,7 @@ async def _judged(
     )
     call = _Call(model, request, asyncio.get_running_loop())
     try:
-        found = await _in_thread(lambda: case.run(call))
+        found = await in_thread(lambda: case.run(call))
     except asyncio.CancelledError:
         call.stop()
         raise
@@ -352,157 +325,4 @@ def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
         outcome = Outcome.REFUSED if isinstance(call.failure, Refused) else Outcome.MODEL_ERROR
         return call.vote(ballot, outcome, reason=str(call.failure))
     cause = call.failure or error
-    return call.vote(ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {_message(cause)}")
-
-
-def _message(error: Exception) -> str:
-    """What it said before unitxt drew a frame around it."""
-    framed = getattr(error, "__error_context__", None)
-    return str(framed["original_message"]) if framed else str(error)
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    """In a thread of its own, which waits for calls that need threads themselves."""
-    answer: Future[T] = Future()
-    answer.set_running_or_notify_cancel()
-    context = copy_context()
-
-    def run() -> None:
-        try:
-            answer.set_result(context.run(work))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            answer.set_exception(error)
-
-    threading.Thread(target=run, name=_THREAD, daemon=True).start()
-    return await asyncio.wrap_future(answer)
-
-
-# -- engines -------------------------------------------------------------------------
-
-
-class EngineModel:
-    """An engine of unitxt's as a model of ours. It has its own temperature and seed."""
-
-    capabilities = Capabilities()
-
-    def __init__(self, engine: UnitxtEngine) -> None:
-        self.engine = engine
-        self.name = type(engine).__name__
-        with suppress(Exception):  # not every engine has an id
-            self.name = str(engine.get_engine_id())
-
-    async def complete(self, request: Request) -> Reply:
-        """The engine's answer."""
-        started = perf_counter()
-        text = await _in_thread(lambda: self._infer(request.prompt))
-        if not isinstance(text, str):
-            raise ModelError(f"the engine gave {type(text).__name__}, not a text", model=self.name)
-        ignored = tuple(name for name in ("temperature", "seed") if getattr(request, name) is not None)
-        return Reply(text, latency=perf_counter() - started, ignored=ignored)
-
-    def _infer(self, prompt: Prompt) -> object:
-        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        instance = {"source": messages, "media": {}, "task_data": json.dumps({}), "data_classification_policy": ["public"]}
-        try:
-            (text,) = self.engine.infer([instance])
-        except Exception as error:
-            raise ModelError(f"it raised {type(error).__name__}: {_message(error)}", model=self.name) from error
-        return text
-
-
-class _Gate:
-    """unitxt is not made for threads: one at a time is inside it, and steps out while its model answers."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bars: Any = None
-
-    @contextmanager
-    def inside(self) -> Iterator[None]:
-        """Nobody else is in, and no progress bar is shown for every text."""
-        self._enter()
-        try:
-            yield
-        finally:
-            self._leave()
-
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Let others in meanwhile."""
-        self._leave()
-        try:
-            yield
-        finally:
-            self._enter()
-
-    def _enter(self) -> None:
-        self._lock.acquire()
-        bars = import_module("datasets.utils.tqdm")
-        chosen = import_module("datasets.config").HF_DATASETS_DISABLE_PROGRESS_BARS is not None
-        self._bars = None if chosen or bars.are_progress_bars_disabled() else bars
-        if self._bars:
-            self._bars.disable_progress_bars()
-
-    def _leave(self) -> None:
-        if self._bars:
-            self._bars.enable_progress_bars()
-        self._lock.release()
-
-
-_GATE = _Gate()
-
-
-@dataclass(frozen=True, slots=True)
-class _Package:
-    """What is used of unitxt."""
-
-    judges: Any
-    constants: Any
-    settings: Any
-    engine: Any
-    own_engine: Any
-
-
-@cache
-def _unitxt() -> _Package:
-    """Loaded when it is first needed, and leaves the program's random numbers alone, which unitxt seeds."""
-    state = random.getstate()
-    try:
-        judges = import_module("unitxt.llm_as_judge")
-    except ImportError as error:
-        raise SetupError(f"this needs the unitxt package: pip install 'adjudge[unitxt]' ({error})") from error
-    finally:
-        random.setstate(state)
-    for handler in logging.getLogger("unitxt").handlers:
-        handler.addFilter(_not_of_ours)
-    base = import_module("unitxt.inference").InferenceEngine
-    constants, settings = import_module("unitxt.llm_as_judge_constants"), import_module("unitxt.settings_utils")
-    return _Package(judges, constants, settings.get_settings(), base, _own_engine(base))
-
-
-def _not_of_ours(record: logging.LogRecord) -> bool:
-    """unitxt tells standard output of every step; of ours it says what is wrong, and no more."""
-    return record.threadName != _THREAD or record.levelno >= logging.WARNING
-
-
-def _own_engine(base: Any) -> Any:
-    """The engine of unitxt's through which it asks a model of ours."""
-
-    class AdjudgeInferenceEngine(base):  # type: ignore[misc]
-        """Asks by the ballot's call."""
-
-        label = "adjudge"
-
-        def prepare_engine(self) -> None:
-            """There is nothing to prepare."""
-
-        def get_engine_id(self) -> str:
-            """What unitxt's results call it."""
-            return "adjudge"
-
-        def _infer(self, dataset: Any, return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
-            asked = [instance["source"] for instance in dataset]
-            with _GATE.outside():
-                return [self.call.complete(messages) for messages in asked]
-
-    return AdjudgeInferenceEngine
+    return call.vote(ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {message_of(cause)}")
