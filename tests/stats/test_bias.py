@@ -244,6 +244,16 @@ def test_a_stricter_level_widens_the_interval_and_finds_less() -> None:
     assert (loose.detected, strict.detected) == (True, False)
 
 
+def test_a_report_worked_out_by_hand() -> None:
+    """Three items of twelve turn with the order: mean 1/4, standard error 0.1306, t = 1.915 with 11 degrees of freedom."""
+    results = [*[result("YY", "NN")] * 3, *[result("YY", "YY")] * 9]
+    report = positional_bias(results)
+    assert (report.flip_rate, report.noise_rate, report.excess, report.items) == (0.25, 0.0, 0.25, 12)
+    assert report.p_value == pytest.approx(0.0409, abs=1e-4)
+    assert (report.lower, report.upper) == (pytest.approx(-0.0374, abs=1e-4), pytest.approx(0.5374, abs=1e-4))
+    assert [positional_bias(results, level).detected for level in (0.05, 0.042, 0.04)] == [True, True, False]
+
+
 TABLE = [(0.975, 1, 12.7062), (0.975, 2, 4.30265), (0.95, 3, 2.35336), (0.975, 10, 2.22814), (0.995, 29, 2.75639)]
 
 

@@ -31,7 +31,10 @@ _REFERENCE_FIELDS = ("reference", "reference_answer")
 
 @dataclass(kw_only=True, eq=False)
 class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
-    """Grades from 1 to 5. The criteria must have five options, worst first; their descriptions are the rubric."""
+    """Grades from 1 to 5. The criteria must have five options, worst first; their descriptions are the rubric.
+
+    An unreadable reply is not asked for again: the format leaves no room for that.
+    """
 
     def check(self, item: Case) -> None:
         """Five options, and the judged field."""
@@ -55,6 +58,7 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         values = {
             "definition": ballot.criteria.description,
             "rubric": [option.description or option.name for option in shown],
+            "best": 1 + ballot.options.index(ballot.criteria.option_names[-1]),
             "response": _text(ballot.instance, ballot.criteria.to_evaluate_field),
             **_beside(ballot.instance),
         }
