@@ -252,6 +252,11 @@ def test_an_option_that_may_have_been_cut_off_is_not_read(text: str) -> None:
     assert reading(text, GRADES, "length").outcome is Outcome.UNREADABLE
 
 
+def test_a_number_that_may_go_on_is_not_read() -> None:
+    assert said('{"verdict": 1', ("1", "10")) is None
+    assert said('{"verdict": "1"', ("1", "10")) == "1"
+
+
 def test_a_reply_that_was_cut_says_so() -> None:
     assert "cut off" in (reading('{"explanation": "It nam', finish="length").reason or "")
 
