@@ -8,6 +8,7 @@ import pytest
 from said import line
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import Status
 from adjudge.domain.vote import Outcome
