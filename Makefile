@@ -48,6 +48,7 @@ MODEL ?= local/smollm2-135m
 
 bench-embedded: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
+	$(BIN)/python benchmarks/prefix.py
 	$(BIN)/python benchmarks/embedded.py --data $(DATA) --limit $(LIMIT) --model $(MODEL)
 
 test-embedded: $(VENV)/ready

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
+ARGUMENTS = {"prometheus.py": "scripted/Feedback: it is right. [RESULT] 5"}
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_the_example_runs(example: Path) -> None:
-    done = subprocess.run([sys.executable, str(example), "scripted"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, str(example), ARGUMENTS.get(example.name, "scripted")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()

@@ -50,7 +50,7 @@ with warnings.catch_warnings():
     from unitxt.llm_as_judge_constants import CriteriaWithOptions as TheirCriteriaWithOptions
 
 pytestmark = pytest.mark.filterwarnings("default")  # what unitxt's own dependencies deprecate is not ours to mend
-JUDGES_PAGE = Path(__file__).parents[2] / "docs" / "judges.md"
+JUDGES_PAGE = Path(__file__).parents[2] / "docs" / "judges" / "unitxt.md"
 TONE = Criteria(
     "tone",
     "How friendly is the reply?",
