@@ -38,6 +38,16 @@ def test_ready_made_criteria_are_named(tmp_path: Path) -> None:
     assert "Direct" in done.stdout
 
 
+def test_a_criteria_that_judges_another_field_needs_no_response(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("question,context\nHow?,Like this.\n")
+    done = adjudge("judge", "--file", str(rows), "-c", "context_relevance", "-m", "scripted")
+    assert done.returncode == 0, done.stderr
+    missing = adjudge("judge", "--file", str(rows), "-c", "answer_relevance", "-m", "scripted")
+    assert missing.returncode == 1
+    assert "no response column" in missing.stderr
+
+
 def test_criteria_come_from_a_file_too(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from adjudge.domain.instance import Instance
@@ -21,19 +22,21 @@ def is_rows(file: Path | None) -> bool:
     return file is not None and file.suffix.lower() in ROW_FILES
 
 
-def instances_from(text: str | None, file: Path | None, column: list[str] | None, limit: int | None) -> list[Instance]:
-    """One text, or a row each."""
+def instances_from(
+    text: str | None, file: Path | None, column: list[str] | None, limit: int | None, needed: Sequence[str] = ("response",)
+) -> list[Instance]:
+    """One text, or a row each, which must have the ``needed`` fields."""
     if (text is None) == (file is None):
         raise SetupError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
     if file is not None and is_rows(file):
-        return list(read_instances(file, columns_from(column), limit))
+        return list(read_instances(file, columns_from(column, needed[0]), limit, needed))
     return [Instance(fields={"response": _text(text, file)})]
 
 
-def columns_from(given: list[str] | None) -> dict[str, str]:
+def columns_from(given: list[str] | None, judged: str = "response") -> dict[str, str]:
     """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
     pairs = [item.partition("=") for item in given or []]
-    return {field if equals else "response": column if equals else field for field, equals, column in pairs}
+    return {field if equals else judged: column if equals else field for field, equals, column in pairs}
 
 
 def check_writable(path: Path | None) -> None:

@@ -67,7 +67,7 @@ def judge(
     5 gate inconclusive.
     """
     wanted = _criteria(criterion, named, language)
-    instances = instances_from(text, file, column, limit)
+    instances = instances_from(text, file, column, limit, _fields(wanted))
     check_writable(output)
     direct = DirectJudge(
         models_from(model, max_concurrency),
@@ -142,6 +142,11 @@ def _criteria(questions: list[str] | None, named: list[str] | None, language: st
     if not found:
         raise SetupError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found
+
+
+def _fields(wanted: Sequence[Criteria]) -> list[str]:
+    """What the criteria read, the judged field of the first one first."""
+    return list(dict.fromkeys(name for one in wanted for name in (one.to_evaluate_field, *(one.context_fields or ()))))
 
 
 def _comparisons(

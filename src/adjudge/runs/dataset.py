@@ -24,9 +24,17 @@ _ID_COLUMNS = ("id", "ID", "row_id")
 _LONGEST_CELL = 100_000_000
 
 
-def read_instances(path: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[Instance]:
-    """One instance a row. ``columns`` says which column is which field; the rest is found by the usual names."""
-    return islice(_instances(Path(path), dict(columns or {})), limit)
+def read_instances(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    needed: Sequence[str] = ("response",),
+) -> Iterator[Instance]:
+    """One instance a row. ``columns`` says which column is which field; the rest is found by the usual names.
+
+    ``needed``: the fields that every row must have.
+    """
+    return islice(_instances(Path(path), dict(columns or {}), needed), limit)
 
 
 def field_names(path: str | Path) -> set[str]:
@@ -76,18 +84,18 @@ def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> di
     return {name: value for name, value in texts.items() if NUMBERED.fullmatch(name)}
 
 
-def _instances(path: Path, columns: dict[str, str]) -> Iterator[Instance]:
+def _instances(path: Path, columns: dict[str, str], needed: Sequence[str]) -> Iterator[Instance]:
     chosen: dict[str, str] = {}
     for number, row in _rows(path):
         if not chosen:
-            chosen = choose_columns(list(row), columns, path)
-        yield _instance(row, chosen, f"{path.name}:{number}")
+            chosen = choose_columns(list(row), columns, path, needed)
+        yield _instance(row, chosen, f"{path.name}:{number}", needed)
     if not chosen:
         raise RunError(f"{path} has no rows")
 
 
-def choose_columns(found: list[str], wanted: Mapping[str, str], path: Path) -> dict[str, str]:
-    """Field → column. A response column must be there; the other fields are taken where they are."""
+def choose_columns(found: list[str], wanted: Mapping[str, str], path: Path, needed: Sequence[str]) -> dict[str, str]:
+    """Field → column. The needed ones must be there; the other fields are taken where they are."""
     for field, column in wanted.items():
         if column not in found:
             raise RunError(f"{path} has no column {column!r} (wanted as {field}); it has: {', '.join(found)}")
@@ -96,8 +104,11 @@ def choose_columns(found: list[str], wanted: Mapping[str, str], path: Path) -> d
         known = [name for name in names if name in found]
         if known:
             chosen.setdefault(field, known[0])
-    if "response" not in chosen:
-        raise RunError(f"{path} has no response column; name one with --column. It has: {', '.join(found)}")
+    for field in needed:
+        if field in found:
+            chosen.setdefault(field, field)
+        if field not in chosen:
+            raise RunError(f"{path} has no {field} column; name one with --column. It has: {', '.join(found)}")
     return chosen
 
 
@@ -140,11 +151,12 @@ def _jsonl(file: Iterable[str], path: Path) -> Iterator[tuple[int, Mapping[str, 
         yield number, row
 
 
-def _instance(row: Mapping[str, object], chosen: Mapping[str, str], where: str) -> Instance:
+def _instance(row: Mapping[str, object], chosen: Mapping[str, str], where: str, needed: Sequence[str]) -> Instance:
     fields = {field: _text(row.get(column)) for field, column in chosen.items()}
     given = {field: value for field, value in fields.items() if value is not None}
-    if "response" not in given:
-        raise RunError(f"{where}: the row has no {chosen['response']!r}")
+    for field in needed:
+        if field not in given:
+            raise RunError(f"{where}: the row has no {chosen[field]!r}")
     return Instance(fields=given, id=_name(row, where))
 
 
