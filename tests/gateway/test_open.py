@@ -86,6 +86,8 @@ def test_a_url_names_a_server_and_its_model(id: str, name: str, model: str) -> N
         ("openai/gpt-4o", ("openai/gpt-4o", "openai", "gpt-4o")),
         ("OpenAI/gpt-4o", ("openai/gpt-4o", "openai", "gpt-4o")),
         ("claude-x", ("anthropic/claude-x", "anthropic", "claude-x")),
+        ("mistral-7b", ("http://localhost:8000/v1#mistral-7b", "url", "mistral-7b")),
+        ("mistral/mistral-7b", ("mistral/mistral-7b", "mistral", "mistral-7b")),
     ],
 )
 def test_a_base_url_moves_a_known_provider_and_serves_any_other_name(id: str, expected: tuple[str, str, str]) -> None:

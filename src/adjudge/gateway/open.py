@@ -171,8 +171,10 @@ def _adapter(spec: ProviderSpec, connection: Connection) -> Model:
 
 
 def _known(id: str) -> bool:
+    """Whether the id says whose protocol it is. Mistral's bare names do not: its open weights are served by anybody."""
     head = id.lower().replace(":", "/").partition("/")[0]
-    return head in PROVIDERS or any(id.startswith(spec.prefixes) for spec in PROVIDERS.values())
+    closed = [spec.prefixes for name, spec in PROVIDERS.items() if name != "mistral"]
+    return head in PROVIDERS or any(id.startswith(prefixes) for prefixes in closed)
 
 
 def _without_user(url: str) -> str:
