@@ -69,7 +69,7 @@ def test_rows_of_a_csv_are_judged_one_by_one(tmp_path: Path) -> None:
 def test_results_are_also_written_where_asked(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     assert adjudge(*CHECK, "x", "-o", str(out)).returncode == 0
-    assert json.loads(out.read_text())["verdict"] == "PASS"
+    assert [json.loads(line)["verdict"] for line in out.read_text().splitlines()] == ["PASS", "PASS"]
 
 
 def test_the_russian_report_is_russian() -> None:
@@ -155,3 +155,13 @@ def test_version_and_help_are_there() -> None:
     assert adjudge("--version").stdout.startswith("adjudge 0.")
     assert "check" in adjudge().stdout
     assert "--strictness" in adjudge("check", "--help").stdout
+
+
+def test_half_a_character_in_a_row_costs_no_report(tmp_path: Path) -> None:
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows.write_text(2 * (r"""{"id": "row \ud83d", "response": "so \ud83d"}""" + "\n"))
+    for shown in ((), ("--json",)):
+        done = adjudge("check", "--file", str(rows), "--criterion", "c", "-m", "scripted", "-o", str(out), *shown)
+        assert done.returncode == 0, done.stderr
+        assert "row" in done.stdout
+    assert [json.loads(line)["verdict"] for line in out.read_text().splitlines()] == ["PASS", "PASS"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -47,6 +48,9 @@ def _start(
 
 def main() -> None:
     """Run a command; its exit code is the process's."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # half an emoji in a reply must not cost the report
     try:
         code = app(standalone_mode=False)
     except TyperException as error:

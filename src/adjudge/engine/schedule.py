@@ -73,4 +73,9 @@ async def _judge_one(judge: Plans[I, R], item: I) -> R:
 async def _ask_together(judge: Plans[I, R], ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if len(ballots) == 1:
         return [await judge.ask(ballots[0])]
-    return await asyncio.gather(*(judge.ask(ballot) for ballot in ballots))
+    asked = [asyncio.create_task(judge.ask(ballot)) for ballot in ballots]
+    try:
+        return await asyncio.gather(*asked)
+    finally:
+        for one in asked:  # when one of them ends the batch, the others end with it
+            one.cancel()

@@ -14,10 +14,11 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     """A .csv file, or JSONL under any other name."""
     found = list(rows)
     if path.suffix.lower() != ".csv":
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found), encoding="utf-8")
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
+        path.write_text(lines, encoding="utf-8", errors="backslashreplace")
         return
     columns = list(dict.fromkeys(name for row in found for name in row))
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
+    with path.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows([cell(row.get(name)) for name in columns] for row in found)
