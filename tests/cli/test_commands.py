@@ -69,7 +69,7 @@ def test_rows_of_a_csv_are_judged_one_by_one(tmp_path: Path) -> None:
 def test_results_are_also_written_where_asked(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     assert adjudge(*CHECK, "x", "-o", str(out)).returncode == 0
-    assert [json.loads(line)["verdict"] for line in out.read_text().splitlines()] == ["PASS", "PASS"]
+    assert json.loads(out.read_text())["verdict"] == "PASS"
 
 
 def test_the_russian_report_is_russian() -> None:
