@@ -475,3 +475,11 @@ def test_an_unknown_ready_made_aspect_is_refused() -> None:
 def test_a_critic_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         critic("P").strictness = 5  # type: ignore[misc]
+
+
+def test_votes_of_an_excluded_model_are_in_no_agreement_and_give_no_explanation() -> None:
+    sure = ScriptedModel(["PASS"], name="sure")
+    torn = ScriptedModel(['{"explanation": "no", "verdict": "FAIL"}', "huh", "huh"], name="torn")
+    result = AspectCritic("x", [sure, torn], strictness=3, min_valid=2, max_repairs=0).evaluate("y")
+    assert list(result.excluded_models) == ["torn"]
+    assert (result.verdict, result.score, result.agreement, result.explanation) == ("PASS", 1.0, 1.0, None)

@@ -190,8 +190,8 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         said = panel(votes, list(self._panel), self.criteria, self.min_valid)
         score = said.score
         verdict = None if score is None else PASS if score > 0.5 else FAIL
-        agreeing = [vote for vote in votes if vote.verdict and vote.verdict.option == verdict]
-        valid = sum(vote.valid for vote in votes)
+        counted = [vote.verdict for vote in votes if vote.verdict and vote.model not in said.excluded]
+        agreeing = [one for one in counted if one.option == verdict]
         return AspectResult(
             instance=item,
             criteria=self.criteria,
@@ -199,8 +199,8 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             votes=tuple(votes),
             score=score,
             verdict=verdict,
-            explanation=next((vote.verdict.explanation for vote in agreeing if vote.verdict), None),
-            agreement=len(agreeing) / valid if verdict else None,
+            explanation=next((one.explanation for one in agreeing if one.explanation), None),
+            agreement=len(agreeing) / len(counted) if verdict else None,
             tie=_is_tie(said.counted, score),
             panel=said.counted,
             excluded_models=FrozenDict(said.excluded),
