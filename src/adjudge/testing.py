@@ -18,14 +18,13 @@ from dataclasses import replace
 from math import comb
 from typing import Any
 
-from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import Result, Status
 from adjudge.errors import ModelError
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Judge
-from adjudge.pooling.contests import TIE
 
 MakeDirectJudge = Callable[..., BaseDirectJudge]
 MakePairwiseJudge = Callable[..., BasePairwiseJudge]

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from pooled import PASS_FAIL
 
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import TIE
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import SystemResult
 from adjudge.domain.vote import Outcome, Verdict, Vote
-from adjudge.pooling.contests import TIE, Contest, contests, selected, system_results, value_for
+from adjudge.pooling.contests import Contest, contests, selected, system_results, value_for
 
 Ranking = tuple[tuple[int, ...], ...]
 

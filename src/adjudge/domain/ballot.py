@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import TIE, Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 
@@ -53,4 +53,4 @@ class Ballot:
     @property
     def ranked(self) -> bool:
         """Whether the whole order of the responses is asked for: where there are more than two."""
-        return len([label for label in self.offered if label != "tie"]) > 2
+        return len([label for label in self.offered if label != TIE]) > 2

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import TIE
 from adjudge.domain.frozen import FrozenDict, content_hash
 from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Verdict, Vote
@@ -17,7 +18,7 @@ from adjudge.gateway.model import Model
 from adjudge.pooling.majority import winner
 from adjudge.prompts.render import neutral_instances, render_likelihood, shown_fields
 from adjudge.verdicts.likelihood import Labels, distribution, label_logprobs, labels_for, labels_for_responses, mean_logprobs
-from adjudge.verdicts.ranking import TIE, put_back
+from adjudge.verdicts.ranking import put_back
 
 _ALTERNATIVES = 20
 """How many tokens servers are asked to report; the most that OpenAI gives."""

@@ -11,7 +11,7 @@ from string import ascii_uppercase
 from typing import Any, Literal
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import TIE, Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
@@ -21,7 +21,7 @@ from adjudge.gateway import home
 from adjudge.judges.base import one_of
 from adjudge.judges.base_direct import MultiCriteriaLike
 from adjudge.judges.case import Case, Judge
-from adjudge.pooling.contests import TIE, Contest, contests, selected, system_results
+from adjudge.pooling.contests import Contest, contests, selected, system_results
 from adjudge.pooling.orders import flip_rate, noise_rate
 from adjudge.pooling.panel import status_of
 from adjudge.prompts.render import shown_fields

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, SupportsIndex, TypeVar
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.criteria import TIE, Criteria, yes_no_criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
@@ -178,7 +178,7 @@ def _own_vote(ballot: Ballot, said: object) -> Vote:
         return Vote(ballot=ballot, outcome=outcome, reason=explanation or "the judge gave no verdict")
     chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options)
     if chosen is None:
-        known = [*map(str, range(len(ballot.order or ()))), *(name for name in ballot.offered if name == "tie")]
+        known = [*map(str, range(len(ballot.order or ()))), *(name for name in ballot.offered if name == TIE)]
         offered = ", ".join(known if ballot.offered else ballot.options)
         return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not one of {offered}")
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(chosen, explanation, feedback))
@@ -187,8 +187,8 @@ def _own_vote(ballot: Ballot, said: object) -> Vote:
 def _index_in_own_order(option: object, ballot: Ballot) -> str | None:
     """Place among the shown responses → index among the instance's own."""
     order = ballot.order or ()
-    if option == "tie":
-        return "tie" if "tie" in ballot.offered else None
+    if option == TIE:
+        return TIE if TIE in ballot.offered else None
     if isinstance(option, bool):  # whose place would that be?
         return None
     number = isinstance(option, SupportsIndex) or (isinstance(option, str) and option.isdecimal())

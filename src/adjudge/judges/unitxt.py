@@ -11,7 +11,7 @@ from typing import Any
 
 from adjudge.catalog.entry import pairwise_options
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Verdict, Vote
@@ -140,7 +140,7 @@ class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
 
     def offered(self, count: int) -> tuple[str, ...]:
         """The labels alone."""
-        return tuple(label for label in super().offered(count) if label != "tie")
+        return tuple(label for label in super().offered(count) if label != TIE)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One contest, two calls of the model."""

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from adjudge.domain.criteria import TIE
 from adjudge.domain.results import SystemResult
 from adjudge.domain.vote import Vote
-
-TIE = "tie"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,13 +44,18 @@ def unfenced(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]
     text can write, and a small local model reads forty tokens of marks at a high price.
     """
     named = [(name, [value] if isinstance(value, str) else value) for name, value in fields.items()]
-    return [(name, neutral("\n".join(texts))) for name, texts in named]
+    return [(_safe_name(name), neutral("\n".join(texts))) for name, texts in named]
+
+
+def _safe_name(name: str) -> str:
+    """A field's name may come from the data, too."""
+    return re.sub(r"[^\w .-]+", "_", name)
 
 
 def _labelled(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:
     parts: list[tuple[str, str]] = []
     for name, value in fields.items():
-        label = re.sub(r"[^\w .-]+", "_", name)
+        label = _safe_name(name)
         if isinstance(value, str):
             parts.append((label, value))
         else:

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import ANY_INTEGER, Criteria
+from adjudge.domain.criteria import ANY_INTEGER, TIE, Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import SetupError
@@ -17,7 +17,6 @@ from adjudge.prompts.fence import fence, neutral, unfenced
 from adjudge.prompts.template import load
 
 Shown = dict[str, str | Sequence[str]]
-TIE = "tie"
 _CUT = "\x00"
 """Marks in a rendered template where the text that is shared ends; the criterion cannot hold it, and texts come behind it."""
 

@@ -29,7 +29,6 @@ Word = Literal[
     "name",
     "no score",
     "nothing else",
-    "of",
     "options",
     "pairwise",
     "question",
@@ -42,7 +41,6 @@ Word = Literal[
     "tokens",
     "verdict",
     "votes",
-    "why",
 ]
 
 _RUSSIAN: dict[Word, str] = {
@@ -70,7 +68,6 @@ _RUSSIAN: dict[Word, str] = {
     "name": "имя",
     "no score": "нет оценки",
     "nothing else": "больше ничего",
-    "of": "из",
     "options": "варианты",
     "pairwise": "попарный",
     "question": "вопрос",
@@ -83,7 +80,6 @@ _RUSSIAN: dict[Word, str] = {
     "tokens": "токенов",
     "verdict": "вердикт",
     "votes": "голоса",
-    "why": "причина",
 }
 
 

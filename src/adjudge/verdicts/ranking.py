@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import TIE
 from adjudge.domain.vote import Verdict
 from adjudge.verdicts.options import match_option
 
-TIE = "tie"
 Groups = tuple[tuple[str, ...], ...]
 _WORD = re.compile(r"\W*response\s+", re.IGNORECASE)
 

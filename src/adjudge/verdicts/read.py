@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import TIE
 from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome, Verdict
 from adjudge.verdicts.json_text import Found, find_objects
 from adjudge.verdicts.options import match_option
-from adjudge.verdicts.ranking import TIE, Groups, put_back, read_ranking, top_of
+from adjudge.verdicts.ranking import Groups, put_back, read_ranking, top_of
 
 _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")

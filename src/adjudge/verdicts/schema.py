@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from adjudge.domain.criteria import ANY_INTEGER
+from adjudge.domain.criteria import ANY_INTEGER, TIE
 
 
 @lru_cache(maxsize=1024)
@@ -15,7 +15,7 @@ def answer_schema(options: tuple[str, ...], *, feedback: bool = False, ranking: 
     if feedback:
         properties["feedback"] = {"type": "string"}
     if ranking:
-        properties["ranking"] = _ranking([option for option in options if option != "tie"], "tie" in options)
+        properties["ranking"] = _ranking([option for option in options if option != TIE], TIE in options)
     any_integer = options == (ANY_INTEGER,)
     properties["selected_option"] = {"type": "integer"} if any_integer else {"type": "string", "enum": list(options)}
     return {
