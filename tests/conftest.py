@@ -7,10 +7,21 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from adjudge.gateway.weights.store import cache_folder
 from support.fake_provider import FakeProvider
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test leaves replies in the user's cache; the weights that lie there are used."""
+    folder = tmp_path_factory.mktemp("cache")
+    (folder / "weights").symlink_to(cache_folder() / "weights")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ADJUDGE_CACHE", str(folder))
+        yield
 
 
 @pytest.fixture

@@ -128,8 +128,8 @@ class Contagious(FirstOption):
     def width(self) -> int:
         return 1
 
-    async def judge_items(self, items: Any, progress: Any = None) -> Any:
-        return (await super().judge_items(items[::-1], progress))[::-1]
+    async def judge_items(self, items: Any, **options: Any) -> Any:
+        return (await super().judge_items(items[::-1], **options))[::-1]
 
 
 class ByPlace(FirstOption):

@@ -8,6 +8,7 @@ AdjudgeError
 │   ├── Refused         the provider declined this content
 │   └── BudgetSpent     the caller's own limit is reached
 └── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
+    └── RunStopped      the caller stopped the run
 
 An unreadable reply is not here: it is a failed vote.
 """
@@ -73,4 +74,12 @@ class BudgetSpent(ModelError):
 
 
 class RunError(AdjudgeError):
-    """A data set could not be read, or a judgment has no verdict and ``on_failure="raise"``."""
+    """A data set or a ledger could not be read or written, or a judgment has no verdict and ``on_failure="raise"``."""
+
+
+class RunStopped(RunError):
+    """The caller stopped the run before its end; what was answered is kept."""
+
+
+HALTS = (BudgetSpent, RunStopped)
+"""What ends a run gently: nothing more is asked, and what is under way is waited for."""

@@ -9,8 +9,29 @@ from typing import Annotated
 import typer
 
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.cli.inputs import check_writable, instances_from, is_rows, models_from
-from adjudge.cli.show import Watch, notes, show_results
+from adjudge.cli.inputs import check_writable, instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.options import (
+    AsJson,
+    AtOnce,
+    Columns,
+    FailUnder,
+    Language,
+    Limit,
+    MaxCalls,
+    MaxTokens,
+    MaxUsd,
+    Models,
+    NoCache,
+    Output,
+    Prices,
+    Quiet,
+    RunFolder,
+    Seed,
+    Temperature,
+    budget_from,
+)
+from adjudge.cli.show import notes, show_results
+from adjudge.cli.watch import Watch
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
 from adjudge.gateway.open import MAX_CONCURRENCY
@@ -26,29 +47,32 @@ def check(
     aspect_name: Annotated[
         str | None, typer.Option("--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}.")
     ] = None,
-    model: Annotated[list[str] | None, typer.Option("-m", "--model", help="Model to ask; repeat for a panel.")] = None,
+    model: Models = None,
     strictness: Annotated[int, typer.Option(help="Votes per model.", min=1)] = 1,
-    language: Annotated[str, typer.Option(help="Of prompts, explanations and this report: en or ru.")] = "en",
+    language: Language = "en",
     file: Annotated[
         Path | None,
         typer.Option("-f", "--file", "--data", help="Judge the text in this file, or every row of a .csv, .tsv or .jsonl."),
     ] = None,
-    column: Annotated[list[str] | None, typer.Option("--column", help="Which column is judged, or FIELD=COLUMN.")] = None,
+    column: Columns = None,
     user_input: Annotated[str | None, typer.Option(help="The question the text answers.")] = None,
     reference: Annotated[str | None, typer.Option(help="A good answer to compare with.")] = None,
     context: Annotated[list[str] | None, typer.Option(help="A source the text should rest on; repeatable.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Also write the results to this file: .csv, else JSONL.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
-    limit: Annotated[int | None, typer.Option(help="Judge only the first rows.", min=1)] = None,
+    output: Output = None,
+    as_json: AsJson = False,
+    limit: Limit = None,
     early_stop: Annotated[bool, typer.Option(help="Ask no more votes than can change the verdict.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="Default: 0 for one vote, 1 for several.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Sample i is asked with seed + i.")] = None,
-    max_concurrency: Annotated[
-        int, typer.Option("-j", "--max-concurrency", help="Requests at once, per model.", min=1)
-    ] = MAX_CONCURRENCY,
-    fail_under: Annotated[float | None, typer.Option(help="Exit with 4 when the mean score is below this.", min=0, max=1)] = None,
+    temperature: Temperature = None,
+    seed: Seed = None,
+    max_concurrency: AtOnce = MAX_CONCURRENCY,
+    run: RunFolder = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    prices: Prices = None,
+    no_cache: NoCache = False,
+    quiet: Quiet = False,
+    fail_under: FailUnder = None,
 ) -> int:
     """Judge a text, a file or every row of a data set against one criterion.
 
@@ -57,7 +81,7 @@ def check(
     """
     critic = AspectCritic(
         definition=_definition(criterion, aspect_name, language),
-        models=models_from(model, max_concurrency),
+        models=models_from(model, max_concurrency, cache=not no_cache),
         strictness=strictness,
         name=aspect_name or "criterion",
         language=language,
@@ -68,8 +92,9 @@ def check(
     instances = instances_from(text, file, column, limit)
     check_writable(output)
     extra = {"user_input": user_input, "reference": reference, "contexts": context or None}
-    with Watch(len(instances), quiet=as_json) as watch:
-        results = critic.evaluate(instances, progress=watch.saw, **extra)
+    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
+    with Watch(len(instances), quiet=quiet or as_json) as watch:
+        results = critic.evaluate(instances, progress=watch.saw, **keeping, **extra)
     if output:
         write_rows(output, [result.to_dict() for result in results])
     if as_json:

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from adjudge.domain.instance import Instance
+from adjudge.engine.run import Run
 from adjudge.errors import SetupError
+from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import ModelLike, default_model, open_model
+from adjudge.gateway.prices import VARIABLE
 from adjudge.runs.dataset import ROW_FILES, read_instances
 
 
-def models_from(ids: list[str] | None, max_concurrency: int) -> list[ModelLike]:
+def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[ModelLike]:
     """The models named, or the embedded one."""
-    return [open_model(id, max_concurrency=max_concurrency) for id in ids or [default_model()]]
+    return [open_model(id, max_concurrency=max_concurrency, cache=cache) for id in ids or [default_model()]]
+
+
+def keeping_from(run: Path | None, budget: Budget | None, prices: Path | None) -> dict[str, Any]:
+    """How ``evaluate`` is to keep its answers and its limits. The command is kept with the run, for ``adjudge resume``."""
+    if prices is not None:
+        os.environ[VARIABLE] = str(prices.absolute())
+    return {"run": Run(run, facts={"command": command_line()}) if run else None, "budget": budget}
+
+
+def command_line() -> dict[str, object]:
+    """What was typed, and where, so that it can be given again; a key is left out."""
+    words = sys.argv[1:]
+    hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
+    kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key")]
+    return {"argv": kept, "cwd": str(Path.cwd())}
 
 
 def is_rows(file: Path | None) -> bool:

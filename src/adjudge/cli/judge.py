@@ -11,8 +11,33 @@ import typer
 
 from adjudge.catalog.criteria import criteria as from_catalog
 from adjudge.catalog.criteria import read_criteria
-from adjudge.cli.inputs import check_writable, columns_from, instances_from, is_rows, models_from
-from adjudge.cli.show import Watch, show_comparisons, show_judgments
+from adjudge.cli.inputs import check_writable, columns_from, instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.options import (
+    AsJson,
+    AtOnce,
+    Bias,
+    Columns,
+    FailUnder,
+    Language,
+    Limit,
+    MaxCalls,
+    MaxTokens,
+    MaxUsd,
+    Models,
+    Named,
+    NoCache,
+    Output,
+    Prices,
+    Questions,
+    Quiet,
+    RunFolder,
+    Seed,
+    Temperature,
+    Votes,
+    budget_from,
+)
+from adjudge.cli.show import show_comparisons, show_judgments
+from adjudge.cli.watch import Watch
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.results import MultiCriteriaDirectInstanceResult, Result
@@ -25,41 +50,32 @@ from adjudge.reports.summary import summarise
 from adjudge.reports.table import write_rows
 from adjudge.runs.dataset import read_comparisons
 
-_QUESTION = typer.Option("--criterion", help="A question with the answers Yes and No; repeat for several.")
-_NAMED = typer.Option(
-    "-c", "--criteria", help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable."
-)
-_MODEL = typer.Option("-m", "--model", help="Model to ask; repeat for a panel.")
-_LANGUAGE = typer.Option(help="Of prompts, explanations and ready-made criteria: en or ru.")
-_VOTES = typer.Option("--self-consistency", help="Votes per model and order.", min=1)
-_BIAS = typer.Option("--check-positional-bias", help="Ask again in reversed order.")
-_COLUMN = typer.Option("--column", help="Which column is judged, or FIELD=COLUMN; repeatable.")
-_OUTPUT = typer.Option("-o", "--output", help="Also write the results, one row a judgment: .csv, else JSONL.")
-_JSON = typer.Option("--json", help="Print JSON, for machines.")
-_LIMIT = typer.Option(help="Judge only the first rows.", min=1)
-_SEED = typer.Option(help="Sample i is asked with seed + i.")
-_TEMPERATURE = typer.Option(help="Default: 0 for one vote, 1 for several.")
-_AT_ONCE = typer.Option("-j", "--max-concurrency", help="Requests at once, per model.", min=1)
-
 
 def judge(
     text: Annotated[str | None, typer.Argument(help="The text to judge; - reads it from standard input.")] = None,
-    criterion: Annotated[list[str] | None, _QUESTION] = None,
-    named: Annotated[list[str] | None, _NAMED] = None,
-    model: Annotated[list[str] | None, _MODEL] = None,
+    criterion: Questions = None,
+    named: Named = None,
+    model: Models = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", "--data", help="A text, or rows: .csv, .tsv, .jsonl.")] = None,
-    column: Annotated[list[str] | None, _COLUMN] = None,
-    language: Annotated[str, _LANGUAGE] = "en",
-    self_consistency: Annotated[int, _VOTES] = 1,
-    check_positional_bias: Annotated[bool, _BIAS] = False,
+    column: Columns = None,
+    language: Language = "en",
+    self_consistency: Votes = 1,
+    check_positional_bias: Bias = False,
     feedback: Annotated[bool, typer.Option("--feedback", help="Ask what would make the text better.")] = False,
-    output: Annotated[Path | None, _OUTPUT] = None,
-    as_json: Annotated[bool, _JSON] = False,
-    limit: Annotated[int | None, _LIMIT] = None,
-    temperature: Annotated[float | None, _TEMPERATURE] = None,
-    seed: Annotated[int | None, _SEED] = None,
-    max_concurrency: Annotated[int, _AT_ONCE] = MAX_CONCURRENCY,
-    fail_under: Annotated[float | None, typer.Option(help="Exit with 4 when the mean score is below this.", min=0, max=1)] = None,
+    output: Output = None,
+    as_json: AsJson = False,
+    limit: Limit = None,
+    temperature: Temperature = None,
+    seed: Seed = None,
+    max_concurrency: AtOnce = MAX_CONCURRENCY,
+    run: RunFolder = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    prices: Prices = None,
+    no_cache: NoCache = False,
+    quiet: Quiet = False,
+    fail_under: FailUnder = None,
 ) -> int:
     """Judge texts by one criteria, or by several with equal weights.
 
@@ -70,7 +86,7 @@ def judge(
     instances = instances_from(text, file, column, limit, _fields(wanted))
     check_writable(output)
     direct = DirectJudge(
-        models_from(model, max_concurrency),
+        models_from(model, max_concurrency, cache=not no_cache),
         self_consistency=self_consistency,
         check_positional_bias=check_positional_bias,
         generate_feedback=feedback,
@@ -78,8 +94,9 @@ def judge(
         temperature=temperature,
         seed=seed,
     )
-    with Watch(len(instances) * len(wanted), quiet=as_json) as watch:
-        results = direct.evaluate_multi_criteria(instances, wanted, progress=watch.saw)
+    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
+    with Watch(len(instances) * len(wanted), quiet=quiet or as_json) as watch:
+        results = direct.evaluate_multi_criteria(instances, wanted, progress=watch.saw, **keeping)
     each = [entry.result for result in results for entry in result.item_results]
     _output(output, as_json, each, results)
     if not as_json:
@@ -90,23 +107,30 @@ def judge(
 
 def compare(
     responses: Annotated[list[str] | None, typer.Argument(help="Two or more responses to compare.")] = None,
-    criterion: Annotated[list[str] | None, _QUESTION] = None,
-    named: Annotated[list[str] | None, _NAMED] = None,
-    model: Annotated[list[str] | None, _MODEL] = None,
+    criterion: Questions = None,
+    named: Named = None,
+    model: Models = None,
     file: Annotated[Path | None, typer.Option("-f", "--file", "--data", help="A .csv, .tsv or .jsonl of rows.")] = None,
     column: Annotated[list[str] | None, typer.Option("--column", help="A response's column (repeat), or FIELD=COLUMN.")] = None,
     user_input: Annotated[str | None, typer.Option(help="The question the responses answer.")] = None,
-    language: Annotated[str, _LANGUAGE] = "en",
+    language: Language = "en",
     contests: Annotated[str, typer.Option(help="joint: one call ranks all; pairs: every two are a contest.")] = "joint",
     tie: Annotated[bool, typer.Option("--tie/--no-tie", help="Whether a tie is allowed.")] = True,
-    self_consistency: Annotated[int, _VOTES] = 1,
-    check_positional_bias: Annotated[bool, _BIAS] = False,
-    output: Annotated[Path | None, _OUTPUT] = None,
-    as_json: Annotated[bool, _JSON] = False,
-    limit: Annotated[int | None, _LIMIT] = None,
-    temperature: Annotated[float | None, _TEMPERATURE] = None,
-    seed: Annotated[int | None, _SEED] = None,
-    max_concurrency: Annotated[int, _AT_ONCE] = MAX_CONCURRENCY,
+    self_consistency: Votes = 1,
+    check_positional_bias: Bias = False,
+    output: Output = None,
+    as_json: AsJson = False,
+    limit: Limit = None,
+    temperature: Temperature = None,
+    seed: Seed = None,
+    max_concurrency: AtOnce = MAX_CONCURRENCY,
+    run: RunFolder = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    prices: Prices = None,
+    no_cache: NoCache = False,
+    quiet: Quiet = False,
 ) -> int:
     """Say which of two or more responses is better.
 
@@ -118,7 +142,7 @@ def compare(
     instances = _comparisons(responses, file, column, user_input, limit)
     check_writable(output)
     pairwise = PairwiseJudge(
-        models_from(model, max_concurrency),
+        models_from(model, max_concurrency, cache=not no_cache),
         contests=_contests(contests),
         tie_enabled=tie,
         self_consistency=self_consistency,
@@ -127,8 +151,9 @@ def compare(
         temperature=temperature,
         seed=seed,
     )
-    with Watch(len(instances), quiet=as_json) as watch:
-        results = pairwise.evaluate(instances, wanted[0], progress=watch.saw)
+    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
+    with Watch(len(instances), quiet=quiet or as_json) as watch:
+        results = pairwise.evaluate(instances, wanted[0], progress=watch.saw, **keeping)
     _output(output, as_json, results, results)
     if not as_json:
         show_comparisons(results, pairwise, language)

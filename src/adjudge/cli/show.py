@@ -1,14 +1,11 @@
-"""Results in a terminal, and a bar while they come."""
+"""Results in a terminal."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
-from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -30,35 +27,6 @@ from adjudge.reports.words import Word, word
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
 _LONGEST_EXPLANATION = 300
-
-
-class Watch:
-    """A progress bar on standard error, where there are several judgments and somebody looks."""
-
-    def __init__(self, total: int, *, quiet: bool) -> None:
-        self._failed = 0
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-        )
-        shown = total > 1 and not quiet and sys.stderr.isatty()
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown)
-        self._task = self._progress.add_task("judging", total=total, note="")
-
-    def saw(self, result: Result) -> None:
-        """Count one more."""
-        self._failed += result.status is not Status.SCORED
-        self._progress.update(self._task, advance=1, note=f"{self._failed} without a score" if self._failed else "")
-
-    def __enter__(self) -> Watch:
-        self._progress.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._progress.stop()
 
 
 def show_results(results: Sequence[AspectResult], critic: AspectCritic, language: str) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from adjudge.domain.criteria import TIE, Criteria
-from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 
 Mode = Literal["generate", "likelihood"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ballot:
     """Everything that decides what is asked; its identity is what it asks."""
 
@@ -35,14 +36,13 @@ class Ballot:
     temperature: float = 0.0
     seed: int | None = None
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """Equal for ballots that ask the same of the same model. What the caller calls the instance is left out.
-
-        The order of its fields is not: it is the order in which they are shown.
-        """
-        asked = [(field.name, getattr(self, field.name)) for field in fields(self) if field.name != "instance"]
-        return content_hash(asked, list(self.instance.fields.items()))
+        """Equal for ballots that ask the same of the same model. What the caller calls the instance is left out."""
+        how = f"{self.template}\0{self.model}\0{self.language}\0{self.mode}\0{self.feedback}\0{self.persona}"
+        which = f"{self.order}\0{self.offered}\0{self.sample}\0{float(self.temperature)}\0{self.seed}"
+        asked = f"{self.criteria.identity}{self.instance.identity}{which}\0{how}"
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def options(self) -> tuple[str, ...]:

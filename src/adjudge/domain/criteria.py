@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 
@@ -71,6 +73,11 @@ class Criteria:
         object.__setattr__(self, "examples", tuple(self.examples or ()))
         _check_options(self.name, [getattr(option, "name", None) for option in self.options])
         _check_examples(self.name, self.examples, self.option_names)
+
+    @cached_property
+    def identity(self) -> str:
+        """Equal for criteria that say the same."""
+        return content_hash(self)
 
     @property
     def option_names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class FrozenDict(Mapping[str, V], Generic[V]):
@@ -67,6 +68,11 @@ def _canonical(value: object) -> object:
     if isinstance(value, list):
         return [_canonical(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def text_hash(*parts: object) -> str:
+    """The SHA-256 of texts, numbers and tuples of them; many times as fast as ``content_hash``."""
+    return hashlib.sha256(_encode(parts).encode()).hexdigest()
 
 
 def content_hash(*parts: object) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.frozen import FrozenDict, text_hash
 from adjudge.errors import SetupError
 
 NUMBERED = re.compile(
@@ -34,6 +35,11 @@ class Instance:
         frozen = {str(name): _field_value(str(name), value) for name, value in self.fields.items()}
         object.__setattr__(self, "fields", FrozenDict(frozen))
         object.__setattr__(self, "metadata", FrozenDict(self.metadata))
+
+    @cached_property
+    def identity(self) -> str:
+        """Equal for instances that show the same: what the caller calls them is left out, the order of the fields is not."""
+        return text_hash(*(part for name, value in self.fields.items() for part in (name, value)))
 
     def value(self, name: str) -> FieldValue | None:
         """The field's text or texts, or None where this instance has no such field."""

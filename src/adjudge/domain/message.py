@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adjudge.domain.frozen import FrozenDict, content_hash
+from adjudge.domain.frozen import FrozenDict, content_hash, text_hash
 
 Role = Literal["system", "user", "assistant"]
 
@@ -36,6 +36,11 @@ class Prompt:
     def text(self) -> str:
         """The whole prompt as one string, as plain functions receive it."""
         return "\n\n".join(message.content for message in self.messages)
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of the whole prompt."""
+        return text_hash(*((message.role, message.content) for message in self.messages))
 
     def followed_by(self, *messages: Message) -> Prompt:
         """This conversation with further turns."""

@@ -57,9 +57,9 @@ class Result:
         """What this judgment cost."""
         return sum((vote.usage for vote in self.votes), Usage())
 
-    def to_dict(self) -> dict[str, object]:
-        """This result as JSON knows it."""
-        return {
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
+        found: dict[str, object] = {
             "id": self.instance.id,
             "criteria": self.criteria.name,
             "status": self.status.value,
@@ -70,8 +70,8 @@ class Result:
             "fallback": self.fallback,
             "votes_requested": self.votes_requested,
             "votes_valid": self.votes_valid,
-            "votes": [vote.to_dict() for vote in self.votes],
         }
+        return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,12 @@ class DirectInstanceResult(Result):
         """The same as ``option``."""
         return self.option
 
-    def to_dict(self) -> dict[str, object]:
-        """This result as JSON knows it."""
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
         bias = self.positional_bias
         shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
         own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
-        return super().to_dict() | own
+        return super().to_dict(votes=votes) | own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +152,8 @@ class PairwiseInstanceResult(Result):
         """The rank of each response."""
         return tuple(system.ranking for system in self.per_system_results)
 
-    def to_dict(self) -> dict[str, object]:
-        """This result as JSON knows it."""
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
         bias = self.positional_bias
         own = {
             "selected_option": self.selected_option,
@@ -161,7 +161,7 @@ class PairwiseInstanceResult(Result):
             "per_system_results": plain(self.per_system_results),
             "positional_bias": bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate},
         }
-        return super().to_dict() | own
+        return super().to_dict(votes=votes) | own
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +193,14 @@ class AspectResult(Result):
         """1.0 or 0.0 for each model that counts."""
         return {entry.model: entry.score for entry in self.panel}
 
-    def to_dict(self) -> dict[str, object]:
-        """This result as JSON knows it."""
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
         own = {
             "verdict": self.verdict,
             "model_scores": self.model_scores,
             "excluded_models": plain(self.excluded_models),
         }
-        return super().to_dict() | own
+        return super().to_dict(votes=votes) | own
 
 
 @dataclass(frozen=True, slots=True)

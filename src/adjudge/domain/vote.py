@@ -53,6 +53,8 @@ class Vote:
     """Further calls it took to get a readable reply."""
     distribution: Mapping[str, float] | None = None
     """Probability of each option, where log-probabilities were read."""
+    prompt_hash: str | None = None
+    """The SHA-256 of the prompt that was last sent."""
 
     @property
     def valid(self) -> bool:

@@ -9,7 +9,7 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Request, Usage
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt
-from adjudge.errors import ModelError, Refused
+from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import read_ballot
@@ -49,6 +49,7 @@ async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
         text=reply.text,
         usage=reply.usage,
         latency=reply.latency,
+        prompt_hash=prompt.hash,
     )
 
 
@@ -56,6 +57,8 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
     """The vote, or the failure as a vote."""
     try:
         return await asking
+    except HALTS:
+        raise  # the run ends here: nobody was asked, so nobody failed
     except ModelError as error:
         outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
         return Vote(ballot=ballot, outcome=outcome, reason=str(error), usage=Usage(calls=1))

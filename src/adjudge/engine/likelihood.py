@@ -51,6 +51,7 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
         text=json.dumps({"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}),
         usage=read.usage,
         latency=read.latency,
+        prompt_hash=likelihood_prompt(ballot).hash,
         distribution=FrozenDict({put_back(Verdict(option), None, ballot).option: share for option, share in shares.items()}),
     )
 

@@ -1,22 +1,25 @@
-"""Many items through a judge's plan and pool, as many at once as it takes."""
+"""Many items through a judge's plan and pool, as many at once as it takes, in constant memory."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Vote
+from adjudge.errors import HALTS
 
 I = TypeVar("I")  # noqa: E741 - what is judged
 I_contra = TypeVar("I_contra", contravariant=True)
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+_BREATH = 64
+"""Items after which a worker that never had to wait lets others in."""
 
 
 class Plans(Protocol[I_contra, R_co]):
-    """The two pure halves of a judge, and how one ballot is asked."""
+    """The two pure halves of a judge."""
 
     @property
     def width(self) -> int:
@@ -31,51 +34,96 @@ class Plans(Protocol[I_contra, R_co]):
         """The votes as one result."""
         ...
 
+
+class Answers(Protocol):
+    """Where votes come from: a model, or what it said before."""
+
+    def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
+        """The vote that was cast on each before, or None."""
+        ...
+
     async def ask(self, ballot: Ballot) -> Vote:
-        """One vote; a failure is a vote too."""
+        """A new vote; a failure is a vote too."""
         ...
 
 
-async def judge_all(judge: Plans[I, R], items: Sequence[I], on_result: Callable[[R], None] | None = None) -> list[R]:
-    """A result for each item, in their order."""
-    results: dict[int, R] = {}
-    todo = enumerate(items)
-    width = min(len(items), judge.width)
-    workers = [asyncio.create_task(_work(judge, todo, results, on_result)) for _ in range(width)]
+Saw = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
+
+
+async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, saw: Saw[R]) -> int:
+    """Have ``saw`` told of every item's result, with its place and its ballots, as they come; says how many items there were.
+
+    At a halt the items under way end as they can; then the halt is raised.
+    """
+    work = _Work(judge, iter(items), answers, saw)
+    workers: set[asyncio.Task[None]] = set()
     try:
+        while work.ready and len(workers) < judge.width and not work.halt:
+            workers.add(asyncio.create_task(work.go_on()))
+            await asyncio.sleep(0)  # where all is known, one worker is enough
         await asyncio.gather(*workers)
     finally:
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-    return [results[index] for index in range(len(items))]
+    if work.halt:
+        raise work.halt
+    return work.count
 
 
-async def _work(
-    judge: Plans[I, R],
-    todo: Iterator[tuple[int, I]],
-    results: dict[int, R],
-    on_result: Callable[[R], None] | None,
-) -> None:
-    for index, item in todo:
-        results[index] = await _judge_one(judge, item)
-        if on_result:
-            on_result(results[index])
+class _Work(Generic[I, R]):
+    """What the workers share: the items left, and whether to go on."""
+
+    def __init__(self, judge: Plans[I, R], items: Iterator[I], answers: Answers, saw: Saw[R]) -> None:
+        self.judge = judge
+        self.items = items
+        self.answers = answers
+        self.saw = saw
+        self.count = 0
+        self.ready = True
+        self.halt: Exception | None = None
+
+    async def go_on(self) -> None:
+        """Take one item after the other."""
+        for item in self.items:
+            number, self.count = self.count, self.count + 1
+            try:
+                votes, ballots = await self._votes(item)
+            except HALTS as halt:
+                self.halt = self.halt or halt
+            else:
+                await self.saw(number, self.judge.pool(item, votes), ballots)
+            if self.halt:
+                return
+            if number % _BREATH == 0:
+                await asyncio.sleep(0)
+        self.ready = False
+
+    async def _votes(self, item: I) -> tuple[list[Vote], list[Ballot]]:
+        votes: list[Vote] = []
+        asked: list[Ballot] = []
+        while ballots := self.judge.plan(item, votes):
+            votes += await _together(self.answers, ballots)
+            asked += ballots
+        return votes, asked
 
 
-async def _judge_one(judge: Plans[I, R], item: I) -> R:
-    votes: list[Vote] = []
-    while ballots := judge.plan(item, votes):
-        votes += await _ask_together(judge, ballots)
-    return judge.pool(item, votes)
+async def _together(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+    known = answers.recall(ballots)
+    unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
+    new = iter(await _ask(answers, unknown))
+    return [vote if vote is not None else next(new) for vote in known]
 
 
-async def _ask_together(judge: Plans[I, R], ballots: Sequence[Ballot]) -> Sequence[Vote]:
-    if len(ballots) == 1:
-        return [await judge.ask(ballots[0])]
-    asked = [asyncio.create_task(judge.ask(ballot)) for ballot in ballots]
+async def _ask(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+    if len(ballots) < 2:
+        return [await answers.ask(ballot) for ballot in ballots]
+    asked = [asyncio.create_task(answers.ask(ballot)) for ballot in ballots]
     try:
-        return await asyncio.gather(*asked)
+        done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
+        if pending and any(isinstance(one.exception(), HALTS) for one in done if not one.cancelled()):
+            await asyncio.wait(pending)  # what was sent is paid for: it is waited for, and kept
+        return [one.result() for one in asked]
     finally:
         for one in asked:  # when one of them ends the batch, the others end with it
             one.cancel()

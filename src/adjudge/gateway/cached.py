@@ -36,12 +36,12 @@ class Cached(Layer):
 
     async def complete(self, request: Request) -> Reply:
         """The kept reply, else a new one."""
-        kept = self.cache.get(self.name, request)
+        kept = self.cache.get(self.identity, request)
         if kept is not None:
             return kept
         reply = await self.inner.complete(request)
         if reply.text and reply.finish == "stop":
-            self.cache.put(self.name, request, reply)
+            self.cache.put(self.identity, request, reply)
         return reply
 
 
@@ -60,11 +60,11 @@ class JsonlCache:
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
         """Append one line; it is in the file when this returns."""
-        data = {"model": model, "request": request.key, **_reply_data(reply)}
+        data = {"model": model, "request": request.key, **reply_data(reply)}
         # "backslashreplace": half a surrogate pair has no UTF-8, but a JSON escape.
         with self._lock, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(json.dumps(data, ensure_ascii=False) + "\n")
-            self._kept[model, request.key] = _reply_from(data)
+            self._kept[model, request.key] = reply_from(data)
 
 
 def _end_with_a_whole_line(path: Path) -> None:
@@ -93,7 +93,7 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
             continue
         try:
             data = json.loads(line)
-            found.append((str(data["model"]), str(data["request"]), _reply_from(data)))
+            found.append((str(data["model"]), str(data["request"]), reply_from(data)))
         except (ValueError, KeyError, TypeError) as error:
             raise SetupError(f"{path}, line {number} is no recorded reply: {error}") from error
     return found
@@ -110,12 +110,13 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def _reply_data(reply: Reply) -> dict[str, Any]:
+def reply_data(reply: Reply) -> dict[str, Any]:
+    """A reply as JSON knows it."""
     data = {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
     return data | {part: plain(getattr(reply, part)) for part in ("more", "logprobs") if getattr(reply, part)}
 
 
-def _reply_from(data: dict[str, Any]) -> Reply:
+def reply_from(data: dict[str, Any]) -> Reply:
     """A kept reply cost nothing this time: its usage has no calls and no tokens."""
     return Reply(
         text=str(data["text"]),

@@ -10,9 +10,9 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -40,6 +40,7 @@ class _Home:
 
 _home: _Home | None = None
 _lock = threading.Lock()
+_stops: list[Callable[[], None]] = []
 _closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
 
@@ -52,8 +53,18 @@ def home_loop() -> asyncio.AbstractEventLoop:
         return _home.loop
 
 
+@contextmanager
+def stoppable(stop: Callable[[], None]) -> Iterator[None]:
+    """While this holds, the first interrupt calls ``stop`` and the work goes on to a good end; a second one cancels it."""
+    _stops.append(stop)
+    try:
+        yield
+    finally:
+        _stops.remove(stop)
+
+
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run to the end from synchronous code. An interrupt cancels the work and waits until it has stopped."""
+    """Run to the end from synchronous code. An interrupt stops or cancels the work and waits until it has ended."""
     loop = home_loop()
     if _home is not None and threading.current_thread() is _home.thread:
         coroutine.close()
@@ -61,11 +72,23 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     ended = threading.Event()
     future = _submit(_then_set(coroutine, ended), loop, None)
     try:
-        return future.result()
+        return _wait(future, loop)
     except BaseException:
         future.cancel()
         ended.wait(timeout=10)
         raise
+
+
+def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
+    """The result; the first interrupt is for those who can stop by themselves, if there are any."""
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        if not _stops or future.done():
+            raise
+        for stop in _stops:
+            loop.call_soon_threadsafe(stop)
+        return future.result()
 
 
 async def visit(coroutine: Coroutine[Any, Any, T]) -> T:

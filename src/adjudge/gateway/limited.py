@@ -15,6 +15,11 @@ _EXPECTED_ANSWER = 150
 """Tokens set aside for an answer until the provider says how many it was."""
 
 
+def expected_tokens(request: Request) -> tuple[int, int]:
+    """About how many tokens the prompt and the answer will be."""
+    return len(request.prompt.text) // _CHARS_PER_TOKEN + 1, request.max_tokens or _EXPECTED_ANSWER
+
+
 class Gate:
     """At most ``limit`` inside. The limit is halved when the provider says "too many" and grows back by one a full round."""
 
@@ -121,7 +126,7 @@ class Limited(Layer):
             await self._requests.wait(1)
         if not self._tokens:
             return await self.inner.complete(request)
-        expected = len(request.prompt.text) / _CHARS_PER_TOKEN + (request.max_tokens or _EXPECTED_ANSWER)
+        expected = sum(expected_tokens(request))
         await self._tokens.wait(expected)
         reply = await self.inner.complete(request)
         self._tokens.correct(reply.usage.prompt_tokens + reply.usage.completion_tokens - expected)

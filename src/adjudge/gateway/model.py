@@ -38,6 +38,11 @@ class Layer:
         return self.inner.name
 
     @property
+    def identity(self) -> str:
+        """The innermost model's name, and where it has one, which server or file is behind it."""
+        return getattr(self.inner, "identity", self.inner.name)
+
+    @property
     def capabilities(self) -> Capabilities:
         """The innermost model's capabilities."""
         return self.inner.capabilities

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from adjudge.domain.ballot import Mode
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import SetupError
 from adjudge.gateway import home
+from adjudge.gateway.allowance import Allowed
 from adjudge.gateway.cached import Cache, Cached, JsonlCache
 from adjudge.gateway.guarded import Guarded
 from adjudge.gateway.http import Secret
@@ -23,8 +25,10 @@ from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, key_for
+from adjudge.gateway.reply_store import ReplyStore
 from adjudge.gateway.retrying import Retrying
 from adjudge.gateway.timed import Timed
+from adjudge.gateway.weights.store import cache_folder
 
 ModelLike = str | Model | PromptFunction
 MAX_CONCURRENCY = 32
@@ -77,23 +81,23 @@ def open_model(
     max_concurrency: int = MAX_CONCURRENCY,
     timeout: float = 120,
     max_retries: int = 6,
-    cache: Cache | str | Path | None = None,
+    cache: Cache | str | Path | bool | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
 ) -> OpenModel:
     """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``, ``replay/PATH``, ``scripted``,
     a function ``prompt -> text``, or any object with ``complete``.
 
-    ``cache`` is a JSONL file to record replies in, or an object with ``get`` and ``put``.
+    ``cache`` is True for the user's cache of replies, a JSONL file to record them in, or an object with ``get`` and ``put``.
     """
     pace = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
     _check_limits(max_retries, max_concurrency=max_concurrency, timeout=timeout, **pace)
     provider = _provider(id, api_key, base_url)
-    reached: Model = provider
+    reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
-        reached = Retrying(Limited(Timed(provider, timeout), max_concurrency, **pace), max_retries)
+        reached = Retrying(Limited(Allowed(Timed(provider, timeout)), max_concurrency, **pace), max_retries)
     meter = Metered(reached)
-    kept = JsonlCache(cache) if isinstance(cache, str | Path) else cache
+    kept = _cache(cache, provider)
     chain = Cached(meter, kept) if kept is not None else meter
     return OpenModel(provider, meter, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
 
@@ -123,6 +127,25 @@ def default_model() -> str:
             "such as openai/gpt-4o-mini ('adjudge models' lists the providers)"
         )
     return EMBEDDED
+
+
+def _cache(wanted: Cache | str | Path | bool | None, provider: Model) -> Cache | None:
+    """Where replies are kept. The user's cache takes none of a script or a function: the next one of that name says otherwise."""
+    if isinstance(wanted, str | Path):
+        return JsonlCache(wanted)
+    if isinstance(wanted, bool) or wanted is None:
+        return user_cache() if wanted and hasattr(provider, "identity") else None
+    return wanted
+
+
+def user_cache() -> ReplyStore:
+    """The user's cache of replies, one for the whole process."""
+    return _store(cache_folder())
+
+
+@cache
+def _store(folder: Path) -> ReplyStore:
+    return ReplyStore(folder)
 
 
 def _provider(id: ModelLike, api_key: str | None, base_url: str | None) -> Model:

@@ -15,8 +15,10 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Vote
+from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway import home
+from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import (
     InstanceLike,
@@ -152,7 +154,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
     def evaluate(self, instances: InstanceLike | Sequence[InstanceLike], **options: Any) -> AspectResult | list[AspectResult]:
         """Judge a text, an Instance, or a list of them (→ a list). Works in scripts, threads and notebooks.
 
-        ``progress`` is called with each result as it comes; the other options are those of ``prepare``.
+        The options are those of ``prepare`` and of ``judge_items``: ``run``, ``budget``, ``progress``.
         """
         return home.run(self._aevaluate(instances, **options))
 
@@ -171,11 +173,14 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         instances: InstanceLike | Sequence[InstanceLike],
         *,
         progress: Callable[[AspectResult], None] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
         **context: Any,
     ) -> AspectResult | list[AspectResult]:
-        if isinstance(instances, str | Mapping | Instance):
-            return (await self.judge_items([self.prepare(instances, **context)], progress))[0]
-        return await self.judge_items([self.prepare(item, **context) for item in instances], progress)
+        given: Sequence[InstanceLike] = [instances] if isinstance(instances, str | Mapping | Instance) else instances
+        items = [self.prepare(item, **context) for item in given]
+        results = await self.judge_items(items, progress=progress, run=run, budget=budget)
+        return results if given is instances else results[0]
 
     def check(self, item: Instance) -> None:
         """An instance needs the judged field, and something in it is not required: an empty answer can be judged."""

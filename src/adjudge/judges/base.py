@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import platform
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, Literal, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from importlib.metadata import version
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.frozen import content_hash
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import content_hash, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
-from adjudge.engine.schedule import judge_all
+from adjudge.engine.run import Asker, RunLike, answering
+from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
+from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import OpenModel
+from adjudge.prompts.template import wordings
 
 
 class Item(Protocol):
@@ -31,6 +39,9 @@ class Item(Protocol):
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
 OnFailure = Literal["abstain", "raise", "random"]
+_ROOM_FOR_A_PANEL = 2048
+"""Items that may wait for one model of a panel while the others go on."""
+_NO_SETTINGS = ("models", "inference_engine", "model", "llm")
 InstanceLike = str | Mapping[str, str | Sequence[str]] | Instance
 
 
@@ -65,21 +76,82 @@ class PlannedJudge(ABC, Generic[I, R]):
     @property
     def width(self) -> int:
         """Items under way at once: enough to keep every model busy while others wait for a repair or a retry."""
-        return 2 * sum(model.max_concurrency for model in self.panel.values())
+        busy = 2 * sum(model.max_concurrency for model in self.panel.values())
+        return busy if len(self.panel) < 2 else max(busy, _ROOM_FOR_A_PANEL)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
         return await ask(ballot, self.panel[ballot.model], self.max_repairs)
 
-    async def judge_items(self, items: Sequence[I], progress: Callable[[R], None] | None = None) -> list[R]:
-        """A result for each item, in their order."""
+    async def judge_items(
+        self,
+        items: Sequence[I],
+        *,
+        progress: Callable[[R], None] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+    ) -> list[R]:
+        """A result for each item, in their order.
+
+        ``progress`` is called with each result as it comes. ``run``: a folder in which every answer is kept; what it
+        holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised.
+        """
         for number, item in enumerate(items, 1):
             try:
                 self.check(item)
             except SetupError as error:
                 raise SetupError(f"instance {item.id or number}: {error}") from None
-        results = await home.visit(judge_all(self, items, progress))
-        return [self._after_failure(result) if result.status is not Status.SCORED else result for result in results]
+        results: dict[int, R] = {}
+
+        def saw(number: int, result: R) -> None:
+            results[number] = result
+            if progress:
+                progress(result)
+
+        await self.judge_stream(items, saw, run=run, budget=budget)
+        return [results[number] for number in range(len(items))]
+
+    async def judge_stream(
+        self, items: Iterable[I], saw: Callable[[int, R], None], *, run: RunLike | None = None, budget: Budget | None = None
+    ) -> None:
+        """Have ``saw`` told of every result, with its item's place, in the order they come. Memory does not grow with items."""
+        await home.visit(self._stream(items, saw, run, budget))
+
+    async def _stream(
+        self, items: Iterable[I], saw: Callable[[int, R], None], run: RunLike | None, budget: Budget | None
+    ) -> None:
+        at_once = {name: model.max_concurrency for name, model in self.panel.items()}
+        asker = Asker(self.label, self.ask, at_once, self.configuration(items) if run or budget else {})
+        async with answering(asker, run, budget) as answers:
+
+            async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
+                result = self._after_failure(result) if result.status is not Status.SCORED else result
+                await answers.keep_judgment(number, result, ballots)
+                saw(number, result)
+
+            await answers.finish(await judge_each(self, items, answers, pooled))
+
+    @property
+    def label(self) -> str:
+        """What its judgments are filed under."""
+        return type(self).__name__
+
+    def configuration(self, items: Iterable[I]) -> dict[str, Any]:
+        """Everything that decides what is asked and how it is pooled: the provenance of a run."""
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if _is_setting(entry.name)}  # type: ignore[arg-type]
+        return {
+            "judge": type(self).__name__,
+            "settings": {name: _plain_setting(value) for name, value in own.items()},
+            "models": {name: _model(model) for name, model in self.panel.items()},
+            "criteria": [plain(one) for one in self.criteria_of(items)],
+            "templates": wordings(own.get("language", "en")),
+            "versions": {"adjudge": version("adjudge"), "python": platform.python_version()},
+        }
+
+    def criteria_of(self, items: Iterable[I]) -> list[Criteria]:
+        """The criteria that ``items`` are judged by, each once."""
+        given = items if isinstance(items, Sequence) else ()
+        return list({one.identity: one for item in given if (one := getattr(item, "criteria", None))}.values())
 
     def _after_failure(self, result: R) -> R:
         if self.on_failure == "raise":
@@ -88,6 +160,19 @@ class PlannedJudge(ABC, Generic[I, R]):
         if self.on_failure == "random":
             return self.stand_in(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
         return result
+
+
+def _is_setting(name: str) -> bool:
+    return not name.startswith("_") and name not in _NO_SETTINGS
+
+
+def _plain_setting(value: object) -> object:
+    """A setting as JSON knows it; of what it does not know, what kind of thing it is."""
+    return json.loads(json.dumps(plain(value), default=lambda thing: type(thing).__name__))
+
+
+def _model(model: OpenModel) -> dict[str, object]:
+    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}
 
 
 def as_instance(item: InstanceLike, field: str) -> Instance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -132,15 +132,14 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         self,
         instances: Sequence[InstanceLike],
         multi_criteria: MultiCriteriaLike,
-        *,
-        progress: Callable[[DirectInstanceResult], None] | None = None,
+        **options: Any,
     ) -> list[MultiCriteriaDirectInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
         multi = MultiCriteria.of(multi_criteria)
         multi.check_scores()
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
-        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], progress=progress)
+        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], **options)
         width = len(multi.items)
         return [composite(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import ascii_uppercase
@@ -163,15 +163,14 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         self,
         instances: Sequence[Any],
         multi_criteria: MultiCriteriaLike,
-        *,
-        progress: Callable[[PairwiseInstanceResult], None] | None = None,
+        **options: Any,
     ) -> list[MultiCriteriaPairwiseInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
         multi = MultiCriteria.of(multi_criteria)
         _check_weights_only(multi)
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
-        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], progress=progress)
+        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], **options)
         width = len(multi.items)
         return [
             _combined(one, multi, tuple(results[place * width : (place + 1) * width]), self.tie_enabled)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, SupportsIndex, TypeVar
 
@@ -16,7 +16,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.vote import Outcome, Verdict, Vote
-from adjudge.errors import ModelError, Refused, SetupError
+from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of
@@ -93,21 +93,22 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         self,
         instances: Sequence[Any],
         criteria: CriteriaLike | Sequence[CriteriaLike],
-        *,
-        progress: Callable[[R], None] | None = None,
+        **options: Any,
     ) -> list[R]:
-        """A result for each instance. Criteria: a question, a Criteria, or one for each instance."""
-        return home.run(self.aevaluate(instances, criteria, progress=progress))
+        """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
+
+        The options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
+        """
+        return home.run(self.aevaluate(instances, criteria, **options))
 
     async def aevaluate(
         self,
         instances: Sequence[Any],
         criteria: CriteriaLike | Sequence[CriteriaLike],
-        *,
-        progress: Callable[[R], None] | None = None,
+        **options: Any,
     ) -> list[R]:
         """``evaluate`` for async code."""
-        return await self.judge_items(self._cases(instances, criteria), progress)
+        return await self.judge_items(self._cases(instances, criteria), **options)
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
         """An instance with its criteria."""
@@ -150,6 +151,8 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
                 (said,) = await self._run([shown], [criteria])
             else:
                 (said,) = await asyncio.to_thread(self._run, [shown], [criteria])
+        except HALTS:
+            raise
         except ModelError as error:
             outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
             return Vote(ballot=ballot, outcome=outcome, reason=str(error))

@@ -13,7 +13,7 @@ from adjudge.domain.message import Prompt, Request
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask, prompt_for
-from adjudge.errors import ModelError, SetupError
+from adjudge.errors import BudgetSpent, ModelError, SetupError
 from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
@@ -52,6 +52,8 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         if self.generate_synthetic_persona and ballot.mode == "generate":
             try:
                 ballot = replace(ballot, persona=await self._persona(ballot.criteria))
+            except BudgetSpent:
+                raise
             except ModelError as error:
                 reason = f"the persona could not be made: {error}"
                 return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=reason)

@@ -17,6 +17,7 @@ from importlib.resources import files
 
 import jinja2
 
+from adjudge.domain.frozen import text_hash
 from adjudge.domain.message import Message, Role
 from adjudge.errors import SetupError
 
@@ -62,6 +63,20 @@ def load(name: str, language: str) -> Template:
     names = re.findall(r"\w+", head.partition("variables:")[2])
     sections = [(role, _ENVIRONMENT.from_string(text)) for role, text in zip(parts[::2], parts[1::2], strict=True)]
     return Template(name, frozenset(names), tuple(sections))  # type: ignore[arg-type]  # the pattern admits roles only
+
+
+@cache
+def wording(prefix: str, language: str) -> str:
+    """The SHA-256 of the template files whose names begin with ``prefix``: what is asked changes when their words do."""
+    folder = files(__package__) / "templates" / language
+    found = sorted((file for file in folder.iterdir() if file.name.startswith(prefix)), key=lambda file: file.name)
+    return text_hash(*((file.name, file.read_text(encoding="utf-8")) for file in found))
+
+
+def wordings(language: str) -> dict[str, str]:
+    """The wording of every template, for a run's provenance."""
+    folder = files(__package__) / "templates" / language
+    return {file.name: wording(file.name, language) for file in folder.iterdir()}
 
 
 def check_language(language: str) -> None:

@@ -58,6 +58,11 @@ class HttpProvider(ABC):
         """What votes and reports call it."""
         return self.connection.name
 
+    @property
+    def identity(self) -> str:
+        """The name and the server: one model may be served at several places."""
+        return f"{self.name}@{self.connection.base_url.rpartition('@')[2]}"
+
     async def complete(self, request: Request) -> Reply:
         """Ask once."""
         started = perf_counter()

@@ -37,6 +37,9 @@ class LocalModel:
         self.note = KNOWN[base].note if base in KNOWN else None
         """What a reader of scores made with this model must know."""
         self._path, self._adapter = weights_of(id)
+        files = [self._path, self._adapter] if self._adapter else [self._path]
+        self.identity = "@".join([self.name, *(f"{file.name}:{file.stat().st_mtime_ns}" for file in files)])
+        """The name and the very files: converted or trained again, they are another model."""
 
     async def complete(self, request: Request) -> Reply:
         """Score the labels where some are given, else write."""

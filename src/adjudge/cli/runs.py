@@ -1,0 +1,174 @@
+"""``adjudge runs``, ``adjudge export`` and ``adjudge resume``: what is in run folders, and how to go on with one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.cli.show import clean
+from adjudge.errors import RunError
+from adjudge.gateway.open import user_cache
+from adjudge.gateway.prices import PriceTable
+from adjudge.reports.export import FORMATS, export
+from adjudge.runs.folder import RunInfo, find_runs, recover, run_differences, run_info
+
+app = typer.Typer(help="Look at run folders: list, show, diff, recover, gc.", no_args_is_help=True)
+_Folder = Annotated[Path, typer.Argument(help="A run folder.")]
+_DAY = 86_400
+
+
+@app.command("list")
+def list_runs(
+    parent: Annotated[Path, typer.Argument(help="Where to look.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+) -> int:
+    """List the runs in a folder, the newest last."""
+    found = [run_info(folder) for folder in find_runs(parent)]
+    if as_json:
+        typer.echo(json.dumps([_data(info) for info in found], ensure_ascii=False, indent=2))
+        return 0
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("run", "started", "judgments", "without a score", "calls", "cost", "state"):
+        table.add_column(heading)
+    for info in found:
+        table.add_row(*(Text(clean(text)) for text in _cells(info)))
+    Console(highlight=False).print(table if found else f"there are no runs in {parent}")
+    return 0
+
+
+@app.command("show")
+def show_run(folder: _Folder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+    """Show what a run holds, what it cost and how it was set up."""
+    info = run_info(folder)
+    if as_json:
+        typer.echo(json.dumps({**_data(info), "configuration": info.configuration}, ensure_ascii=False, indent=2))
+        return 0
+    console = Console(highlight=False)
+    console.print(Text(clean(f"{info.folder}: {info.state}"), style="bold"))
+    for judge, statuses in info.judges.items():
+        counts = ", ".join(f"{status} {count}" for status, count in statuses.items())
+        mean = f"; mean {info.means[judge]:.3f}" if judge in info.means else ""
+        console.print(Text(clean(f"{judge}: {counts}{mean}")))
+    for model, usage in info.usage.items():
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        console.print(Text(clean(f"{model}: {usage.calls} calls, {tokens} tokens, {_money(info, model)}")))
+    console.print(Text(clean(f"{info.votes} votes, {info.failed_calls} of them failed calls")))
+    console.print_json(json.dumps(info.configuration))
+    return 0
+
+
+@app.command("diff")
+def diff_runs(one: _Folder, two: Annotated[Path, typer.Argument(help="Another run folder.")]) -> int:
+    """Show how two runs differ: their configuration, and the rows that came out otherwise."""
+    settings, rows = run_differences(one, two)
+    for line in settings:
+        typer.echo(clean(line))
+    for judge, row, before, after in rows:
+        typer.echo(clean(f"{judge}, row {row}: {_score(before)} → {_score(after)}"))
+    typer.echo(f"{len(settings)} settings and {len(rows)} scores differ")
+    return 0
+
+
+@app.command("recover")
+def recover_run(folder: _Folder) -> int:
+    """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
+    votes, rows = recover(folder)
+    typer.echo(f"saved {votes} votes and {rows} judgments; go on with the run: what is missing is asked again")
+    return 0
+
+
+@app.command("gc")
+def collect(
+    parent: Annotated[Path, typer.Argument(help="Where to look.")] = Path("runs"),
+    older_than: Annotated[float, typer.Option(help="Days since a run was last written.", min=0)] = 30,
+    cache: Annotated[bool, typer.Option("--cache", help="Empty the user's cache of replies, too.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,
+) -> int:
+    """Delete old runs. Says what it would delete, unless told --yes."""
+    now = time.time()
+    old = [folder for folder in find_runs(parent) if now - (folder / "ledger.sqlite").stat().st_mtime >= older_than * _DAY]
+    for folder in old:
+        typer.echo(f"{'deleted' if yes else 'would delete'} {clean(str(folder))}")
+        if yes:
+            shutil.rmtree(folder)
+    if cache:
+        count, size = user_cache().size()
+        typer.echo(f"{'emptied' if yes else 'would empty'} the cache: {count} replies, {size / 1e6:.1f} MB")
+        if yes:
+            user_cache().clear()
+    if not old and not cache:
+        typer.echo("nothing to delete")
+    return 0
+
+
+def export_run(
+    folder: _Folder,
+    to: Annotated[str | None, typer.Option("--to", help=f"The format: {', '.join(FORMATS)}.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file; by default beside the ledger.")] = None,
+) -> int:
+    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown or HTML. Works while it is under way."""
+    format_ = to or (output.suffix.lstrip(".") if output else "csv")
+    target = output or folder / f"results.{format_}"
+    rows = export(folder, target, format_)
+    typer.echo(f"{rows} judgments written to {target}")
+    return 0
+
+
+def resume(folder: _Folder, more: Annotated[list[str] | None, typer.Argument(help="Options to add, behind --.")] = None) -> int:
+    """Go on with a run that was stopped or killed: the command that made it is given again, and asks only what is missing.
+
+    Options behind -- are added to it, such as: adjudge resume RUN -- --max-usd 10
+    """
+    command = run_info(folder).facts.get("command")
+    if not command:
+        raise RunError(f"{folder} was made by a program, not by a command: run that program again, it will go on")
+    os.chdir(command["cwd"])
+    sys.argv[1:] = [*command["argv"], *(more or [])]
+    from adjudge.cli.main import app as all_commands
+
+    return int(all_commands(standalone_mode=False) or 0)
+
+
+def _cells(info: RunInfo) -> list[str]:
+    started = info.facts.get("started")
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
+    missing = sum(count for statuses in info.judges.values() for status, count in statuses.items() if status != "scored")
+    calls = sum(usage.calls for usage in info.usage.values())
+    return [str(info.folder), when, str(info.rows), str(missing), str(calls), _money(info), info.state]
+
+
+def _money(info: RunInfo, model: str | None = None) -> str:
+    prices = PriceTable.load()
+    costs = {name: prices.cost(name, usage) for name, usage in info.usage.items() if model in (None, name)}
+    total = sum(cost or 0.0 for cost in costs.values())
+    unknown = ", ".join(name for name, cost in costs.items() if cost is None)
+    known = f"${total:.4f}" if total or not unknown else ""
+    return " and ".join(part for part in (known, f"price of {unknown} not known" if unknown else "") if part)
+
+
+def _score(value: float | None) -> str:
+    return "no score" if value is None else f"{value:.3f}"
+
+
+def _data(info: RunInfo) -> dict[str, object]:
+    return {
+        "folder": str(info.folder),
+        "state": info.state,
+        "judgments": info.judges,
+        "means": info.means,
+        "votes": info.votes,
+        "failed_calls": info.failed_calls,
+        "calls": {model: usage.calls for model, usage in info.usage.items()},
+        "cost": _money(info),
+        **info.facts,
+    }

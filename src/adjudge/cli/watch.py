@@ -1,0 +1,77 @@
+"""What is seen while judging goes on: a bar for people, a line now and then for logs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from adjudge.domain.results import Result, Status
+from adjudge.gateway.prices import PriceTable
+
+_SECONDS_A_LINE = 30.0
+
+
+class Watch:
+    """Rate, failures, money and time left on standard error; nothing there where there is one judgment, or ``quiet``."""
+
+    def __init__(self, total: int | None, *, quiet: bool, prices: PriceTable | None = None) -> None:
+        self.total = total
+        self._prices = prices or PriceTable.load()
+        self._done = self._failed = self._unpriced = 0
+        self._usd = 0.0
+        self._started = self._said = time.monotonic()
+        shown = total != 1 and not quiet
+        self._bar = _bar() if shown and sys.stderr.isatty() else None
+        self._lines = shown and self._bar is None
+        self._task = self._bar.add_task("judging", total=total, note="") if self._bar else None
+
+    def saw(self, result: Result) -> None:
+        """Count one more."""
+        self._done += 1
+        self._failed += result.status is not Status.SCORED
+        for vote in result.votes:
+            cost = self._prices.cost(vote.model, vote.usage)
+            self._usd += cost or 0.0
+            self._unpriced += cost is None
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, advance=1, note=self.note())
+        elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE:
+            self._said = time.monotonic()
+            typer.echo(f"judged {self._done}{f' of {self.total}' if self.total else ''}; {self.note()}", err=True)
+
+    def note(self) -> str:
+        """How it goes, in a few words."""
+        rate = self._done / max(time.monotonic() - self._started, 1e-6)
+        parts = [f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s"]
+        if self._usd:
+            parts.append(f"${self._usd:.2f}" if self._usd >= 1 else f"${self._usd:.4f}")
+        if self._unpriced:
+            parts.append("price not known")
+        if self._failed:
+            parts.append(f"{self._failed} without a score")
+        return ", ".join(parts)
+
+    def __enter__(self) -> Watch:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar:
+            self._bar.stop()
+
+
+def _bar() -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,172 @@
+"""What a run asked and was answered: one SQLite file, written by one process, readable by all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.message import Usage
+from adjudge.domain.results import Result
+from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.engine.ledger_file import FILE, connect, open_checked, trouble, under_lock
+from adjudge.engine.writer import Writer
+from adjudge.prompts.template import wording
+
+_KEY_BYTES = 16
+_MOST_WAITING = 5000
+"""Rows that may wait to be written before the reader is held back."""
+_KEEP_VOTE = (
+    "INSERT INTO votes (ballot, model, sample, outcome, option, explanation, reason, text, prompt, "
+    "calls, prompt_tokens, completion_tokens, cached_tokens, latency, at, more) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+_RECALL = (
+    "SELECT ballot, outcome, option, explanation, reason, text, prompt, calls, prompt_tokens, completion_tokens, cached_tokens, "
+    "latency, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
+)
+_KNOWN = "SELECT ballots, status, id FROM judgments WHERE judge = ? AND number = ?"
+_KEEP_JUDGMENT = (
+    "INSERT OR REPLACE INTO judgments (judge, number, id, instance, ballots, status, score, result) VALUES (?,?,?,?,?,?,?,?)"
+)
+
+
+class Ledger:
+    """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
+
+    def __init__(self, folder: Path, configuration: Mapping[str, Any], *, fork_of: Path | None = None) -> None:
+        self.path = folder / FILE
+        self._held = ExitStack()
+        try:
+            self._held.enter_context(under_lock(folder))
+            open_checked(folder, configuration, fork_of)
+            written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
+            self._reader = self._held.enter_context(connect(self.path, writable=False))
+            (self._rows_at_start,) = self._reader.execute("SELECT coalesce(max(number) + 1, 0) FROM judgments").fetchone()
+            self._writer = Writer(written, lambda error: str(trouble(self.path, error)))
+            self._held.callback(self._writer.close)
+        except BaseException:
+            self._held.close()
+            raise
+
+    def close(self) -> None:
+        """Write what waits, and let go of the file."""
+        self._held.close()
+
+    def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
+        """The last vote that was cast on each ballot. A call that failed is no answer: it is asked again."""
+        keys = [key_of(ballot) for ballot in ballots]
+        rows = self._all(_RECALL.format(",".join("?" * len(keys))), keys)
+        known = {row[0]: row[1:] for row in rows}
+        return [_vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
+
+    async def keep(self, ballot: Ballot, vote: Vote) -> None:
+        """Store a vote; it is on the disk when this returns."""
+        await self._writer.write(_KEEP_VOTE, _row(ballot, vote))
+
+    async def keep_judgment(self, judge: str, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
+        """Store what came of a row, unless that is what is stored already."""
+        keys = b"".join(map(key_of, ballots))
+        now = (keys, result.status.value, result.instance.id)
+        if number < self._rows_at_start and self._all(_KNOWN, (judge, number)) == [now]:
+            return
+        instance = json.dumps(plain(result.instance.fields))
+        said = json.dumps(result.to_dict(votes=False))
+        values = (judge, number, _storable(result.instance.id), instance, keys, result.status.value, result.score, said)
+        self._writer.put(_KEEP_JUDGMENT, values)
+        if self._writer.waiting > _MOST_WAITING:
+            await self._writer.flush()
+
+    async def finish(self, judge: str, rows: int) -> None:
+        """All rows have passed: forget judgments of rows that are no longer there."""
+        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (judge, rows))
+        await self._writer.flush()
+
+    async def note(self, name: str, value: object) -> None:
+        """Keep a fact about the run."""
+        await self._writer.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+
+    async def flush(self) -> None:
+        """Wait until everything is on the disk."""
+        await self._writer.flush()
+
+    def used(self) -> dict[str, Usage]:
+        """What each model was asked so far."""
+        sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
+        rows = self._reader.execute(f"SELECT model, {sums} FROM votes GROUP BY model")  # noqa: S608 - constant text
+        return {model: Usage(*numbers) for model, *numbers in rows}
+
+    def _all(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise trouble(self.path, error) from error
+
+
+def key_of(ballot: Ballot) -> bytes:
+    """What is asked, of whom, in which words."""
+    prefix = "likelihood" if ballot.mode == "likelihood" else f"{ballot.template}."
+    return hashlib.sha256(f"{ballot.id} {wording(prefix, ballot.language)}".encode()).digest()[:_KEY_BYTES]
+
+
+def _row(ballot: Ballot, vote: Vote) -> tuple[Any, ...]:
+    said, usage = vote.verdict, vote.usage
+    more = {
+        "feedback": said.feedback if said else None,
+        "ranking": said.ranking if said else None,
+        "repairs": vote.repairs or None,
+        "distribution": plain(vote.distribution),
+        "persona": vote.ballot.persona,
+        "order": vote.order,
+    }
+    rest = {name: value for name, value in more.items() if value is not None}
+    return (
+        key_of(ballot),
+        vote.model,
+        vote.sample,
+        vote.outcome.value,
+        said.option if said else None,
+        _storable(said.explanation if said else None),
+        _storable(vote.reason),
+        _storable(vote.text),
+        vote.prompt_hash,
+        usage.calls,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.cached_tokens,
+        vote.latency,
+        time.time(),
+        json.dumps(rest) if rest else None,
+    )
+
+
+def _storable(text: str | None) -> str | None:
+    """Half a surrogate pair has no UTF-8: it is kept as its escape."""
+    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
+    outcome, option, explanation, reason, text, prompt, calls, asked, answered, cached, latency, rest = row
+    more = json.loads(rest) if rest else {}
+    ranking = more.get("ranking")
+    groups = tuple(tuple(group) for group in ranking) if ranking is not None else None
+    shares = more.get("distribution")
+    return Vote(
+        ballot=replace(ballot, persona=more["persona"]) if "persona" in more else ballot,
+        outcome=Outcome(outcome),
+        verdict=None if option is None else Verdict(option, explanation, more.get("feedback"), groups),
+        reason=reason,
+        text=text,
+        usage=Usage(calls, asked, answered, cached),
+        latency=latency,
+        repairs=more.get("repairs", 0),
+        distribution=FrozenDict(shares) if shares else None,
+        prompt_hash=prompt,
+    )

@@ -1,0 +1,181 @@
+"""A run: many judgments under one budget, kept in a ledger where one is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.results import Result
+from adjudge.domain.vote import Vote
+from adjudge.engine.ledger import Ledger, key_of
+from adjudge.errors import HALTS, SetupError
+from adjudge.gateway import home
+from adjudge.gateway.allowance import Allowance, Budget, current
+from adjudge.gateway.prices import PriceTable
+
+@dataclass(frozen=True)
+class Run:
+    """Where a run is kept, and how it is gone on with."""
+
+    folder: str | Path
+    fork_of: str | Path | None = None
+    """Begin with what another run was answered, where that still holds."""
+    retry_failed: bool = False
+    """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else to keep about the run, such as the command that made it."""
+
+    @classmethod
+    def of(cls, run: str | Path | Run) -> Run:
+        """A folder, or a whole Run."""
+        if isinstance(run, str | Path):
+            return cls(run)
+        if isinstance(run, Run):
+            return run
+        raise SetupError(f"run is a folder to keep the run in, not {type(run).__name__}")
+
+
+@dataclass(frozen=True)
+class Asker:
+    """A judge, as a run sees it."""
+
+    label: str
+    """What its judgments are filed under."""
+    ask: Callable[[Ballot], Awaitable[Vote]]
+    at_once: Mapping[str, int]
+    """Model → ballots that may be under way at once."""
+    configuration: Mapping[str, Any]
+
+
+class Answering:
+    """Asks a judge's models; nothing is kept."""
+
+    def __init__(self, judge: Asker) -> None:
+        self._judge = judge
+
+    def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
+        """Nothing was kept."""
+        return [None] * len(ballots)
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """Ask the model."""
+        return await self._judge.ask(ballot)
+
+    async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
+        """Nothing is kept."""
+
+    async def finish(self, rows: int) -> None:
+        """Nothing is kept."""
+
+
+class OpenRun:
+    """A run under way: its ledger, and what it may still spend."""
+
+    def __init__(self, ledger: Ledger, allowance: Allowance, *, retry_failed: bool = False) -> None:
+        self.ledger = ledger
+        self.allowance = allowance
+        self.retry_failed = retry_failed
+        self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
+
+
+class Remembering(Answering):
+    """Asks what the ledger does not know, each question once, and keeps every answer before anybody sees it."""
+
+    def __init__(self, run: OpenRun, judge: Asker) -> None:
+        super().__init__(judge)
+        self._run = run
+        self._room = {model: asyncio.Semaphore(most) for model, most in judge.at_once.items()}
+
+    def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
+        """What the ledger knows."""
+        self._run.allowance.go_on()
+        votes = self._run.ledger.recall(ballots)
+        return [vote if vote and (vote.valid or not self._run.retry_failed) else None for vote in votes]
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """Ask, or wait for who is asking the same."""
+        key, under_way = key_of(ballot), self._run.under_way
+        if key in under_way:
+            return await asyncio.shield(under_way[key])
+        under_way[key] = asked = asyncio.ensure_future(self._ask_and_keep(ballot))
+        asked.add_done_callback(lambda _: under_way.pop(key, None))
+        return await asked
+
+    async def _ask_and_keep(self, ballot: Ballot) -> Vote:
+        """The place is held until the vote is on the disk: whoever kills us loses no more than was under way."""
+        async with self._room.get(ballot.model, nullcontext()):
+            vote = await self._judge.ask(ballot)
+            await self._run.ledger.keep(ballot, vote)
+        return vote
+
+    async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
+        """Keep what came of a row."""
+        await self._run.ledger.keep_judgment(self._judge.label, number, result, ballots)
+
+    async def finish(self, rows: int) -> None:
+        """All rows have passed."""
+        await self._run.ledger.finish(self._judge.label, rows)
+
+
+RunLike = str | Path | Run | OpenRun
+
+
+@asynccontextmanager
+async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) -> AsyncIterator[Answering]:
+    """Who answers a judge's ballots: with ``run`` the ledger first, within ``budget``."""
+    if isinstance(run, OpenRun):
+        yield Remembering(run, judge)
+    elif run is not None:
+        async with opened(Run.of(run), {"judges": {judge.label: judge.configuration}}, budget) as under_way:
+            yield Remembering(under_way, judge)
+    else:
+        with _spending(Allowance(budget) if budget else None, judge.configuration):
+            yield Answering(judge)
+
+
+@asynccontextmanager
+async def opened(
+    run: Run, configuration: Mapping[str, Any], budget: Budget | None, prices: PriceTable | None = None
+) -> AsyncIterator[OpenRun]:
+    """A run to judge in; how it ended is in its ledger."""
+    folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
+    allowance = Allowance(budget, prices)
+    with _spending(allowance, *configuration["judges"].values()):
+        ledger = Ledger(folder, configuration, fork_of=other)
+        try:
+            for model, usage in ledger.used().items():
+                allowance.add(model, usage)
+            for name, fact in {**run.facts, "ended": None}.items():
+                await ledger.note(name, fact)
+            with home.stoppable(lambda: allowance.stop(f"stopped: what was answered is in {folder}, go on with the same run")):
+                yield OpenRun(ledger, allowance, retry_failed=run.retry_failed)
+            await ledger.note("ended", "complete")
+        except HALTS as halt:
+            await ledger.note("ended", str(halt))
+            raise
+        finally:
+            ledger.close()
+
+
+@contextmanager
+def _spending(allowance: Allowance | None, *configurations: Mapping[str, Any]) -> Any:
+    """Everything asked in here is counted. A limit in dollars holds only where every price is known."""
+    models = [model for configuration in configurations for model in configuration.get("models", {})]
+    if allowance and allowance.budget.max_usd is not None:
+        unknown = [model for model in dict.fromkeys(models) if allowance.prices.of(model) is None]
+        if unknown:
+            raise SetupError(
+                f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
+                "give the price in a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead"
+            )
+    token = current.set(allowance) if allowance else None
+    try:
+        yield
+    finally:
+        if token:
+            current.reset(token)

@@ -1,0 +1,112 @@
+"""The one thread that writes to a run's ledger: what waits together is committed together."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from adjudge.errors import RunError
+
+Row = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
+_LARGEST_GROUP = 1000
+
+
+class Writer:
+    """Rows go in from the event loop; whoever wants to know awaits the commit. SQLite's own wait covers a busy ledger."""
+
+    def __init__(self, connection: sqlite3.Connection, complain: Callable[[sqlite3.Error], str]) -> None:
+        self._connection = connection
+        self._complain = complain
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[Row | None] = SimpleQueue()
+        self._failure: str | None = None
+        self._thread = threading.Thread(target=self._work, name="adjudge ledger", daemon=True)
+        self._thread.start()
+
+    def put(self, sql: str, values: Sequence[Any]) -> None:
+        """Have a row written; ``flush`` tells when it is."""
+        self._check()
+        self._queue.put((sql, values, None))
+
+    async def write(self, sql: str, values: Sequence[Any]) -> None:
+        """Have a row written, and wait until it is on the disk."""
+        self._check()
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._queue.put((sql, values, done))
+        await asyncio.shield(done)  # whoever is cancelled meanwhile leaves the row to be written
+
+    @property
+    def waiting(self) -> int:
+        """About how many rows wait."""
+        return self._queue.qsize()
+
+    async def flush(self) -> None:
+        """Wait until all that was put before is on the disk."""
+        await self.write("DELETE FROM votes WHERE 0", ())
+
+    def close(self) -> None:
+        """Write what is left, and end the thread."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise RunError(self._failure)
+
+    def _work(self) -> None:
+        while group := self._next_group():
+            self._commit([row for row in group if row is not None])
+            if group[-1] is None:
+                return
+
+    def _next_group(self) -> list[Row | None]:
+        group = [self._queue.get()]
+        try:
+            while group[-1] is not None and len(group) < _LARGEST_GROUP:
+                group.append(self._queue.get_nowait())
+        except Empty:
+            pass
+        return group
+
+    def _commit(self, rows: list[Row]) -> None:
+        if not rows:
+            return
+        try:
+            if self._failure is None:
+                self._write(rows)
+        except sqlite3.Error as error:
+            self._failure = self._complain(error)
+        waiting = [done for *_, done in rows if done is not None]
+        if waiting and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_settle, waiting, self._failure)
+
+    def _write(self, rows: list[Row]) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for sql, group in _by_statement(rows).items():
+                self._connection.executemany(sql, group)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+
+def _by_statement(rows: list[Row]) -> dict[str, list[Sequence[Any]]]:
+    """Rows of one kind go in together: rows of different kinds never meet."""
+    groups: dict[str, list[Sequence[Any]]] = {}
+    for sql, values, _ in rows:
+        groups.setdefault(sql, []).append(values)
+    return groups
+
+
+def _settle(waiting: list[asyncio.Future[None]], failure: str | None) -> None:
+    for done in waiting:
+        if not done.done() and failure is None:
+            done.set_result(None)
+        elif not done.done():
+            done.set_exception(RunError(failure))

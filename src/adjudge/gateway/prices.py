@@ -1,0 +1,97 @@
+"""What models cost: a dated table, and the user's own prices over it. A price that is not known is never zero."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+
+from adjudge.domain.message import Usage
+from adjudge.errors import SetupError
+
+_MILLION = 1_000_000
+_FREE = ("local/", "scripted", "replay/", "ollama/")
+"""What runs on the user's own machine, or not at all."""
+VARIABLE = "ADJUDGE_PRICES"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    """Prompt tokens that the provider read from its own cache; by default as ``input``."""
+
+    def cost(self, usage: Usage) -> float:
+        """What ``usage`` comes to."""
+        cached = self.input if self.cached is None else self.cached
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        return (fresh * self.input + usage.cached_tokens * cached + usage.completion_tokens * self.output) / _MILLION
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Prices by model id; ``*`` stands for any text, and the longest id that fits counts."""
+
+    prices: Mapping[str, Price]
+    dated: str = ""
+    """When the shipped prices were looked up."""
+    own: frozenset[str] = field(default_factory=frozenset)
+    """Ids whose price the user gave."""
+    _found: dict[str, Price | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> PriceTable:
+        """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES names."""
+        shipped = yaml.safe_load((files(__package__) / "prices.yaml").read_text(encoding="utf-8"))
+        table = cls(_prices(shipped["prices"], "prices.yaml"), str(shipped["dated"]))
+        chosen = path or os.environ.get(VARIABLE)
+        return table.with_own(_read(Path(chosen))) if chosen else table
+
+    def with_own(self, prices: Mapping[str, Price]) -> PriceTable:
+        """These prices over the table's."""
+        return PriceTable({**self.prices, **prices}, self.dated, self.own | set(prices))
+
+    def of(self, model: str) -> Price | None:
+        """The price of a model, or None where it is not known."""
+        if model not in self._found:
+            fitting = [id for id in self.prices if fnmatchcase(model, id)]
+            best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
+            self._found[model] = self.prices[best] if fitting else Price(0.0, 0.0) if model.startswith(_FREE) else None
+        return self._found[model]
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """What ``usage`` comes to, or None where the price is not known."""
+        price = self.of(model)
+        return price.cost(usage) if price else None
+
+
+def _read(path: Path) -> dict[str, Price]:
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SetupError(f"prices {path} cannot be read: {error}") from error
+    inner = data.get("prices", data) if isinstance(data, dict) else data
+    return _prices(inner, str(path))
+
+
+def _prices(data: object, where: str) -> dict[str, Price]:
+    if not isinstance(data, dict):
+        raise SetupError(f"{where} must map model ids to prices, such as openai/gpt-4o-mini: {{input: 0.15, output: 0.6}}")
+    return {str(id): _price(str(id), entry, where) for id, entry in data.items()}
+
+
+def _price(id: str, entry: object, where: str) -> Price:
+    numbers = entry if isinstance(entry, dict) else {}
+    known = {name: value for name, value in numbers.items() if isinstance(value, int | float) and value >= 0}
+    if not {"input", "output"} <= known.keys() <= {"input", "output", "cached"} or known.keys() != numbers.keys():
+        example = "{input: 0.15, output: 0.6, cached: 0.075}"
+        raise SetupError(f"{where}: the price of {id} must be like {example}, in dollars for a million tokens")
+    return Price(**known)

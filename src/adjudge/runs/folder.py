@@ -1,0 +1,168 @@
+"""Run folders as readers see them: what is in one, how two differ, what can be saved of a damaged one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.message import Usage
+from adjudge.engine.ledger import key_of
+from adjudge.engine.ledger_file import FILE, connect, differences, migrate, read_meta, trouble
+from adjudge.errors import RunError
+
+_KEY = 16
+_VOTE = "model, sample, outcome, option, explanation, reason, text, calls, prompt_tokens, completion_tokens, latency, at, more"
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run at a glance."""
+
+    folder: Path
+    judges: dict[str, dict[str, int]]
+    """Judge → status → how many rows."""
+    means: dict[str, float]
+    """Judge → mean score of its rows, where some have one."""
+    votes: int
+    failed_calls: int
+    usage: dict[str, Usage]
+    configuration: dict[str, Any]
+    facts: dict[str, Any]
+    """When it was started, how it ended, the command that made it, what it was forked from."""
+
+    @property
+    def rows(self) -> int:
+        """Judgments there are."""
+        return sum(count for statuses in self.judges.values() for count in statuses.values())
+
+    @property
+    def state(self) -> str:
+        """ "complete", why it stopped, or "not finished": under way, or killed."""
+        return str(self.facts.get("ended") or "not finished")
+
+
+@contextmanager
+def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
+    """A run's ledger to read from, also while it is written."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        raise RunError(f"{folder} holds no run: there is no {FILE} in it")
+    try:
+        with connect(path, writable=False) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise trouble(path, error) from error
+
+
+def run_info(folder: str | Path) -> RunInfo:
+    """What a run folder holds."""
+    with reading(folder) as connection:
+        facts = read_meta(connection)
+        rows = connection.execute("SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status").fetchall()
+        judges: dict[str, dict[str, int]] = {}
+        for judge, status, count, _ in rows:
+            judges.setdefault(judge, {})[status] = count
+        sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
+        used = connection.execute(f"SELECT model, {sums} FROM votes GROUP BY model").fetchall()  # noqa: S608 - constant text
+        votes, failed = connection.execute("SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) FROM votes").fetchone()
+        return RunInfo(
+            Path(folder),
+            judges,
+            {judge: mean for judge, status, _, mean in rows if status == "scored" and mean is not None},
+            votes,
+            failed,
+            {model: Usage(*numbers) for model, *numbers in used},
+            facts.pop("configuration", {}),
+            facts,
+        )
+
+
+def find_runs(parent: str | Path) -> list[Path]:
+    """The run folders in ``parent`` and one below, the newest last."""
+    found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
+    return sorted(found, key=lambda folder: (folder / FILE).stat().st_mtime)
+
+
+def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+    """Every judgment, by judge and row: the instance's fields, the result, and on request its votes."""
+    with reading(folder) as connection:
+        for judge, number, id, instance, ballots, result in connection.execute(
+            "SELECT judge, number, id, instance, ballots, result FROM judgments ORDER BY judge, number"
+        ):
+            found = {"judge": judge, "row": number + 1, "id": id, "fields": json.loads(instance), **json.loads(result)}
+            yield {**found, "votes": _votes(connection, ballots)} if votes else found
+
+
+def knows(folder: str | Path) -> Any:
+    """A function that says of ballots whether the run was answered them already."""
+    if not (Path(folder) / FILE).is_file():
+        return lambda ballots: [False] * len(ballots)
+    with reading(folder) as connection:
+        rows = connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'")
+        keys = {row[0] for row in rows}
+
+    def known(ballots: Sequence[Ballot]) -> list[bool]:
+        return [key_of(ballot) in keys for ballot in ballots]
+
+    return known
+
+
+def run_differences(one: str | Path, two: str | Path) -> tuple[list[str], list[tuple[str, int, Any, Any]]]:
+    """What differs between two runs: their configuration, and the rows that came out otherwise (judge, row, one, two)."""
+    settings = differences(run_info(one).configuration, run_info(two).configuration)
+    with reading(one) as connection:
+        connection.execute("ATTACH DATABASE ? AS other", (f"{(Path(two) / FILE).absolute().as_uri()}?mode=ro",))
+        rows = connection.execute(
+            "SELECT a.judge, a.number + 1, a.score, b.score FROM judgments a JOIN other.judgments b USING (judge, number) "
+            "WHERE a.score IS NOT b.score ORDER BY a.judge, a.number"
+        ).fetchall()
+    return settings, rows
+
+
+def recover(folder: str | Path) -> tuple[int, int]:
+    """Save what can be read of a damaged ledger; the damaged file stays beside the new one. Says how many votes and rows."""
+    path = Path(folder) / FILE
+    whole = path.with_suffix(".recovered")
+    whole.unlink(missing_ok=True)
+    with connect(whole) as new:
+        migrate(new, whole)
+        counts = [_save(path, new, table) for table in ("meta", "votes", "judgments")]
+    for ending in ("-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    shutil.move(path, path.with_suffix(".damaged"))
+    whole.rename(path)
+    return counts[1], counts[2]
+
+
+def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
+    """Copy a table row by row, until the damage; then what can be had behind it."""
+    saved = 0
+    new.execute("BEGIN")
+    for backwards in ("", "DESC"):
+        try:
+            with connect(path, writable=False) as old:
+                old.execute("PRAGMA writable_schema = ON")  # a file that was cut short is read all the same
+                order = "" if table != "votes" else f"ORDER BY number {backwards}"
+                for row in old.execute(f"SELECT * FROM {table} {order}"):  # noqa: S608 - table names of ours
+                    marks = ",".join("?" * len(row))
+                    saved += new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row).rowcount  # noqa: S608
+        except sqlite3.Error:
+            continue  # this is as far as it could be read from this end
+    new.execute("COMMIT")
+    return saved
+
+
+def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any]]:
+    keys = [ballots[place : place + _KEY] for place in range(0, len(ballots), _KEY)]
+    names = _VOTE.split(", ")
+    sql = f"SELECT {_VOTE} FROM votes WHERE ballot = ? ORDER BY number DESC LIMIT 1"  # noqa: S608 - constant text
+    found = [connection.execute(sql, (key,)).fetchone() for key in keys]
+    votes = [dict(zip(names, row, strict=True)) for row in found if row]
+    return [{**vote, **json.loads(vote.pop("more") or "{}")} for vote in votes]

@@ -1,0 +1,307 @@
+"""Runs: nothing is asked twice, nothing that was answered is lost, and no more is spent than was allowed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, RunError, ScriptedModel, SetupError, Status, Usage
+from adjudge.engine.run import Run
+from adjudge.errors import BudgetSpent, RunStopped, Unavailable
+from adjudge.gateway import home
+from adjudge.gateway.allowance import Budget
+from adjudge.gateway.open import open_model
+from adjudge.runs.folder import judgments, run_info
+from support.asking import critic, marked, open_at, truth, wait_until
+from support.fake_provider import HANGS, KEY, FakeProvider
+
+TEXTS = [f"text {number}" for number in range(20)]
+
+
+def same(one: Any, two: Any) -> bool:
+    return [result.to_dict() for result in one] == [result.to_dict() for result in two]
+
+
+# -- nothing twice -----------------------------------------------------------------
+
+
+def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    first = AspectCritic("c", model, strictness=3).evaluate(TEXTS, run=tmp_path)
+    again = AspectCritic("c", model, strictness=3).evaluate(TEXTS, run=tmp_path)
+    assert len(model.requests) == 60
+    assert same(first, again)
+
+
+JUDGES = {
+    "direct": lambda model: DirectJudge(model, self_consistency=2, check_positional_bias=True, generate_feedback=True),
+    "pairwise": lambda model: PairwiseJudge(model, contests="pairs", check_positional_bias=True),
+    "persona": lambda model: DirectJudge(model, generate_synthetic_persona=True),
+}
+
+
+@pytest.mark.parametrize("kind", ["direct", "pairwise", "persona"])
+def test_every_kind_of_judge_is_gone_on_with(tmp_path: Path, kind: str) -> None:
+    items: Any = [["a", "b", "c"], ["d", "e", "f"]] if kind == "pairwise" else ["a", "b"]
+    model = ScriptedModel()
+    first = JUDGES[kind](model).evaluate(items, "Is it good?", run=tmp_path)
+    asked = len(model.requests)
+    again = JUDGES[kind](model).evaluate(items, "Is it good?", run=tmp_path)
+    assert len(model.requests) == asked
+    assert same(first, again)
+    assert first[0].votes[0].ballot == again[0].votes[0].ballot
+
+
+def test_several_criteria_are_one_run(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    first = DirectJudge(model).evaluate_multi_criteria(TEXTS, ["Is it short?", "Is it kind?"], run=tmp_path)
+    again = DirectJudge(model).evaluate_multi_criteria(TEXTS, ["Is it short?", "Is it kind?"], run=tmp_path)
+    assert len(model.requests) == 40
+    assert same(first, again)
+    with pytest.raises(RunError, match="another configuration"):
+        DirectJudge(model).evaluate_multi_criteria(TEXTS, ["Is it short?", "Is it rude?"], run=tmp_path)
+
+
+def test_rows_of_equal_content_are_judged_once_and_reported_each(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    items = [Instance({"response": "the same"}, id=name) for name in "abc"]
+    results = AspectCritic("c", model).evaluate(items, run=tmp_path)
+    assert len(model.requests) == 1
+    assert [result.instance.id for result in results] == ["a", "b", "c"]
+    assert [row["id"] for row in judgments(tmp_path)] == ["a", "b", "c"]
+
+
+def test_more_rows_ask_only_for_what_is_new(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    AspectCritic("c", model).evaluate(TEXTS[:15], run=tmp_path)
+    AspectCritic("c", model).evaluate(["new", *TEXTS], run=tmp_path)
+    assert len(model.requests) == 21
+    assert [row["fields"]["response"] for row in judgments(tmp_path)] == ["new", *TEXTS]
+
+
+def test_rows_that_went_are_forgotten_but_their_votes_are_kept(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    AspectCritic("c", model).evaluate(TEXTS, run=tmp_path)
+    AspectCritic("c", model).evaluate(TEXTS[:5], run=tmp_path)
+    assert len(list(judgments(tmp_path))) == 5
+    AspectCritic("c", model).evaluate(TEXTS, run=tmp_path)
+    assert len(model.requests) == 20
+
+
+def test_failed_calls_are_asked_again_and_unreadable_replies_only_on_request(tmp_path: Path) -> None:
+    said: dict[str, Any] = {"reply": Unavailable("down")}
+    model = ScriptedModel(lambda request: said["reply"])
+
+    def judged(**options: Any) -> list[Status]:
+        opened = open_model(model, max_retries=0)
+        results = AspectCritic("c", opened, max_repairs=0).evaluate(["x"], run=Run(tmp_path, **options))
+        return [result.status for result in results]
+
+    assert judged() == [Status.FAILED]
+    said["reply"] = "what?"
+    assert judged() == [Status.FAILED]
+    said["reply"] = "PASS"
+    assert judged() == [Status.FAILED]
+    assert len(model.requests) == 2
+    assert judged(retry_failed=True) == [Status.SCORED]
+    assert [row["status"] for row in judgments(tmp_path)] == ["scored"]
+
+
+def test_a_run_with_other_settings_is_refused_or_forked(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    AspectCritic("c", model, strictness=1).evaluate(TEXTS, run=tmp_path / "one")
+    with pytest.raises(RunError, match=r"strictness: 1 → 2"):
+        AspectCritic("c", model, strictness=2, temperature=0).evaluate(TEXTS, run=tmp_path / "one")
+    forked = Run(tmp_path / "two", fork_of=tmp_path / "one")
+    AspectCritic("c", model, strictness=2, temperature=0).evaluate(TEXTS, run=forked)
+    assert len(model.requests) == 40
+
+
+def test_the_run_says_how_it_was_made(tmp_path: Path) -> None:
+    AspectCritic("c", "scripted", strictness=2).evaluate(["x"], run=tmp_path)
+    made = run_info(tmp_path).configuration["judges"]["AspectCritic"]
+    assert made["settings"]["definition"] == "c"
+    assert made["models"]["scripted"]["identity"] == "scripted"
+    assert len(made["templates"]["aspect.jinja"]) == 64
+    assert made["versions"].keys() == {"adjudge", "python"}
+
+
+def test_keys_are_not_in_the_ledger(tmp_path: Path, provider: FakeProvider) -> None:
+    critic(open_at(provider)).evaluate(marked(3), run=tmp_path)
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+# -- budgets -----------------------------------------------------------------------
+
+
+def test_calls_are_limited_exactly_and_the_rest_is_asked_later(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    with pytest.raises(BudgetSpent, match="max_calls=7"):
+        AspectCritic("c", model).evaluate(TEXTS, run=tmp_path, budget=Budget(max_calls=7))
+    assert len(model.requests) == 7
+    assert run_info(tmp_path).votes == 7
+    assert "max_calls" in run_info(tmp_path).state
+    with pytest.raises(BudgetSpent):  # what was spent before counts
+        AspectCritic("c", model).evaluate(TEXTS, run=tmp_path, budget=Budget(max_calls=10))
+    assert len(model.requests) == 10
+    results = AspectCritic("c", model).evaluate(TEXTS, run=tmp_path)
+    assert len(model.requests) == 20
+    assert all(result.score == 1.0 for result in results)
+    assert run_info(tmp_path).state == "complete"
+
+
+def test_tokens_and_dollars_are_not_overspent(tmp_path: Path) -> None:
+    reply = Reply("PASS", usage=Usage(1, 1000, 100))
+    priced = ScriptedModel(lambda request: reply, name="openai/gpt-4o-mini")
+    each = 1000 * 0.15e-6 + 100 * 0.6e-6
+    with pytest.raises(BudgetSpent, match="max_usd"):
+        AspectCritic("c", open_model(priced, max_concurrency=1)).evaluate(TEXTS, budget=Budget(max_usd=each * 5.5))
+    assert len(priced.requests) == 5
+    with pytest.raises(BudgetSpent, match="max_tokens"):
+        AspectCritic("c", open_model(priced, max_concurrency=1)).evaluate(TEXTS, budget=Budget(max_tokens=5400))
+    assert len(priced.requests) == 9
+
+
+def test_dollars_cannot_be_limited_where_a_price_is_not_known(tmp_path: Path) -> None:
+    model = ScriptedModel(name="acme/unheard-of")
+    with pytest.raises(SetupError, match="price of acme/unheard-of is not known"):
+        AspectCritic("c", model).evaluate(TEXTS, run=tmp_path, budget=Budget(max_usd=1))
+    assert model.requests == []
+
+
+def test_a_spent_budget_is_no_failed_vote() -> None:
+    with pytest.raises(BudgetSpent):
+        AspectCritic("c", "scripted").evaluate("x", budget=Budget(max_calls=0))
+
+
+@pytest.mark.parametrize("limit", [{"max_usd": -1}, {"max_calls": -1}, {"max_tokens": float("nan")}])
+def test_a_budget_is_no_less_than_nothing(limit: dict[str, Any]) -> None:
+    with pytest.raises(SetupError, match=next(iter(limit))):
+        Budget(**limit)
+
+
+# -- stopping ----------------------------------------------------------------------
+
+
+def test_a_stop_waits_for_what_is_under_way_and_keeps_it(tmp_path: Path, provider: FakeProvider) -> None:
+    provider.latency = 0.3
+    texts = marked(60)
+
+    def stop() -> None:
+        wait_until(lambda: len(provider.requests) >= 4)
+        for each in home._stops:
+            home.home_loop().call_soon_threadsafe(each)
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    with pytest.raises(RunStopped, match="go on with the same run"):
+        critic(open_at(provider, max_concurrency=4), strictness=3).evaluate(texts, run=tmp_path)
+    stopper.join()
+    asked = len(provider.requests)
+    assert asked < 20
+    assert run_info(tmp_path).votes == asked
+    results = critic(open_at(provider, max_concurrency=20), strictness=3).evaluate(texts, run=tmp_path)
+    assert len(provider.requests) == 180
+    assert [result.verdict for result in results] == [truth(text) for text in texts]
+
+
+CHILD = """
+import sys
+from adjudge import AspectCritic, open_model
+url, folder, key = sys.argv[1:]
+texts = [f"REC-{number:05}-{'N' if number % 3 == 0 else 'Y'}" for number in range(60)]
+model = open_model("openai/gpt-4o-mini", base_url=url, api_key=key, max_concurrency=4)
+AspectCritic("The mark must end in Y.", model).evaluate(texts, run=folder)
+"""
+
+
+@pytest.mark.parametrize("interrupts", [1, 2])
+def test_one_interrupt_ends_gently_and_two_at_once(tmp_path: Path, provider: FakeProvider, interrupts: int) -> None:
+    provider.latency = 0.5
+    command = [sys.executable, "-c", CHILD, provider.base_url("openai"), str(tmp_path / "run"), KEY]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert wait_until(lambda: len(provider.requests) >= 4, 20)
+    for _ in range(interrupts):
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.15)
+    _, complaint = child.communicate(timeout=10)
+    assert child.returncode != 0
+    asked = len(provider.requests)
+    assert asked <= 8
+    assert run_info(tmp_path / "run").votes == asked if interrupts == 1 else run_info(tmp_path / "run").votes <= asked
+    assert ("RunStopped" if interrupts == 1 else "KeyboardInterrupt") in complaint
+    provider.latency = 0.0
+    stored = run_info(tmp_path / "run").votes
+    model = open_at(provider, max_concurrency=4)
+    results = critic(model).evaluate(marked(60), run=tmp_path / "run")
+    assert len(provider.requests) == asked + 60 - stored
+    assert all(result.status is Status.SCORED for result in results)
+
+
+# -- flow --------------------------------------------------------------------------
+
+
+def test_a_stalled_model_does_not_hold_the_others(tmp_path: Path, provider: FakeProvider) -> None:
+    """One of two models never answers: the other is asked about all rows meanwhile."""
+    with FakeProvider() as stalled:
+        stalled.faults = lambda record, attempt: HANGS
+        models = [open_at(provider, max_concurrency=4), open_at(stalled, "mistral", max_concurrency=4, timeout=5)]
+
+        def judged() -> None:
+            with suppress(RunStopped):
+                critic(models).evaluate(marked(300), run=tmp_path)
+
+        judging = threading.Thread(target=judged, daemon=True)
+        judging.start()
+        assert wait_until(lambda: len(provider.requests) == 300, 4.5)
+        assert wait_until(lambda: run_info(tmp_path).votes >= 300, 5)
+        for each in home._stops:
+            home.home_loop().call_soon_threadsafe(each)
+        judging.join(20)
+        assert not judging.is_alive()
+
+
+def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
+    """The reader is held back: no more rows are read than may be under way."""
+    read = under_way = 0
+    most = 0
+
+    def rows() -> Any:
+        nonlocal read
+        for number in range(3000):
+            read += 1
+            yield Instance({"response": f"text {number}"})
+
+    seen = 0
+
+    def saw(number: int, result: object) -> None:
+        nonlocal seen, most
+        seen += 1
+        most = max(most, read - seen)
+
+    judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
+    home.run(judge.judge_stream(rows(), saw, run=tmp_path))
+    assert seen == 3000
+    assert most <= judge.width == 16
+    assert under_way == 0
+
+
+def test_an_error_of_the_reader_ends_the_run_and_keeps_what_was_answered(tmp_path: Path) -> None:
+    def rows() -> Any:
+        yield from (Instance({"response": f"text {number}"}) for number in range(30))
+        raise RunError("rows.csv, line 31: not a row")
+
+    model = ScriptedModel()
+    with pytest.raises(RunError, match="line 31"):
+        home.run(AspectCritic("c", model).judge_stream(rows(), lambda number, result: None, run=tmp_path))
+    assert run_info(tmp_path).votes > 0
+    AspectCritic("c", model).evaluate([f"text {number}" for number in range(30)], run=tmp_path)
+    assert len(model.requests) <= 60 - run_info(tmp_path).votes + 30
