@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from adjudge.catalog.aspects import aspect, aspects
+from adjudge.cli.estimates import show_estimate
 from adjudge.cli.inputs import check_writable, instances_from, is_rows, keeping_from, models_from
 from adjudge.cli.options import (
     AsJson,
     AtOnce,
     Columns,
+    DryRun,
     FailUnder,
     Language,
     Limit,
@@ -36,9 +38,10 @@ from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
 from adjudge.gateway.open import MAX_CONCURRENCY
 from adjudge.judges.aspect import AspectCritic
-from adjudge.reports.gate import exit_code
+from adjudge.reports.gate import ExitCode, exit_code
 from adjudge.reports.summary import summarise
 from adjudge.reports.table import write_rows
+from adjudge.runs.folder import knows
 
 
 def check(
@@ -72,6 +75,7 @@ def check(
     prices: Prices = None,
     no_cache: NoCache = False,
     quiet: Quiet = False,
+    dry_run: DryRun = False,
     fail_under: FailUnder = None,
 ) -> int:
     """Judge a text, a file or every row of a data set against one criterion.
@@ -91,7 +95,10 @@ def check(
     )
     instances = instances_from(text, file, column, limit)
     check_writable(output)
-    extra = {"user_input": user_input, "reference": reference, "contexts": context or None}
+    extra: dict[str, Any] = {"user_input": user_input, "reference": reference, "contexts": context or None}
+    if dry_run:
+        show_estimate(critic.estimate([critic.prepare(one, **extra) for one in instances], knows(run) if run else None))
+        return ExitCode.OK
     keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     with Watch(len(instances), quiet=quiet or as_json) as watch:
         results = critic.evaluate(instances, progress=watch.saw, **keeping, **extra)

@@ -11,12 +11,14 @@ import typer
 
 from adjudge.catalog.criteria import criteria as from_catalog
 from adjudge.catalog.criteria import read_criteria
+from adjudge.cli.estimates import show_estimate
 from adjudge.cli.inputs import check_writable, columns_from, instances_from, is_rows, keeping_from, models_from
 from adjudge.cli.options import (
     AsJson,
     AtOnce,
     Bias,
     Columns,
+    DryRun,
     FailUnder,
     Language,
     Limit,
@@ -49,6 +51,7 @@ from adjudge.reports.gate import ExitCode, exit_code
 from adjudge.reports.summary import summarise
 from adjudge.reports.table import write_rows
 from adjudge.runs.dataset import read_comparisons
+from adjudge.runs.folder import knows
 
 
 def judge(
@@ -75,6 +78,7 @@ def judge(
     prices: Prices = None,
     no_cache: NoCache = False,
     quiet: Quiet = False,
+    dry_run: DryRun = False,
     fail_under: FailUnder = None,
 ) -> int:
     """Judge texts by one criteria, or by several with equal weights.
@@ -94,6 +98,10 @@ def judge(
         temperature=temperature,
         seed=seed,
     )
+    if dry_run:
+        cases = [direct.case(instance, one) for instance in direct.instances_of(instances) for one in wanted]
+        show_estimate(direct.estimate(cases, knows(run) if run else None))
+        return ExitCode.OK
     keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     with Watch(len(instances) * len(wanted), quiet=quiet or as_json) as watch:
         results = direct.evaluate_multi_criteria(instances, wanted, progress=watch.saw, **keeping)
@@ -131,6 +139,7 @@ def compare(
     prices: Prices = None,
     no_cache: NoCache = False,
     quiet: Quiet = False,
+    dry_run: DryRun = False,
 ) -> int:
     """Say which of two or more responses is better.
 
@@ -151,6 +160,10 @@ def compare(
         temperature=temperature,
         seed=seed,
     )
+    if dry_run:
+        cases = [pairwise.case(instance, wanted[0]) for instance in pairwise.instances_of(instances)]
+        show_estimate(pairwise.estimate(cases, knows(run) if run else None))
+        return ExitCode.OK
     keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     with Watch(len(instances), quiet=quiet or as_json) as watch:
         results = pairwise.evaluate(instances, wanted[0], progress=watch.saw, **keeping)

@@ -38,6 +38,7 @@ RunFolder = Annotated[
 MaxUsd = Annotated[float | None, typer.Option(help="Stop before more dollars than this are spent.", min=0)]
 MaxCalls = Annotated[int | None, typer.Option(help="Stop before more requests than this are sent.", min=0)]
 MaxTokens = Annotated[int | None, typer.Option(help="Stop before more tokens than this are used.", min=0)]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would take in calls, tokens and money, and stop.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor keep replies in the user's cache.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
 Prices = Annotated[Path | None, typer.Option(help="A file of your own prices, in dollars for a million tokens.")]

@@ -22,6 +22,15 @@ _REPEATED = {"low": 1.0, "high": 1.1}
 """Calls for each ballot: some replies have to be asked for again."""
 
 
+Known = Callable[[Sequence[Ballot]], Sequence[bool]]
+"""Says of ballots whether they were answered already."""
+
+
+def nothing_known(ballots: Sequence[Ballot]) -> Sequence[bool]:
+    """Nothing was answered yet."""
+    return [False] * len(ballots)
+
+
 @dataclass
 class _Share:
     """What one model would be asked."""
@@ -62,7 +71,7 @@ def estimate(
     least: Plans[I, object],
     most: Plans[I, object],
     items: Iterable[I],
-    known: Callable[[Sequence[Ballot]], Sequence[bool]],
+    known: Known,
     prices: PriceTable,
 ) -> Estimate:
     """What ``items`` would take: ``least`` plans the fewest ballots (it may stop early), ``most`` all of them."""

@@ -18,6 +18,7 @@ from adjudge.gateway import home
 from adjudge.gateway.allowance import Allowance, Budget, current
 from adjudge.gateway.prices import PriceTable
 
+
 @dataclass(frozen=True)
 class Run:
     """Where a run is kept, and how it is gone on with."""

@@ -161,7 +161,7 @@ def _provider(id: ModelLike, api_key: str | None, base_url: str | None) -> Model
 def _by_id(id: str, api_key: str | None, base_url: str | None) -> Model:
     if id == "scripted" or id.startswith("scripted/"):
         lines = id.partition("/")[2]
-        return ScriptedModel(lines.split(",") if lines else None, name=id)
+        return ScriptedModel(lines.split(",") if lines else None, name=id, remember=False)
     if id.startswith("replay/"):
         return ReplayModel(id.partition("/")[2])
     if id.startswith("local/"):

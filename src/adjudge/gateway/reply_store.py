@@ -57,7 +57,7 @@ class ReplyStore:
     def clear(self) -> None:
         """Forget all replies."""
         self._execute("DELETE FROM replies")
-        self._execute("PRAGMA incremental_vacuum")
+        self._give_room_back()
 
     def _shrink(self) -> None:
         """Let the oldest replies go when there are too many."""
@@ -65,7 +65,12 @@ class ReplyStore:
         if taken > self.max_bytes:
             gone = count - int(count * _KEPT_SHARE * self.max_bytes / taken)
             self._execute("DELETE FROM replies WHERE number IN (SELECT number FROM replies ORDER BY number LIMIT ?)", (gone,))
-            self._execute("PRAGMA incremental_vacuum")
+            self._give_room_back()
+
+    def _give_room_back(self) -> None:
+        """To the file system. Only a script is carried out to its end: a plain statement frees one page."""
+        with self._lock, suppress(sqlite3.Error):
+            self._connection().executescript("PRAGMA incremental_vacuum")
 
     def _execute(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         if self._broken:

@@ -7,7 +7,7 @@ import platform
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -18,12 +18,14 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
+from adjudge.engine.estimate import Estimate, Known, estimate, nothing_known
 from adjudge.engine.run import Asker, RunLike, answering
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.prompts.template import wordings
 
 
@@ -130,6 +132,11 @@ class PlannedJudge(ABC, Generic[I, R]):
                 saw(number, result)
 
             await answers.finish(await judge_each(self, items, answers, pooled))
+
+    def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
+        """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
+        all_votes = replace(self, early_stop=False) if getattr(self, "early_stop", False) else self  # type: ignore[type-var]
+        return estimate(self, all_votes, items, known or nothing_known, prices or PriceTable.load())
 
     @property
     def label(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
+from adjudge.engine.estimate import Known, nothing_known
 from adjudge.engine.ledger import key_of
 from adjudge.engine.ledger_file import FILE, connect, differences, migrate, read_meta, trouble
 from adjudge.errors import RunError
@@ -100,10 +101,10 @@ def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, 
             yield {**found, "votes": _votes(connection, ballots)} if votes else found
 
 
-def knows(folder: str | Path) -> Any:
+def knows(folder: str | Path) -> Known:
     """A function that says of ballots whether the run was answered them already."""
     if not (Path(folder) / FILE).is_file():
-        return lambda ballots: [False] * len(ballots)
+        return nothing_known
     with reading(folder) as connection:
         rows = connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'")
         keys = {row[0] for row in rows}

@@ -21,18 +21,21 @@ class ScriptedModel:
 
     capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
 
-    def __init__(self, script: Script | None = None, name: str = "scripted") -> None:
+    def __init__(self, script: Script | None = None, name: str = "scripted", *, remember: bool = True) -> None:
         self.name = name
         self.requests: list[Request] = []
-        """What it was asked, for tests to look at."""
+        """What it was asked, for tests to look at; empty unless it is to ``remember``."""
+        self._remember = remember
+        self._turns = 0
         self._script: Script = script if script is not None else _first_option
         self._lock = threading.Lock()
 
     async def complete(self, request: Request) -> Reply:
         """The next line."""
         with self._lock:
-            turn = len(self.requests)
-            self.requests.append(request)
+            turn, self._turns = self._turns, self._turns + 1
+            if self._remember:
+                self.requests.append(request)
         line = self._script(request) if callable(self._script) else self._script[turn % len(self._script)]
         if isinstance(line, Exception):
             raise line

@@ -1,0 +1,81 @@
+"""Memory and throughput over many rows: generated rows, a scripted model, every vote and judgment in a ledger.
+
+    python benchmarks/rows.py [--rows 200000 2000000] [--folder FOLDER]
+
+Each size runs in a process of its own; a second pass over the same ledger asks nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from adjudge import AspectCritic, Instance, open_model
+from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway import home
+
+
+class Scripted:
+    """Says the same to everything, and remembers nothing."""
+
+    name = "scripted"
+    capabilities = Capabilities()
+    asked = 0
+
+    async def complete(self, request: Request) -> Reply:
+        """One reply."""
+        self.asked += 1
+        return Reply('{"explanation": "It does.", "selected_option": "PASS"}', usage=Usage(1, 150, 12))
+
+
+def main() -> None:
+    """Each size in a process of its own, or one size here."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[200_000, 2_000_000])
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.here:
+        _measure(args.rows[0], args.folder)
+        return
+    for rows in args.rows:
+        with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+            command = [sys.executable, __file__, "--here", "--rows", str(rows), "--folder", folder]
+            for _ in ("fresh", "again"):
+                subprocess.run(command, check=True)
+
+
+def _measure(rows: int, folder: Path) -> None:
+    model, seen = Scripted(), 0
+
+    def saw(number: int, result: object) -> None:
+        nonlocal seen
+        seen += 1
+
+    judge = AspectCritic("The response answers the question.", open_model(model, max_concurrency=64))
+    started, cpu = time.monotonic(), time.process_time()
+    home.run(judge.judge_stream(_generated(rows), saw, run=folder))
+    took, used = time.monotonic() - started, time.process_time() - cpu
+    assert seen == rows
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+    print(
+        f"{rows:9,} rows, {model.asked:9,} asked: {peak:4.0f} MB peak, {rows / took:6.0f} rows/s, "
+        f"{used / rows * 1e6:4.0f} us CPU a row, ledger {size:,.0f} MB",
+        flush=True,
+    )
+
+
+def _generated(rows: int) -> Iterator[Instance]:
+    for number in range(rows):
+        yield Instance({"user_input": "What is the main idea?", "response": f"Answer {number}: a few simple rules explain a lot."})
+
+
+if __name__ == "__main__":
+    main()

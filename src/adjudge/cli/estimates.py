@@ -1,0 +1,32 @@
+"""``--dry-run``: what judging would take, before anything is asked."""
+
+from __future__ import annotations
+
+import typer
+
+from adjudge.engine.estimate import Estimate
+from adjudge.gateway.prices import PriceTable
+
+
+def show_estimate(found: Estimate) -> None:
+    """Calls, tokens and money, each from … to …; what is not known is said."""
+    typer.echo(f"rows: {found.rows}")
+    if found.answered:
+        typer.echo(f"answered already: {found.answered} votes")
+    typer.echo(f"calls: {_span(*found.calls)}")
+    typer.echo(f"tokens: {_span(*found.tokens)}")
+    typer.echo(f"cost: {_cost(found)}")
+    typer.echo("The lower end is the shortest answers at once; the upper one long answers, every tenth asked for again.")
+
+
+def _cost(found: Estimate) -> str:
+    low, high = found.usd
+    unknown = f"the price of {', '.join(found.unpriced)} is not known" if found.unpriced else ""
+    if not high:
+        return unknown or "nothing: the models run on this machine"
+    known = f"${low:.4f} to ${high:.4f} (prices of {PriceTable.load().dated}, or your own)"
+    return f"{known}; {unknown}" if unknown else known
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,105 @@
+"""A run as a file: every format holds every row, and nothing in a row is taken for markup, a formula or a template."""
+
+from __future__ import annotations
+
+import csv
+import json
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from adjudge import AspectCritic, Instance, RunError, ScriptedModel, SetupError
+from adjudge.reports.export import export
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "=HYPERLINK(1)",
+    "| a | b |\n# Heading\n![x](y)",
+    "{{ 7 * 7 }}{% raw %}",
+    "два\nтри",
+    "half \ud83d",
+    "plain",
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    said = ['{"explanation": "<b>so</b> | it", "selected_option": "PASS"}', '{"explanation": "no", "selected_option": "FAIL"}']
+    items = [Instance({"user_input": "q", "response": text}, id=f"row {number}") for number, text in enumerate(HOSTILE)]
+    AspectCritic("c", ScriptedModel(said)).evaluate(items, run=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_jsonl_has_the_rows_with_their_votes(run: Path, tmp_path: Path) -> None:
+    assert export(run, tmp_path / "out.jsonl") == len(HOSTILE)
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["fields"]["response"] for row in rows][:5] == HOSTILE[:5]
+    assert all(len(row["votes"]) == 1 for row in rows)
+
+
+def test_csv_is_safe_in_a_spreadsheet(run: Path, tmp_path: Path) -> None:
+    assert export(run, tmp_path / "out.csv") == len(HOSTILE)
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == [f"row {number}" for number in range(len(HOSTILE))]
+    assert rows[1]["response"] == "'=HYPERLINK(1)"
+    assert {row["verdict"] for row in rows} == {"PASS", "FAIL"}
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert not [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_shows_hostile_text_as_text_and_needs_no_network(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "out.html")
+    page = _Tags()
+    page.feed((tmp_path / "out.html").read_text())
+    assert not {"script", "img", "iframe", "link"} & set(page.tags)
+    for text in ("<script>alert(1)</script>", "{{ 7 * 7 }}{% raw %}", "<b>so</b> | it", "два\nтри"):
+        assert text in page.text
+    assert page.tags.count("pre") == 2 * len(HOSTILE)
+
+
+def test_markdown_keeps_its_table_whatever_the_rows_hold(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "out.md")
+    lines = (tmp_path / "out.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| AspectCritic | row")]
+    assert len(rows) == len(HOSTILE)
+    assert all(len([place for place in range(1, len(row)) if row[place] == "|" and row[place - 1] != "\\"]) == 6 for row in rows)
+    assert not any(line.startswith(("# Heading", "![", "<")) for line in lines)
+    assert "row 1" in rows[0]  # the worst first
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
+def test_parquet_has_the_rows(run: Path, tmp_path: Path) -> None:
+    from pyarrow import parquet  # type: ignore[import-not-found]
+
+    assert export(run, tmp_path / "out.parquet") == len(HOSTILE)
+    assert parquet.read_table(tmp_path / "out.parquet").num_rows == len(HOSTILE)
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
+def test_parquet_names_what_to_install(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"pip install 'adjudge\[parquet\]'"):
+        export(run, tmp_path / "out.parquet")
+
+
+def test_wrong_wishes_are_named(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="csv, jsonl, parquet, md, html"):
+        export(run, tmp_path / "out.docx")
+    with pytest.raises(SetupError, match="its folder does not exist"):
+        export(run, tmp_path / "nowhere" / "out.csv")
+    with pytest.raises(RunError, match="holds no run"):
+        export(tmp_path / "nothing", tmp_path / "out.csv")
