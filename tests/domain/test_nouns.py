@@ -13,11 +13,13 @@ from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
+from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance, identity
 from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request, Usage
 from adjudge.domain.results import AspectResult, ModelVerdict, Status
 from adjudge.domain.vote import Outcome, Verdict, Vote
@@ -266,3 +268,23 @@ def test_a_vote_speaks_for_its_ballot() -> None:
     vote = replace(VOTE, ballot=replace(BALLOT, model="n", sample=2, order=(1, 0)))
     assert (vote.model, vote.sample, vote.order, vote.valid) == ("n", 2, (1, 0), True)
     assert not replace(vote, verdict=None).valid
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.text(max_size=3), st.text(max_size=3) | st.lists(st.text(max_size=2), max_size=3), min_size=1),
+        min_size=2,
+    )
+)
+def test_the_identity_of_an_instance_is_what_it_says(fields: list[dict[str, str | list[str]]]) -> None:
+    """Equal for equal fields in any order, whatever it is called; different for any other."""
+    instances = [Instance(each, id=str(number), metadata={"n": number}) for number, each in enumerate(fields)]
+    for one in instances:
+        assert identity(Instance(dict(reversed(one.fields.items())))) == identity(one)
+        for other in instances:
+            assert (identity(one) == identity(other)) == (one.fields == other.fields)
+
+
+def test_the_identity_is_the_same_in_every_process() -> None:
+    assert identity(Instance({"response": "ё", "contexts": ["a", "b"]})) == "f069292786b60cb83912676f5f297de0"
+    assert identity(Instance({"response": "\ud800"}))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.domain.instance import identity
 from adjudge.errors import RunError
-from adjudge.runs.dataset import field_names, read_instances
+from adjudge.runs.dataset import BadRow, choose_columns, field_names, read_comparisons, read_instances
 
 
 @pytest.fixture
@@ -68,11 +69,11 @@ def test_the_limit_stops_before_later_rows_are_read(write) -> None:
         ("a.csv", "x,y\n1,2\n", "no response column.*It has: x, y"),
         ("a.csv", "response,y\n1\n", "line 2.*as many cells"),
         ("a.csv", "response\n1,2\n", "line 2.*as many cells"),
-        ("a.csv", 'response\n"open\n', "line 1: unexpected end"),
+        ("a.csv", 'response\n"open\n', "line 2: the quote that is opened here is never closed"),
         ("a.csv", b"response\n\xff\xfe\n", "not UTF-8"),
-        ("a.jsonl", '{"response": "a"}\n{"response": \n', "line 2 is not JSON"),
-        ("a.jsonl", "[1]\n", "line 1 is not a JSON object"),
-        ("a.jsonl", '{"response": "a"}\n{"question": "q"}\n', "a.jsonl:2.*no 'response'"),
+        ("a.jsonl", '{"response": "a"}\n{"response": \n', "line 2: is not JSON"),
+        ("a.jsonl", "[1]\n", "line 1: is not a JSON object"),
+        ("a.jsonl", '{"response": "a"}\n{"question": "q"}\n', "a.jsonl, line 2: the row has no 'response'; it has: question"),
         ("a.xlsx", "x", "neither CSV nor JSONL"),
     ],
 )
@@ -102,3 +103,87 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_the_fields_that_some_row_has(tmp_path: Path, name: str, content: str, fields: set[str]) -> None:
     (tmp_path / name).write_text(content)
     assert field_names(tmp_path / name) == fields
+
+
+def test_rows_of_equal_content_are_one_thing_with_two_names(write) -> None:
+    one, other, third = read_instances(write("a.csv", "question,answer\nq,a\nq,a\nq,b\n"))
+    assert identity(one) == identity(other) != identity(third)
+    assert (one.id, other.id) == ("a.csv:2", "a.csv:3")
+
+
+def test_the_place_is_kept_beside_a_name_of_its_own(write) -> None:
+    path = write("a.csv", "key,id,response\nk1,1,a\n,2,b\n")
+    assert [(one.id, one.metadata["place"]) for one in read_instances(path)] == [("1", "a.csv:2"), ("2", "a.csv:3")]
+    assert [one.id for one in read_instances(path, id="key")] == ["k1", "a.csv:3"]
+    with pytest.raises(RunError, match=r"no column 'nokey' \(wanted as id\); it has: key, id, response"):
+        list(read_instances(path, id="nokey"))
+
+
+def test_a_column_that_only_later_rows_have_is_taken(write) -> None:
+    lines = ['{"answer": "a"}'] * 200 + ['{"answer": "b", "text": "no", "question": "q", "source": "s"}']
+    *_, last = read_instances(write("a.jsonl", "\n".join(lines)))
+    assert last.fields == {"response": "b", "user_input": "q"}
+
+
+def test_a_first_row_without_the_field_is_a_bad_row_when_others_have_it(write) -> None:
+    bad: list[BadRow] = []
+    path = write("a.jsonl", '{"x": 1}\n{"response": "a"}\n')
+    assert len(list(read_instances(path, on_bad_row=bad.append))) == 1
+    assert [row.reason for row in bad] == ["the row has no 'response'; it has: x"]
+
+
+def test_a_column_that_no_row_has_is_told_once_even_to_those_who_go_on(write) -> None:
+    bad: list[BadRow] = []
+    with pytest.raises(RunError, match="no response column"):
+        list(read_instances(write("a.jsonl", '{"x": 1}\n{"x": 2}\n'), on_bad_row=bad.append))
+    assert not bad
+
+
+def test_a_file_of_bad_rows_only_is_refused_after_they_were_told(write) -> None:
+    bad: list[BadRow] = []
+    with pytest.raises(RunError, match=r"no row that can be judged; .*a\.csv, line 2: "):
+        list(read_instances(write("a.csv", "response,x\n1\n2\n"), on_bad_row=bad.append))
+    assert len(bad) == 2
+
+
+def test_a_bad_row_counts_for_no_limit(write) -> None:
+    path = write("a.jsonl", 'nonsense\n{"response": "a"}\n{"response": "b"}\n')
+    assert [one.fields["response"] for one in read_instances(path, limit=1, on_bad_row=lambda bad: None)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "question,Answer A,Answer B\nq,x,y\n"),
+        ("a.json", '[{"question": "q", "responses": ["x", "y"]}]'),
+        ("a.jsonl", '{"question": "q", "response": ["x", "y"]}\n'),
+    ],
+)
+def test_comparisons_are_read_from_every_kind_of_file(write, name: str, content: str) -> None:
+    (instance,) = read_comparisons(write(name, content))
+    assert instance.fields == {"user_input": "q", "response": ("x", "y")}
+
+
+def test_a_row_without_two_responses_is_a_bad_row(write) -> None:
+    bad: list[BadRow] = []
+    path = write("a.jsonl", '{"responses": ["x", "y"], "id": 1}\n{"responses": "x"}\n')
+    assert [one.id for one in read_comparisons(path, on_bad_row=bad.append)] == ["1"]
+    assert "no two responses found" in bad[0].reason
+    with pytest.raises(RunError, match="has no column 'z'"):
+        list(read_comparisons(path, ["z", "y"]))
+
+
+def test_the_row_is_kept_as_it_was_read(write) -> None:
+    (instance,) = read_instances(write("a.jsonl", '{"answer": "a", "Conversation History": "h", "n": 1}\n'))
+    assert instance.fields == {"response": "a", "history": "h"}
+    assert instance.metadata["row"] == {"answer": "a", "Conversation History": "h", "n": 1}
+
+
+def test_the_columns_that_would_be_taken_can_be_asked_for() -> None:
+    assert choose_columns(["q", "answer", "n"], {"user_input": "q"}, "a.csv", ["n"]) == {
+        "user_input": "q",
+        "response": "answer",
+        "n": "n",
+    }
+    with pytest.raises(RunError, match=r"a\.csv has no z column"):
+        choose_columns(["answer"], {}, "a.csv", ["z"])

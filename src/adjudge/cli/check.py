@@ -31,7 +31,12 @@ def check(
     language: Annotated[str, typer.Option(help="Of prompts, explanations and this report: en or ru.")] = "en",
     file: Annotated[
         Path | None,
-        typer.Option("-f", "--file", "--data", help="Judge the text in this file, or every row of a .csv, .tsv or .jsonl."),
+        typer.Option(
+            "-f",
+            "--file",
+            "--data",
+            help="Judge the text in this file, or every row of a .csv, .tsv, .jsonl, .json, .parquet; - is rows, too.",
+        ),
     ] = None,
     column: Annotated[list[str] | None, typer.Option("--column", help="Which column is judged, or FIELD=COLUMN.")] = None,
     user_input: Annotated[str | None, typer.Option(help="The question the text answers.")] = None,

@@ -9,7 +9,7 @@ from pathlib import Path
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, default_model, open_model
-from adjudge.runs.dataset import ROW_FILES, read_instances
+from adjudge.runs.dataset import ROW_FILES, STDIN, read_instances
 
 
 def models_from(ids: list[str] | None, max_concurrency: int) -> list[ModelLike]:
@@ -18,8 +18,8 @@ def models_from(ids: list[str] | None, max_concurrency: int) -> list[ModelLike]:
 
 
 def is_rows(file: Path | None) -> bool:
-    """Whether the file holds rows rather than one text."""
-    return file is not None and file.suffix.lower() in ROW_FILES
+    """Whether the file holds rows rather than one text; what comes in by ``--file -`` is rows."""
+    return file is not None and (str(file) == STDIN or file.suffix.lower() in ROW_FILES)
 
 
 def instances_from(

@@ -47,7 +47,9 @@ def judge(
     criterion: Annotated[list[str] | None, _QUESTION] = None,
     named: Annotated[list[str] | None, _NAMED] = None,
     model: Annotated[list[str] | None, _MODEL] = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", "--data", help="A text, or rows: .csv, .tsv, .jsonl.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", "--data", help="A text, or rows: .csv, .jsonl, .json, …; - is rows.")
+    ] = None,
     column: Annotated[list[str] | None, _COLUMN] = None,
     language: Annotated[str, _LANGUAGE] = "en",
     self_consistency: Annotated[int, _VOTES] = 1,
@@ -93,7 +95,9 @@ def compare(
     criterion: Annotated[list[str] | None, _QUESTION] = None,
     named: Annotated[list[str] | None, _NAMED] = None,
     model: Annotated[list[str] | None, _MODEL] = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", "--data", help="A .csv, .tsv or .jsonl of rows.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", "--data", help="Rows: .csv, .jsonl, .json, …; - reads them.")
+    ] = None,
     column: Annotated[list[str] | None, typer.Option("--column", help="A response's column (repeat), or FIELD=COLUMN.")] = None,
     user_input: Annotated[str | None, typer.Option(help="The question the responses answer.")] = None,
     language: Annotated[str, _LANGUAGE] = "en",
@@ -163,7 +167,7 @@ def _comparisons(
 
 
 def _no_rows(file: Path) -> list[Instance]:
-    raise SetupError(f"{file} is neither CSV nor JSONL: comparisons are read from rows")
+    raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
 
 
 def _contests(name: str) -> Literal["joint", "pairs"]:

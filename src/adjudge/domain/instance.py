@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -39,6 +40,23 @@ class Instance:
         """The field's text or texts, or None where this instance has no such field."""
         value = self.fields.get(name)
         return value if value is None or isinstance(value, str) else tuple(value)
+
+
+def identity(instance: Instance) -> str:
+    """What an instance says, as 32 hexadecimal digits: equal fields in any order give equal ones in every process.
+
+    Neither its id nor its metadata count. ``content_hash`` would do too, at four times the cost, and this is paid for
+    every row of a run.
+    """
+    said = "".join([_measured(name, value) for name, value in sorted(instance.fields.items())])
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _measured(name: str, value: str | Sequence[str]) -> str:
+    """With the lengths before the texts, nothing in a text can pass for the end of it."""
+    if isinstance(value, str):
+        return f"{len(name)},{len(value)}:{name}{value}"
+    return f"{len(name)}[{','.join([str(len(text)) for text in value])}]:{name}{''.join(value)}"
 
 
 class DirectInstance(Instance):

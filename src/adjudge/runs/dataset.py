@@ -1,76 +1,161 @@
-"""Rows of a CSV or JSONL file as instances, streamed."""
+"""Rows of a file, of standard input, of a data frame or of a list as instances, streamed."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
+from adjudge.runs.columns import ALIASES, Columns, choose_columns, text_of
+from adjudge.runs.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
+from adjudge.runs.sources.row import BadRow, Origin, Row, Rows
 
-ALIASES = {
-    "response": ("response", "answer", "output", "actual_output", "completion", "prediction", "text", "Assistant Answer"),
-    "user_input": ("user_input", "question", "input", "query", "prompt", "instruction", "Current User Question"),
-    "reference": ("reference", "ground_truth", "expected_output", "expected", "reference_answer", "target"),
-    "contexts": ("contexts", "retrieved_contexts", "context", "retrieval_context", "documents", "Fragment Texts"),
-}
-"""How other tools call our fields; the first that a file has is taken."""
-ROW_FILES = (".csv", ".tsv", ".jsonl", ".ndjson")
-_JSON_LINES = (".jsonl", ".ndjson")
-_ID_COLUMNS = ("id", "ID", "row_id")
-_LONGEST_CELL = 100_000_000
+__all__ = [
+    "ALIASES",
+    "FORMATS",
+    "ROW_FILES",
+    "STDIN",
+    "BadRow",
+    "OnBadRow",
+    "Source",
+    "choose_columns",
+    "field_names",
+    "read_comparisons",
+    "read_instances",
+]
+
+OnBadRow = Callable[[BadRow], None]
+_LOOKED_AT_FIRST = 100
+"""A column that none of the first rows has is missing in the data, not in a row."""
 
 
 def read_instances(
-    path: str | Path,
+    source: Source,
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     needed: Sequence[str] = ("response",),
+    *,
+    id: str | None = None,
+    on_bad_row: OnBadRow | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
 ) -> Iterator[Instance]:
-    """One instance a row. ``columns`` says which column is which field; the rest is found by the usual names.
+    """One instance a row, read as they are asked for: a data set of any length needs the memory of a few rows.
 
-    ``needed``: the fields that every row must have.
+    ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or instances.
+    ``columns`` says which column is which field; the rest is found by the usual names. ``needed``: the fields that every
+    row must have. ``id``: the column with the rows' names; without one a row is called by its place. The place is in
+    ``metadata["place"]`` in any case, and the row as it was read in ``metadata["row"]``. ``on_bad_row`` is told of each
+    row that cannot be read, and reading goes on; without it the first one raises a RunError. What is wrong with the whole
+    source raises always. ``format`` and ``encoding`` are for files that do not show them.
     """
-    return islice(_instances(Path(path), dict(columns or {}), needed), limit)
+    chosen = Columns(columns or {}, needed, id)
 
+    def made(cells: Mapping[str, object], place: str) -> Instance:
+        return Instance(chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells})
 
-def field_names(path: str | Path) -> set[str]:
-    """The fields that at least one row has something in, by the names of the columns and by ours."""
-    rows = (row for _, row in _rows(Path(path)))
-    filled = {column for row in rows for column, value in row.items() if value not in (None, "", [])}
-    return filled | {field for field, names in ALIASES.items() if filled & set(names)}
+    origin, rows = open_source(source, format, encoding, needed[0] if needed else "response")
+    return islice(_each(origin, rows, chosen, made, on_bad_row), limit)
 
 
 def read_comparisons(
-    path: str | Path, responses: Sequence[str] = (), columns: Mapping[str, str] | None = None, limit: int | None = None
+    source: Source,
+    responses: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    *,
+    id: str | None = None,
+    on_bad_row: OnBadRow | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
 ) -> Iterator[Instance]:
-    """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that are numbered."""
-    return islice(_comparisons(Path(path), list(responses), dict(columns or {})), limit)
+    """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that are numbered.
+
+    The rest is as for ``read_instances``.
+    """
+    named = dict(columns or {})
+    chosen = Columns({**{column: column for column in responses}, **named}, (), id)
+
+    def made(cells: Mapping[str, object], place: str) -> Instance:
+        return _comparison(cells, responses, named, chosen.name(cells) or place, place)
+
+    origin, rows = open_source(source, format, encoding)
+    return islice(_each(origin, rows, chosen, made, on_bad_row), limit)
 
 
-def _comparisons(path: Path, responses: list[str], columns: dict[str, str]) -> Iterator[Instance]:
-    found = False
-    for number, row in _rows(path):
-        found = True
-        for column in (*responses, *columns.values()):
-            if column not in row:
-                raise RunError(f"{path} has no column {column!r}; it has: {', '.join(row)}")
-        yield _comparison(row, responses, columns, f"{path.name}:{number}")
-    if not found:
-        raise RunError(f"{path} has no rows")
+def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
+    """The fields that at least one row has something in, by the names of the columns and by ours.
+
+    Reads the source once, to its end. A run does not need this: ``read_instances`` looks for the needed fields as it goes.
+    """
+    _, rows = open_source(source, format, encoding)
+    filled: set[str] = set()
+    for row in rows:
+        if isinstance(row, BadRow):
+            raise RunError(str(row))
+        cells = row.cells.fields if isinstance(row.cells, Instance) else row.cells
+        filled.update(column for column, value in cells.items() if value not in (None, "", []))
+    return filled | {field for field, names in ALIASES.items() if filled & set(names)}
 
 
-def _comparison(row: Mapping[str, object], responses: list[str], columns: Mapping[str, str], where: str) -> Instance:
-    texts = {name: value for name, cell in row.items() if (value := _text(cell)) is not None}
+def _each(
+    origin: Origin,
+    rows: Rows,
+    chosen: Columns,
+    made: Callable[[Mapping[str, object], str], Instance],
+    on_bad_row: OnBadRow | None,
+) -> Iterator[Instance]:
+    first = list(islice(rows, _LOOKED_AT_FIRST))
+    _check_columns(origin, first, chosen)
+    tell = on_bad_row or _stop
+    worked, trouble = False, ""
+    for row in chain(first, rows):
+        made_or_bad = _made(origin, row, made)
+        if isinstance(made_or_bad, BadRow):
+            trouble = trouble or str(made_or_bad)
+            tell(made_or_bad)
+            continue
+        worked = True
+        yield made_or_bad
+    if not worked:
+        raise RunError(f"{origin.name} has no row that can be judged; {trouble}" if trouble else f"{origin.name} has no rows")
+
+
+def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:
+    """Before anything is judged, so that a slip of the pen is not told of for every row."""
+    cells = [row.cells for row in first if isinstance(row, Row) and not isinstance(row.cells, Instance)]
+    found = list(dict.fromkeys(name for each in cells for name in each))
+    chosen.see(found)
+    if cells:
+        chosen.require(found, origin.name)
+
+
+def _made(origin: Origin, row: Row | BadRow, made: Callable[[Mapping[str, object], str], Instance]) -> Instance | BadRow:
+    if isinstance(row, BadRow):
+        return row
+    if isinstance(row.cells, Instance):
+        return row.cells
+    try:
+        return made(row.cells, origin.place(row.number))
+    except (ValueError, SetupError) as error:
+        return origin.bad(row.number, str(error))
+
+
+def _stop(bad: BadRow) -> None:
+    raise RunError(str(bad))
+
+
+def _comparison(
+    cells: Mapping[str, object], responses: Sequence[str], columns: Mapping[str, str], name: str, place: str
+) -> Instance:
+    texts = {column: text for column, cell in cells.items() if (text := text_of(cell, column)) is not None}
     own = {field: texts[column] for field, column in columns.items() if column in texts}
     beside = {field: texts[name] for field, names in ALIASES.items() if field != "response" for name in names if name in texts}
     compared = _responses(texts, responses)
-    instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, id=_name(row, where))
+    instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, {"place": place, "row": cells})
     if isinstance(instance.value("response") or "", str):
-        raise RunError(f"{where}: no two responses found; name their columns with --column. It has: {', '.join(row)}")
+        raise ValueError(f"no two responses found; name their columns with --column. It has: {', '.join(cells)}")
     return instance
 
 
@@ -82,92 +167,3 @@ def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> di
         if isinstance(texts.get(name), list):
             return {"response": texts[name]}
     return {name: value for name, value in texts.items() if NUMBERED.fullmatch(name)}
-
-
-def _instances(path: Path, columns: dict[str, str], needed: Sequence[str]) -> Iterator[Instance]:
-    chosen: dict[str, str] = {}
-    for number, row in _rows(path):
-        if not chosen:
-            chosen = choose_columns(list(row), columns, path, needed)
-        yield _instance(row, chosen, f"{path.name}:{number}", needed)
-    if not chosen:
-        raise RunError(f"{path} has no rows")
-
-
-def choose_columns(found: list[str], wanted: Mapping[str, str], path: Path, needed: Sequence[str]) -> dict[str, str]:
-    """Field → column. The needed ones must be there; the other fields are taken where they are."""
-    for field, column in wanted.items():
-        if column not in found:
-            raise RunError(f"{path} has no column {column!r} (wanted as {field}); it has: {', '.join(found)}")
-    chosen = dict(wanted)
-    for field, names in ALIASES.items():
-        known = [name for name in names if name in found]
-        if known:
-            chosen.setdefault(field, known[0])
-    for field in needed:
-        if field in found:
-            chosen.setdefault(field, field)
-        if field not in chosen:
-            raise RunError(f"{path} has no {field} column; name one with --column. It has: {', '.join(found)}")
-    return chosen
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """(line, row) of each row."""
-    suffix = path.suffix.lower()
-    if suffix not in ROW_FILES:
-        raise RunError(f"{path} is neither CSV nor JSONL: its name must end in one of {', '.join(ROW_FILES)}")
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from _jsonl(file, path) if suffix in _JSON_LINES else _csv(file, path, suffix)
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise RunError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
-
-
-def _csv(file: Iterable[str], path: Path, suffix: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ",", strict=True)
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                raise RunError(f"{path}, line {reader.line_num}: the row has not as many cells as there are columns")
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise RunError(f"{path}, line {reader.line_num}: {error}") from error
-
-
-def _jsonl(file: Iterable[str], path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
-    for number, line in enumerate(file, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise RunError(f"{path}, line {number} is not JSON: {error}") from error
-        if not isinstance(row, dict):
-            raise RunError(f"{path}, line {number} is not a JSON object")
-        yield number, row
-
-
-def _instance(row: Mapping[str, object], chosen: Mapping[str, str], where: str, needed: Sequence[str]) -> Instance:
-    fields = {field: _text(row.get(column)) for field, column in chosen.items()}
-    given = {field: value for field, value in fields.items() if value is not None}
-    for field in needed:
-        if field not in given:
-            raise RunError(f"{where}: the row has no {chosen[field]!r}")
-    return Instance(fields=given, id=_name(row, where))
-
-
-def _name(row: Mapping[str, object], where: str) -> str:
-    """What the row calls itself, else where it stands."""
-    return next((str(row[column]) for column in _ID_COLUMNS if row.get(column) not in (None, "")), where)
-
-
-def _text(value: object) -> str | list[str] | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in value]
-    return json.dumps(value, ensure_ascii=False)
