@@ -74,7 +74,9 @@ def _measure(rows: int, folder: Path) -> None:
 
 def _generated(rows: int) -> Iterator[Instance]:
     for number in range(rows):
-        yield Instance({"user_input": "What is the main idea?", "response": f"Answer {number}: a few simple rules explain a lot."})
+        yield Instance(
+            {"user_input": "What is the main idea?", "response": f"Answer {number}: a few simple rules explain a lot."}
+        )
 
 
 if __name__ == "__main__":

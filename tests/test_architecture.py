@@ -19,7 +19,7 @@ FLOORS = [
     {"strategy", "rag"},
     {"judges"},
     {"engine"},
-    {"prompts", "gateway", "verdicts", "pooling", "stats", "catalog"},
+    {"prompts", "gateway", "verdicts", "pooling", "stats", "catalog", "data"},
     {"domain"},
     {"errors"},
 ]

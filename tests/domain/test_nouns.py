@@ -13,6 +13,8 @@ from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
@@ -266,3 +268,22 @@ def test_a_vote_speaks_for_its_ballot() -> None:
     vote = replace(VOTE, ballot=replace(BALLOT, model="n", sample=2, order=(1, 0)))
     assert (vote.model, vote.sample, vote.order, vote.valid) == ("n", 2, (1, 0), True)
     assert not replace(vote, verdict=None).valid
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.text(max_size=3), st.text(max_size=3) | st.lists(st.text(max_size=2), max_size=3), min_size=1),
+        min_size=2,
+    )
+)
+def test_the_identity_of_an_instance_is_what_it_says(fields: list[dict[str, str | list[str]]]) -> None:
+    """Equal for equal fields in the same order, whatever it is called; different for any other."""
+    instances = [Instance(each, id=str(number), metadata={"n": number}) for number, each in enumerate(fields)]
+    for one in instances:
+        for other in instances:
+            assert (one.identity == other.identity) == (list(one.fields.items()) == list(other.fields.items()))
+
+
+def test_the_identity_is_the_same_in_every_process() -> None:
+    assert Instance({"response": "ё", "contexts": ["a", "b"]}).identity == "2a69177dbe5b4c5228001b1b8bb002f9"
+    assert Instance({"response": "\ud800"}).identity

@@ -59,7 +59,15 @@ def test_own_prices_win_and_the_longest_id_counts(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize(
     "text",
-    ["[]", "a: 1", "a: {input: 1}", "a: {input: x, output: 1}", "a: {input: -1, output: 1}", "a: {input: 1, output: 1, per: 2}", "a: {"],
+    [
+        "[]",
+        "a: 1",
+        "a: {input: 1}",
+        "a: {input: x, output: 1}",
+        "a: {input: -1, output: 1}",
+        "a: {input: 1, output: 1, per: 2}",
+        "a: {",
+    ],
 )
 def test_a_wrong_file_of_prices_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "prices.yaml").write_text(text)

@@ -13,8 +13,8 @@ from adjudge.catalog.yaml_text import load_yaml, refuse_repeats
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.errors import SetupError
 
-_PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
-_KEYS = (*_PAIRWISE_KEYS, "higher_is_better", "options")
+PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
+KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options")
 _OPTION_KEYS = ("name", "description", "score")
 _EXAMPLE_KEYS = ("fields", "option", "explanation")
 _JSON, _YAML = (".json",), (".yaml", ".yml")
@@ -36,7 +36,7 @@ def parse_entries(content: str, file: str, language: str = "en") -> list[Catalog
 def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
     """What the file holds, entry by entry, not yet looked at."""
     path = Path(path)
-    return _numbered(_load(_content(path), str(path)), str(path))
+    return _numbered(_load(content_of(path), str(path)), str(path))
 
 
 def parse_entry(value: object, place: Place, language: str = "en") -> CatalogEntry:
@@ -44,7 +44,7 @@ def parse_entry(value: object, place: Place, language: str = "en") -> CatalogEnt
     kind = _kind(mapping(value, place), place)
     if kind == "pairwise" and "options" in mapping(value, place):
         raise place.at("options").wrong("pairwise criteria have none: the labels A, B, … of the responses are chosen from")
-    given = mapping(value, place, _PAIRWISE_KEYS if kind == "pairwise" else _KEYS, ("name", "description"))
+    given = mapping(value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description"))
     return CatalogEntry(_criteria(given, kind, place, language), kind, language)
 
 
@@ -130,7 +130,8 @@ def _context(value: object, place: Place) -> list[str] | None:
     return None if value is None else texts(value, place)
 
 
-def _content(path: Path) -> str:
+def content_of(path: Path) -> str:
+    """The text of a file, which must be UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:

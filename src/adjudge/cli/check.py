@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,6 +26,7 @@ from adjudge.cli.options import (
     Output,
     Prices,
     Quiet,
+    Rows,
     RunFolder,
     Seed,
     Temperature,
@@ -53,10 +53,7 @@ def check(
     model: Models = None,
     strictness: Annotated[int, typer.Option(help="Votes per model.", min=1)] = 1,
     language: Language = "en",
-    file: Annotated[
-        Path | None,
-        typer.Option("-f", "--file", "--data", help="Judge the text in this file, or every row of a .csv, .tsv or .jsonl."),
-    ] = None,
+    file: Rows = None,
     column: Columns = None,
     user_input: Annotated[str | None, typer.Option(help="The question the text answers.")] = None,
     reference: Annotated[str | None, typer.Option(help="A good answer to compare with.")] = None,

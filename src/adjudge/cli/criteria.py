@@ -14,9 +14,9 @@ from adjudge.catalog.criteria_file import raw_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import Finding, lint_file
 from adjudge.cli.show_criteria import show_catalogue, show_entry, show_findings
+from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
 from adjudge.reports.gate import ExitCode
-from adjudge.runs.dataset import field_names
 
 app = typer.Typer()
 Language = Annotated[str, typer.Option(help=f"Of the criteria: {' or '.join(catalog.languages())}.")]

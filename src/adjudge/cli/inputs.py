@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from adjudge.data.dataset import ROW_FILES, STDIN, read_instances
 from adjudge.domain.instance import Instance
 from adjudge.engine.run import Run
 from adjudge.errors import SetupError
 from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import ModelLike, default_model, open_model
 from adjudge.gateway.prices import VARIABLE
-from adjudge.runs.dataset import ROW_FILES, read_instances
 
 
 def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[ModelLike]:
@@ -38,8 +38,8 @@ def command_line() -> dict[str, object]:
 
 
 def is_rows(file: Path | None) -> bool:
-    """Whether the file holds rows rather than one text."""
-    return file is not None and file.suffix.lower() in ROW_FILES
+    """Whether the file holds rows rather than one text; what comes in by ``--file -`` is rows."""
+    return file is not None and (str(file) == STDIN or file.suffix.lower() in ROW_FILES)
 
 
 def instances_from(

@@ -40,6 +40,7 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.show import show_comparisons, show_judgments
 from adjudge.cli.watch import Watch
+from adjudge.data.dataset import read_comparisons
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.results import MultiCriteriaDirectInstanceResult, Result
@@ -50,7 +51,6 @@ from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.gate import ExitCode, exit_code
 from adjudge.reports.summary import summarise
 from adjudge.reports.table import write_rows
-from adjudge.runs.dataset import read_comparisons
 from adjudge.runs.folder import knows
 
 
@@ -59,7 +59,9 @@ def judge(
     criterion: Questions = None,
     named: Named = None,
     model: Models = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", "--data", help="A text, or rows: .csv, .tsv, .jsonl.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", "--data", help="A text, or rows: .csv, .jsonl, .json, …; - is rows.")
+    ] = None,
     column: Columns = None,
     language: Language = "en",
     self_consistency: Votes = 1,
@@ -118,7 +120,9 @@ def compare(
     criterion: Questions = None,
     named: Named = None,
     model: Models = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", "--data", help="A .csv, .tsv or .jsonl of rows.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", "--data", help="Rows: .csv, .jsonl, .json, …; - reads them.")
+    ] = None,
     column: Annotated[list[str] | None, typer.Option("--column", help="A response's column (repeat), or FIELD=COLUMN.")] = None,
     user_input: Annotated[str | None, typer.Option(help="The question the responses answer.")] = None,
     language: Language = "en",
@@ -201,7 +205,7 @@ def _comparisons(
 
 
 def _no_rows(file: Path) -> list[Instance]:
-    raise SetupError(f"{file} is neither CSV nor JSONL: comparisons are read from rows")
+    raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
 
 
 def _contests(name: str) -> Literal["joint", "pairs"]:

@@ -20,6 +20,10 @@ Named = Annotated[
         "-c", "--criteria", help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable."
     ),
 ]
+Rows = Annotated[
+    Path | None,
+    typer.Option("-f", "--file", "--data", help="Rows (.csv, .tsv, .jsonl, .json, .parquet; - reads them), or one text."),
+]
 Language = Annotated[str, typer.Option(help="Of prompts, explanations, ready-made criteria and reports: en or ru.")]
 Votes = Annotated[int, typer.Option("--self-consistency", help="Votes per model and order.", min=1)]
 Bias = Annotated[bool, typer.Option("--check-positional-bias", help="Ask again in reversed order.")]

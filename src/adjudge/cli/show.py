@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +20,7 @@ from adjudge.domain.results import (
 )
 from adjudge.domain.vote import Vote
 from adjudge.judges.aspect import AspectCritic
+from adjudge.judges.base import PlannedJudge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.summary import Summary, summarise
@@ -67,7 +69,7 @@ def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJ
     _print(table, None, notes(judge), language)
 
 
-def notes(judge: AspectCritic | DirectJudge | PairwiseJudge) -> list[str]:
+def notes(judge: PlannedJudge[Any, Any]) -> list[str]:
     """What a reader of these scores must know of the models behind them."""
     return list(dict.fromkeys(model.note for model in judge.panel.values() if model.note))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from adjudge.domain.frozen import FrozenDict, text_hash
+from adjudge.domain.frozen import FrozenDict
 from adjudge.errors import SetupError
 
 NUMBERED = re.compile(
@@ -39,7 +40,8 @@ class Instance:
     @cached_property
     def identity(self) -> str:
         """Equal for instances that show the same: what the caller calls them is left out, the order of the fields is not."""
-        return text_hash(*(part for name, value in self.fields.items() for part in (name, value)))
+        said = "".join([_measured(name, value) for name, value in self.fields.items()])
+        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def value(self, name: str) -> FieldValue | None:
         """The field's text or texts, or None where this instance has no such field."""
@@ -82,6 +84,13 @@ class PairwiseInstance(Instance):
         named = {**(context or {}), **(fields or {})}
         given = {} if responses is None else {"response": responses}
         super().__init__({**_together(named), **given}, id, metadata or {})
+
+
+def _measured(name: str, value: str | Sequence[str]) -> str:
+    """With the lengths before the texts, nothing in a text can pass for the end of it."""
+    if isinstance(value, str):
+        return f"{len(name)},{len(value)}:{name}{value}"
+    return f"{len(name)}[{','.join([str(len(text)) for text in value])}]:{name}{''.join(value)}"
 
 
 def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:

@@ -110,20 +110,31 @@ class PlannedJudge(ABC, Generic[I, R]):
             if progress:
                 progress(result)
 
-        await self.judge_stream(items, saw, run=run, budget=budget)
+        await self.judge_stream(items, saw, run=run, budget=budget, criteria=self.criteria_of(items))
         return [results[number] for number in range(len(items))]
 
     async def judge_stream(
-        self, items: Iterable[I], saw: Callable[[int, R], None], *, run: RunLike | None = None, budget: Budget | None = None
+        self,
+        items: Iterable[I],
+        saw: Callable[[int, R], None],
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        criteria: Sequence[Criteria] = (),
+        label: str | None = None,
     ) -> None:
-        """Have ``saw`` told of every result, with its item's place, in the order they come. Memory does not grow with items."""
-        await home.visit(self._stream(items, saw, run, budget))
+        """Have ``saw`` told of every result, with its item's place, in the order they come. Memory does not grow with items.
+
+        ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
+        """
+        at_once = {name: model.max_concurrency for name, model in self.panel.items()}
+        configuration = self.configuration(criteria) if run or budget else {}
+        asker = Asker(label or type(self).__name__, self.ask, at_once, configuration)
+        await home.visit(self._stream(items, saw, asker, run, budget))
 
     async def _stream(
-        self, items: Iterable[I], saw: Callable[[int, R], None], run: RunLike | None, budget: Budget | None
+        self, items: Iterable[I], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
-        at_once = {name: model.max_concurrency for name, model in self.panel.items()}
-        asker = Asker(self.label, self.ask, at_once, self.configuration(items) if run or budget else {})
         async with answering(asker, run, budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
@@ -138,27 +149,21 @@ class PlannedJudge(ABC, Generic[I, R]):
         all_votes = replace(self, early_stop=False) if getattr(self, "early_stop", False) else self  # type: ignore[type-var]
         return estimate(self, all_votes, items, known or nothing_known, prices or PriceTable.load())
 
-    @property
-    def label(self) -> str:
-        """What its judgments are filed under."""
-        return type(self).__name__
-
-    def configuration(self, items: Iterable[I]) -> dict[str, Any]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
         own = {entry.name: getattr(self, entry.name) for entry in fields(self) if _is_setting(entry.name)}  # type: ignore[arg-type]
         return {
             "judge": type(self).__name__,
             "settings": {name: _plain_setting(value) for name, value in own.items()},
             "models": {name: _model(model) for name, model in self.panel.items()},
-            "criteria": [plain(one) for one in self.criteria_of(items)],
+            "criteria": [plain(one) for one in criteria],
             "templates": wordings(own.get("language", "en")),
             "versions": {"adjudge": version("adjudge"), "python": platform.python_version()},
         }
 
-    def criteria_of(self, items: Iterable[I]) -> list[Criteria]:
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:
         """The criteria that ``items`` are judged by, each once."""
-        given = items if isinstance(items, Sequence) else ()
-        return list({one.identity: one for item in given if (one := getattr(item, "criteria", None))}.values())
+        return list({one.identity: one for item in items if (one := getattr(item, "criteria", None))}.values())
 
     def _after_failure(self, result: R) -> R:
         if self.on_failure == "raise":

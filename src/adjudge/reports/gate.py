@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 from adjudge.reports.summary import Summary
@@ -17,6 +18,13 @@ class ExitCode(IntEnum):
     """It ran, but some judgments have no score."""
     GATE_FAILED = 4
     GATE_INCONCLUSIVE = 5
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """Of several, the one that matters most: a failed gate, an undecided one, a missing score."""
+    order = (ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE, ExitCode.UNSCORED)
+    found = set(codes)
+    return next((code for code in order if code in found), ExitCode.OK)
 
 
 def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:

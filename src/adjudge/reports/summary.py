@@ -39,23 +39,38 @@ class Summary:
         }
 
 
-def summarise(results: Iterable[Result]) -> Summary:
-    """Add up results whose scores lie between 0 and 1."""
-    counts = dict.fromkeys(Status, 0)
-    total, usage = 0.0, Usage()
-    for result in results:
-        counts[result.status] += 1
-        usage += result.usage
+class Tally:
+    """Adds up results whose scores lie between 0 and 1, as they come."""
+
+    def __init__(self) -> None:
+        self._counts = dict.fromkeys(Status, 0)
+        self._total, self._usage = 0.0, Usage()
+
+    def add(self, result: Result) -> None:
+        """One more."""
+        self._counts[result.status] += 1
+        self._usage += result.usage
         if result.status is Status.SCORED:
-            total += result.score or 0.0
-    attempted, scored = sum(counts.values()), counts[Status.SCORED]
-    return Summary(
-        attempted=attempted,
-        scored=scored,
-        abstained=counts[Status.ABSTAINED],
-        failed=counts[Status.FAILED],
-        mean=total / scored if scored else None,
-        lower=total / attempted if attempted else 0.0,
-        upper=(total + attempted - scored) / attempted if attempted else 1.0,
-        usage=usage,
-    )
+            self._total += result.score or 0.0
+
+    def summary(self) -> Summary:
+        """What they come to so far."""
+        attempted, scored, total = sum(self._counts.values()), self._counts[Status.SCORED], self._total
+        return Summary(
+            attempted=attempted,
+            scored=scored,
+            abstained=self._counts[Status.ABSTAINED],
+            failed=self._counts[Status.FAILED],
+            mean=total / scored if scored else None,
+            lower=total / attempted if attempted else 0.0,
+            upper=(total + attempted - scored) / attempted if attempted else 1.0,
+            usage=self._usage,
+        )
+
+
+def summarise(results: Iterable[Result]) -> Summary:
+    """What ``results`` come to."""
+    tally = Tally()
+    for result in results:
+        tally.add(result)
+    return tally.summary()

@@ -1,0 +1,136 @@
+"""``adjudge run``: an eval file, carried out, resumable."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.cli.estimates import show_estimate
+from adjudge.cli.inputs import command_line
+from adjudge.cli.options import DryRun, FailUnder, Limit, MaxCalls, MaxTokens, MaxUsd, NoCache, Prices, Quiet, budget_from
+from adjudge.cli.show import clean, notes
+from adjudge.cli.watch import Watch
+from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.gateway.prices import VARIABLE
+from adjudge.reports.export import export
+from adjudge.reports.gate import ExitCode, exit_code, worst
+from adjudge.reports.summary import Summary, Tally
+from adjudge.reports.words import word
+from adjudge.runs.eval_file import EvalFile, load_eval, schema
+from adjudge.runs.execute import EvalRun, Event, Judged, RowSkipped
+
+_MOST_TOLD = 10
+"""Bad rows that are told of one by one."""
+
+
+def run(
+    file: Annotated[Path | None, typer.Argument(help="The eval file, such as eval.yaml.")] = None,
+    folder: Annotated[Path | None, typer.Option("--run", help="The run's folder, instead of the one the file names.")] = None,
+    limit: Limit = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    prices: Prices = None,
+    no_cache: NoCache = False,
+    fail_under: FailUnder = None,
+    fork: Annotated[Path | None, typer.Option(help="Begin with what this other run was answered, where it still holds.")] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask again where an answer had no verdict.")] = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    show_schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of eval files, for editors.")] = False,
+) -> int:
+    """Carry out an eval file: data, judges, models, budget, outputs and gates.
+
+    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is gone on with by
+    the same command or 'adjudge resume RUN'. Exit codes: 0 all scored and the gates hold, 1 could not run or stopped before
+    the end, 2 usage, 3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
+    """
+    if show_schema:
+        typer.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
+        return ExitCode.OK
+    if file is None:
+        raise SetupError("say which eval file to run: adjudge run eval.yaml")
+    if prices is not None:
+        os.environ[VARIABLE] = str(prices.absolute())
+    wanted = load_eval(file)
+    made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
+    if dry_run:
+        show_estimate(made.estimate())
+        return ExitCode.OK
+    seen = _Seen(made, Watch(None, quiet=quiet))
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        with seen.watch:
+            made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
+    except (BudgetSpent, RunStopped) as halt:
+        seen.show()
+        typer.echo(f"adjudge: {halt}. Go on with: adjudge resume {made.folder}", err=True)
+        return ExitCode.COULD_NOT_RUN
+    for path in wanted.output_paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        export(made.folder, path)
+    seen.show()
+    return seen.exit_code(wanted, fail_under)
+
+
+@dataclass
+class _Seen:
+    """What a run came to, as far as it got."""
+
+    made: EvalRun
+    watch: Watch
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    skipped: int = 0
+
+    def event(self, event: Event) -> None:
+        """Count it, and show it where that helps."""
+        if isinstance(event, Judged):
+            self.tallies.setdefault(event.judge, Tally()).add(event.result)
+            self.watch.saw(event.result)
+        elif isinstance(event, RowSkipped):
+            self.skipped += 1
+            if self.skipped <= _MOST_TOLD:
+                typer.echo(f"skipped {clean(str(event.row))}", err=True)
+
+    def show(self) -> None:
+        """A table of the judges, and where everything is."""
+        language = self.made.file.language
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for heading in (word("judge", language), word("attempted", language), word("scored", language), word("mean", language)):
+            table.add_column(heading)
+        for name, tally in self.tallies.items():
+            found = tally.summary()
+            mean = "–" if found.mean is None else f"{found.mean:.3f}"
+            table.add_row(Text(clean(name)), str(found.attempted), str(found.scored), mean)
+        console = Console(highlight=False)
+        console.print(table)
+        if self.skipped:
+            console.print(Text(f"{self.skipped} rows could not be judged", style="yellow"))
+        for place in (self.made.folder, *self.made.file.output_paths):
+            if place.exists():
+                console.print(Text(clean(str(place)), style="dim"))
+        for note in dict.fromkeys(note for ready in self.made.judges for note in notes(ready.judge)):
+            console.print(Text(note, style="yellow"))
+
+    def exit_code(self, file: EvalFile, fail_under: float | None) -> ExitCode:
+        """By the gates of the file, of each judge, and of the command line."""
+        codes = [ExitCode.UNSCORED] if self.skipped else []
+        for ready in self.made.judges:
+            found = self.tallies.get(ready.name, Tally()).summary()
+            gate = next((one for one in (fail_under, ready.fail_under, file.gates.fail_under) if one is not None), None)
+            codes.append(exit_code(found, gate))
+            codes += [ExitCode.GATE_FAILED] if _too_many_failed(found, file.gates.max_failed) else []
+        return worst(codes)
+
+
+def _too_many_failed(found: Summary, most: float | None) -> bool:
+    return most is not None and found.attempted - found.scored > most * found.attempted

@@ -1,0 +1,1 @@
+"""Data sets → instances, streamed: files, standard input, data frames, lists."""

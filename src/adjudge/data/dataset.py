@@ -1,0 +1,169 @@
+"""Rows of a file, of standard input, of a data frame or of a list as instances, streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+
+from adjudge.data.columns import ALIASES, Columns, choose_columns, text_of
+from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
+from adjudge.data.sources.row import BadRow, Origin, Row, Rows
+from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
+from adjudge.errors import RunError, SetupError
+
+__all__ = [
+    "ALIASES",
+    "FORMATS",
+    "ROW_FILES",
+    "STDIN",
+    "BadRow",
+    "OnBadRow",
+    "Source",
+    "choose_columns",
+    "field_names",
+    "read_comparisons",
+    "read_instances",
+]
+
+OnBadRow = Callable[[BadRow], None]
+_LOOKED_AT_FIRST = 100
+"""A column that none of the first rows has is missing in the data, not in a row."""
+
+
+def read_instances(
+    source: Source,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    needed: Sequence[str] = ("response",),
+    *,
+    id: str | None = None,
+    on_bad_row: OnBadRow | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+) -> Iterator[Instance]:
+    """One instance a row, read as they are asked for: a data set of any length needs the memory of a few rows.
+
+    ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or instances.
+    ``columns`` says which column is which field; the rest is found by the usual names. ``needed``: the fields that every
+    row must have. ``id``: the column with the rows' names; without one a row is called by its place. The place is in
+    ``metadata["place"]`` in any case, and the row as it was read in ``metadata["row"]``. ``on_bad_row`` is told of each
+    row that cannot be read, and reading goes on; without it the first one raises a RunError. What is wrong with the whole
+    source raises always. ``format`` and ``encoding`` are for files that do not show them.
+    """
+    chosen = Columns(columns or {}, needed, id)
+
+    def made(cells: Mapping[str, object], place: str) -> Instance:
+        return Instance(chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells})
+
+    origin, rows = open_source(source, format, encoding, needed[0] if needed else "response")
+    return islice(_each(origin, rows, chosen, made, on_bad_row), limit)
+
+
+def read_comparisons(
+    source: Source,
+    responses: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    *,
+    id: str | None = None,
+    on_bad_row: OnBadRow | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+) -> Iterator[Instance]:
+    """One comparison a row. ``responses``: the columns that hold them; else a list, or columns that are numbered.
+
+    The rest is as for ``read_instances``.
+    """
+    named = dict(columns or {})
+    chosen = Columns({**{column: column for column in responses}, **named}, (), id)
+
+    def made(cells: Mapping[str, object], place: str) -> Instance:
+        return _comparison(cells, responses, named, chosen.name(cells) or place, place)
+
+    origin, rows = open_source(source, format, encoding)
+    return islice(_each(origin, rows, chosen, made, on_bad_row), limit)
+
+
+def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
+    """The fields that at least one row has something in, by the names of the columns and by ours.
+
+    Reads the source once, to its end. A run does not need this: ``read_instances`` looks for the needed fields as it goes.
+    """
+    _, rows = open_source(source, format, encoding)
+    filled: set[str] = set()
+    for row in rows:
+        if isinstance(row, BadRow):
+            raise RunError(str(row))
+        cells = row.cells.fields if isinstance(row.cells, Instance) else row.cells
+        filled.update(column for column, value in cells.items() if value not in (None, "", []))
+    return filled | {field for field, names in ALIASES.items() if filled & set(names)}
+
+
+def _each(
+    origin: Origin,
+    rows: Rows,
+    chosen: Columns,
+    made: Callable[[Mapping[str, object], str], Instance],
+    on_bad_row: OnBadRow | None,
+) -> Iterator[Instance]:
+    first = list(islice(rows, _LOOKED_AT_FIRST))
+    _check_columns(origin, first, chosen)
+    tell = on_bad_row or _stop
+    worked, trouble = False, ""
+    for row in chain(first, rows):
+        made_or_bad = _made(origin, row, made)
+        if isinstance(made_or_bad, BadRow):
+            trouble = trouble or str(made_or_bad)
+            tell(made_or_bad)
+            continue
+        worked = True
+        yield made_or_bad
+    if not worked:
+        raise RunError(f"{origin.name} has no row that can be judged; {trouble}" if trouble else f"{origin.name} has no rows")
+
+
+def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:
+    """Before anything is judged, so that a slip of the pen is not told of for every row."""
+    cells = [row.cells for row in first if isinstance(row, Row) and not isinstance(row.cells, Instance)]
+    found = list(dict.fromkeys(name for each in cells for name in each))
+    chosen.see(found)
+    if cells:
+        chosen.require(found, origin.name)
+
+
+def _made(origin: Origin, row: Row | BadRow, made: Callable[[Mapping[str, object], str], Instance]) -> Instance | BadRow:
+    if isinstance(row, BadRow):
+        return row
+    if isinstance(row.cells, Instance):
+        return row.cells
+    try:
+        return made(row.cells, origin.place(row.number))
+    except (ValueError, SetupError) as error:
+        return origin.bad(row.number, str(error))
+
+
+def _stop(bad: BadRow) -> None:
+    raise RunError(str(bad))
+
+
+def _comparison(
+    cells: Mapping[str, object], responses: Sequence[str], columns: Mapping[str, str], name: str, place: str
+) -> Instance:
+    texts = {column: text for column, cell in cells.items() if (text := text_of(cell, column)) is not None}
+    own = {field: texts[column] for field, column in columns.items() if column in texts}
+    beside = {field: texts[name] for field, names in ALIASES.items() if field != "response" for name in names if name in texts}
+    compared = _responses(texts, responses)
+    instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, {"place": place, "row": cells})
+    if isinstance(instance.value("response") or "", str):
+        raise ValueError(f"no two responses found; name their columns with --column. It has: {', '.join(cells)}")
+    return instance
+
+
+def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> dict[str, str | Sequence[str]]:
+    """The columns named, else a list, else columns that are numbered."""
+    if named:
+        return {"response": [str(texts.get(name, "")) for name in named]}
+    for name in ("response", "responses"):
+        if isinstance(texts.get(name), list):
+            return {"response": texts[name]}
+    return {name: value for name, value in texts.items() if NUMBERED.fullmatch(name)}

@@ -1,0 +1,1 @@
+"""What rows come from: one file a kind of source."""

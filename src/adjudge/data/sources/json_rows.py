@@ -1,0 +1,189 @@
+"""Rows of JSON: an object a line, or a list of objects that is read piece by piece."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from adjudge.data.sources.row import Row, Rows
+from adjudge.data.sources.text import HEAD, LONGEST, Text
+from adjudge.errors import RunError
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_decode = json.JSONDecoder().raw_decode
+
+
+def line_rows(text: Text) -> Rows:
+    """An object a line; empty lines are none."""
+    for number, line in enumerate(text.lines(), 1):
+        if line.isspace():
+            continue
+        if text.flaw:
+            yield text.origin.bad(number, text.take_flaw() or "")
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield text.origin.bad(number, f"is not JSON: {_said(error)}")
+            continue
+        yield Row(number, row) if isinstance(row, dict) else text.origin.bad(number, "is not a JSON object")
+
+
+def is_lines(head: str) -> bool:
+    """Whether there is an object on each line, rather than one document."""
+    first, _, rest = head.strip().partition("\n")
+    if not first.startswith("{"):
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return bool(rest.strip()) or not _holds_list(first)
+
+
+def document_rows(text: Text) -> Rows:
+    """The objects of a list, or of the one list of objects inside an object."""
+    document = _Document(text)
+    for number, value in document.rows():
+        flaw = text.flaw_in(document.last) if text.flaw else None
+        if flaw:
+            yield text.origin.bad(number, flaw)
+        else:
+            yield Row(number, value) if isinstance(value, dict) else text.origin.bad(number, "is not a JSON object")
+
+
+class _Document:
+    """A JSON text of which only what is being read is in memory."""
+
+    def __init__(self, text: Text) -> None:
+        self._origin = text.origin
+        self._chunks = text.chunks()
+        self._buffer = next(self._chunks, "")
+        self._at = 0
+        self._began = 0
+        self._line = 1
+        self._counted = 0
+        """Line ends before this place of the buffer are in ``_line``."""
+        self._gone = 0
+        """Characters of the buffer's first line that are not in memory any more."""
+
+    @property
+    def last(self) -> str:
+        """How the value that was read last is written."""
+        return self._buffer[self._began : self._at]
+
+    def rows(self) -> Iterator[tuple[int, object]]:
+        """(line, value) of each item."""
+        opening = self._take("[{", "a list of rows")
+        yield from self._items() if opening == "[" else self._list_inside()
+        if self._peek():
+            raise self._wrong("the document goes on after its end; if there is an object on each line, say format='jsonl'")
+
+    def _items(self) -> Iterator[tuple[int, object]]:
+        """Of the list whose bracket was just taken."""
+        if self._peek() == "]":
+            self._at += 1
+            return
+        while True:
+            self._peek()
+            yield self._here(), self._value()
+            if self._take(",]", "',' or ']'") == "]":
+                return
+
+    def _list_inside(self) -> Iterator[tuple[int, object]]:
+        """Of the one list of objects in the object whose brace was just taken; whatever else it holds is passed over."""
+        found: str | None = None
+        while self._peek() != "}":
+            key = str(self._value())
+            self._take(":", "':'")
+            if self._peek() != "[":
+                self._value()
+            else:
+                self._at += 1
+                if self._peek() == "{":
+                    if found is not None:
+                        raise self._wrong(f"{key!r} is a second list of rows after {found!r}: keep one of them")
+                    found = key
+                    yield from self._items()
+                else:
+                    for _ in self._items():
+                        pass
+            if self._peek() != "}":
+                self._take(",", "',' or '}'")
+        self._at += 1
+        if found is None:
+            raise RunError(f'{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}')
+
+    def _value(self) -> object:
+        size = HEAD
+        while True:
+            try:
+                value, end = _decode(self._buffer, self._at)
+            except json.JSONDecodeError as error:
+                inside = error.pos - self._at
+                if not self._is_cut(error) or not self._more(size):
+                    raise self._wrong(error.msg, self._at + inside) from error
+                size *= 2  # so that a long value is not begun too often
+                continue
+            except RecursionError as error:
+                raise self._wrong("is nested too deep") from error
+            length = end - self._at
+            if end >= len(self._buffer) - len("e+") and isinstance(value, int | float) and self._more(HEAD):
+                continue  # a number may go on
+            self._began, self._at = self._at, self._at + length
+            return value
+
+    def _is_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the value may be right and merely not all here yet."""
+        at_end = error.pos >= len(self._buffer) - 12 or error.msg.startswith("Unterminated string")
+        return at_end and len(self._buffer) - self._at < LONGEST
+
+    def _peek(self) -> str:
+        """The next character that is no blank; empty at the end."""
+        while True:
+            match = _SPACE.match(self._buffer, self._at)
+            self._at = match.end() if match else self._at
+            if self._at < len(self._buffer) or not self._more(HEAD):
+                return self._buffer[self._at : self._at + 1]
+
+    def _take(self, allowed: str, what: str) -> str:
+        found = self._peek()
+        if not found or found not in allowed:
+            raise self._wrong(f"{what} should stand here, not {found or 'the end'!r}")
+        self._at += 1
+        return found
+
+    def _more(self, size: int) -> bool:
+        """Read on; what was used up is let go."""
+        self._here()
+        newline = self._buffer.rfind("\n", 0, self._at)
+        self._gone = self._at - newline - 1 if newline >= 0 else self._gone + self._at
+        pieces = [self._buffer[self._at :]]
+        while size > 0 and (chunk := next(self._chunks, "")):
+            pieces.append(chunk)
+            size -= len(chunk)
+        self._buffer, self._at, self._counted = "".join(pieces), 0, 0
+        return len(pieces) > 1
+
+    def _here(self) -> int:
+        """The line that is being read."""
+        self._line += self._buffer.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def _wrong(self, reason: str, at: int | None = None) -> RunError:
+        self._here()
+        at = self._at if at is None else at
+        line = self._line + self._buffer.count("\n", self._at, at)
+        newline = self._buffer.rfind("\n", 0, at)
+        column = at - newline if newline >= 0 else self._gone + at + 1
+        return self._origin.wrong(line, f"column {column}: {reason}")
+
+
+def _holds_list(line: str) -> bool:
+    return any(isinstance(value, list) and value and isinstance(value[0], dict) for value in json.loads(line).values())
+
+
+def _said(error: Exception) -> str:
+    return "it is nested too deep" if isinstance(error, RecursionError) else str(error).replace(": line 1 column", ": column")

@@ -1,0 +1,96 @@
+"""Whatever holds rows → its rows: the only place where the kind of source is found out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from adjudge.data.sources.delimited import delimited_rows
+from adjudge.data.sources.frames import frame_rows, is_frame, item_rows
+from adjudge.data.sources.json_rows import document_rows, is_lines, line_rows
+from adjudge.data.sources.parquet import parquet_rows
+from adjudge.data.sources.row import Origin, Rows
+from adjudge.data.sources.text import Text, open_text
+from adjudge.errors import RunError
+
+FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
+STDIN = "-"
+_FORMAT_OF = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+ROW_FILES = tuple(_FORMAT_OF)
+"""How the names of files with rows end."""
+
+Source = str | Path | Iterable[Any]
+"""A path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or instances."""
+
+
+def open_source(
+    source: Source, format: str | None = None, encoding: str | None = None, field: str = "response"
+) -> tuple[Origin, Rows]:
+    """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``."""
+    if format is not None and format not in FORMATS:
+        raise RunError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
+    if isinstance(source, str | Path):
+        return _open_path(Path(source), format, encoding)
+    if is_frame(source):
+        return Origin("the data frame"), frame_rows(source)
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        origin = Origin("the data")
+        return origin, item_rows(source, field, origin)
+    raise RunError(f"rows come from a path, a data frame or a list, not from {type(source).__name__}")
+
+
+def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Origin, Rows]:
+    if str(path) == STDIN:
+        origin = Origin("standard input", "stdin", "line")
+        return origin, _stdin_rows(origin, format, encoding)
+    chosen = format or _FORMAT_OF.get(path.suffix.lower())
+    if chosen is None:
+        raise RunError(
+            f"{path} is neither CSV nor JSONL, JSON or Parquet: its name must end in one of {', '.join(ROW_FILES)}, "
+            f"or say which it is, such as format='csv'"
+        )
+    origin = Origin(str(path), path.name, "row" if chosen == "parquet" else "line")
+    return origin, _file_rows(path, origin, chosen, encoding)
+
+
+def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) -> Rows:
+    try:
+        if format == "parquet":
+            yield from parquet_rows(path, origin)
+            return
+        with path.open("rb") as file:
+            yield from _text_rows(file, origin, format, encoding)
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _stdin_rows(origin: Origin, format: str | None, encoding: str | None) -> Rows:
+    if format == "parquet":
+        raise RunError("Parquet cannot be read from standard input: save it to a file")
+    yield from _text_rows(sys.stdin.buffer, origin, format, encoding)
+
+
+def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str | None) -> Rows:
+    text = open_text(file, origin, encoding)
+    chosen = format or _sniffed(text)
+    if chosen == "jsonl" or (chosen == "json" and is_lines(text.head)):
+        return line_rows(text)
+    if chosen == "json":
+        return document_rows(text)
+    return delimited_rows(text, "\t" if chosen == "tsv" else ",")
+
+
+def _sniffed(text: Text) -> str:
+    """JSON begins with a bracket or a brace, and a table does not."""
+    return "json" if text.head.lstrip()[:1] in ("[", "{") else "csv"

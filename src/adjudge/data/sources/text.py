@@ -1,0 +1,146 @@
+"""The text of a file: which encoding it is in, and its lines, one after the other."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO, TextIO
+
+from adjudge.data.sources.row import Origin
+from adjudge.errors import RunError
+
+HEAD = 65_536
+LONGEST = 100_000_000
+"""No row is longer than this: a file without line ends must not fill the memory."""
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_NO_TEXT = (
+    (b"PK\x03\x04", "an Excel workbook or a ZIP archive: save the table as CSV in UTF-8"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the table as CSV in UTF-8"),
+    (b"\x1f\x8b", "packed with gzip: unpack it first"),
+    (b"PAR1", "a Parquet file: its name must end in .parquet"),
+)
+
+
+class Text:
+    """A text that can be looked at before it is read. Nothing but its head is kept."""
+
+    def __init__(self, file: TextIO, origin: Origin, encoding: str) -> None:
+        self.origin = origin
+        self.flaw: str | None = None
+        """The first that could not be decoded of what was read since ``take_flaw``."""
+        self._encoding = encoding
+        self._file = file
+        self.head = self._read(HEAD).removeprefix("\ufeff")
+        """How it begins."""
+        while self.head.endswith("\r"):  # else a line end would count twice
+            self.head += self._read(1) or "\n"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there may be more than the head."""
+        return len(self.head) >= HEAD - 1
+
+    def take_flaw(self) -> str | None:
+        """What could not be decoded since the last call."""
+        found, self.flaw = self.flaw, None
+        return found
+
+    def flaw_in(self, text: str) -> str | None:
+        """Bytes that are no text were let through as half characters, so that they cost one row and not the file."""
+        if text.isascii():
+            return None
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            byte = ord(text[error.start]) - 0xDC00
+            return (
+                f"byte 0x{byte:02x} (character {error.start + 1}) is not {self._encoding.upper()}: save the file as UTF-8, "
+                "or say which encoding it is in, such as encoding='cp1252'"
+            )
+        return None
+
+    def lines(self) -> Iterator[str]:
+        """Line by line, each with its end."""
+        for number, line in enumerate(self._lines(), 1):
+            if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
+                raise self.origin.wrong(number, f"the line is longer than {LONGEST:,} characters; is the file a table?")
+            self.flaw = self.flaw or self.flaw_in(line)
+            yield line
+
+    def chunks(self) -> Iterator[str]:
+        """Piece by piece."""
+        chunk = self.head
+        while chunk:
+            self.flaw = self.flaw or self.flaw_in(chunk)
+            yield chunk
+            chunk = self._read(HEAD)
+
+    def _lines(self) -> Iterator[str]:
+        for line in io.StringIO(self.head, newline=""):
+            yield line if line.endswith(("\n", "\r")) else line + self._readline()
+        while line := self._readline():
+            yield line
+
+    def _read(self, size: int) -> str:
+        try:
+            return self._file.read(size)
+        except UnicodeError as error:
+            raise self._not_decoded(error) from error
+
+    def _readline(self) -> str:
+        try:
+            return self._file.readline(LONGEST)
+        except UnicodeError as error:
+            raise self._not_decoded(error) from error
+
+    def _not_decoded(self, error: UnicodeError) -> RunError:
+        return RunError(f"{self.origin.name} is not {self._encoding.upper()}: {error}")
+
+
+class _Rest(io.RawIOBase):
+    """A stream some of which was read already."""
+
+    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+        self._first = first
+        self._rest: Any = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = len(buffer)
+        data, self._first = self._first[:size], self._first[size:]
+        data = data or (self._rest.read1(size) if hasattr(self._rest, "read1") else self._rest.read(size))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def open_text(file: BinaryIO, origin: Origin, encoding: str | None) -> Text:
+    """The text in ``file``: UTF-8 unless it begins with another byte order mark, or ``encoding`` says otherwise."""
+    first = file.read(4)
+    chosen = encoding or _encoding(first, origin)
+    stream = io.BufferedReader(_Rest(first, file), HEAD)
+    try:
+        return Text(io.TextIOWrapper(stream, chosen, "surrogateescape", newline=""), origin, chosen)
+    except LookupError as error:
+        raise RunError(f"there is no encoding {chosen!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error
+
+
+def _encoding(first: bytes, origin: Origin) -> str:
+    for magic, what in _NO_TEXT:
+        if first.startswith(magic):
+            raise RunError(f"{origin.name} is {what}")
+    for mark, encoding in _MARKS:
+        if first.startswith(mark):
+            return encoding
+    if b"\0" in first:
+        known = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
+        raise RunError(f"{origin.name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}")
+    return "utf-8"

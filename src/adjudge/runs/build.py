@@ -1,0 +1,231 @@
+"""Eval file → the instances and the judges, ready to run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from adjudge.catalog.aspects import aspect, aspects
+from adjudge.catalog.criteria import entry as from_catalog
+from adjudge.catalog.criteria_file import parse_entry, read_entries
+from adjudge.catalog.entry import CatalogEntry, Kind
+from adjudge.catalog.values import Place, WrongValue
+from adjudge.data.dataset import OnBadRow, read_comparisons, read_instances
+from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.instance import Instance
+from adjudge.errors import SetupError
+from adjudge.gateway.open import ModelLike, open_model
+from adjudge.judges.aspect import AspectCritic
+from adjudge.judges.base import PlannedJudge
+from adjudge.judges.case import Judge
+from adjudge.judges.direct import DirectJudge
+from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.runs.eval_criteria import Said
+from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
+
+_FILES = (".yaml", ".yml", ".json")
+OpenEntry = Callable[[ModelEntry], ModelLike]
+
+
+@dataclass(frozen=True)
+class ReadyJudge:
+    """A judge of an eval file, made."""
+
+    name: str
+    judge: PlannedJudge[Any, Any]
+    criteria: tuple[Criteria, ...] = ()
+    """What it judges by, one after the other; empty where the judge itself knows."""
+    fail_under: float | None = None
+    """Its own gate."""
+
+    def items(self, instance: Instance) -> list[Any]:
+        """What ``judge.plan`` takes, one for each result that the instance will have."""
+        if not isinstance(self.judge, Judge):
+            return [instance]
+        own = self.judge.instance_of(instance)
+        return [self.judge.case(own, one) for one in self.criteria]
+
+
+def instances(file: EvalFile, on_bad_row: OnBadRow | None = None, limit: int | None = None) -> Iterator[Instance]:
+    """The rows of the file's data. ``on_bad_row`` is told of bad ones, unless the file says that they stop the run."""
+    data = file.data
+    told = on_bad_row if file.on_bad_row == "report" else None
+    options: Mapping[str, Any] = {"id": data.id, "on_bad_row": told, "format": data.format, "encoding": data.encoding}
+    limit, columns = limit or data.limit, dict(data.columns)
+    if _compares(file):
+        return read_comparisons(file.source, data.responses, columns, limit, **options)
+    return read_instances(file.source, columns, limit, needed_fields(file), **options)
+
+
+def needed_fields(file: EvalFile) -> list[str]:
+    """What the criteria read: every row must have it."""
+    read: list[str] = []
+    for entry in file.judges:
+        if isinstance(entry, DirectEntry):
+            read += [name for one in _criteria(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))]
+        else:
+            read += ["response", "user_input"] if isinstance(entry, RagEntry) else ["response"]
+    return list(dict.fromkeys(read))
+
+
+def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
+    """Every judge of the file, with its models opened; equal models are opened once.
+
+    ``opened`` makes a model of an entry, for those who stack something around it.
+    """
+    _compares(file)
+    shared: dict[ModelEntry, ModelLike] = {}
+
+    def model(entry: ModelEntry) -> ModelLike:
+        if entry not in shared:
+            shared[entry] = (opened or open_entry)(entry)
+        return shared[entry]
+
+    made = [ready for entry in file.judges for ready in _ready(file, entry, model)]
+    for name, count in Counter(ready.name for ready in made).items():
+        if count > 1:
+            raise SetupError(f"{file.path}: {count} judges are called {name!r}: give each a name of its own")
+    return made
+
+
+def open_entry(entry: ModelEntry, *, cache: bool = False) -> ModelLike:
+    """The model that an entry describes."""
+    given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name != "model"}
+    return open_model(entry.model, cache=cache, **{name: value for name, value in given.items() if value is not None})
+
+
+def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
+    try:
+        models = [model(one) for one in entry.models or file.models] or None
+        return _MAKERS[type(entry)](file, entry, models)
+    except WrongValue:
+        raise
+    except SetupError as error:
+        raise Place(str(file.path), f"line {entry.line}").wrong(str(error)) from error
+
+
+def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
+    names = ("temperature", "seed", "mode", "on_failure")
+    return {"language": file.language, **{name: getattr(entry, name) for name in names}}
+
+
+def _aspects(file: EvalFile, entry: AspectEntry, models: Any) -> list[ReadyJudge]:
+    found = [_definition(said, file.language) for said in entry.criteria]
+    made = []
+    for name, definition in found:
+        whole = name if entry.name is None else entry.name if len(found) == 1 else f"{entry.name}: {name}"
+        critic = AspectCritic(
+            definition,
+            models,
+            entry.strictness,
+            name=whole,
+            early_stop=entry.early_stop,
+            min_valid=entry.min_valid,
+            **_common(file, entry),
+        )
+        made.append(ReadyJudge(whole, critic, fail_under=entry.fail_under))
+    return made
+
+
+def _definition(said: Said, language: str) -> tuple[str, str]:
+    """(name, what must be met) of an aspect."""
+    if not isinstance(said.what, str):
+        return str(said.what["name"]).strip(), str(said.what["description"]).strip()
+    if said.what in aspects(language) or len(said.what.split()) == 1:
+        try:
+            return said.what, aspect(said.what, language)
+        except SetupError as error:
+            raise said.place.wrong(str(error)) from error
+    return said.what, said.what
+
+
+def _direct(file: EvalFile, entry: DirectEntry, models: Any) -> list[ReadyJudge]:
+    judge = DirectJudge(
+        models,
+        self_consistency=entry.strictness,
+        check_positional_bias=entry.check_positional_bias,
+        generate_feedback=entry.feedback,
+        early_stop=entry.early_stop,
+        **_common(file, entry),
+    )
+    return _with_criteria(file, entry, judge)
+
+
+def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Any) -> list[ReadyJudge]:
+    judge = PairwiseJudge(
+        models,
+        self_consistency=entry.strictness,
+        check_positional_bias=entry.check_positional_bias,
+        contests=entry.contests,
+        tie_enabled=entry.tie_enabled,
+        **_common(file, entry),
+    )
+    return _with_criteria(file, entry, judge)
+
+
+def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
+    evaluator: Any = import_module("adjudge.rag.evaluator").RagEvaluator
+    judge = evaluator(
+        models,
+        dimensions=entry.dimensions or None,
+        strictness=entry.strictness,
+        early_stop=entry.early_stop,
+        **_common(file, entry),
+    )
+    return [ReadyJudge(entry.name or "rag", judge, fail_under=entry.fail_under)]
+
+
+_MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudge]]] = {
+    AspectEntry: _aspects,
+    DirectEntry: _direct,
+    PairwiseEntry: _pairwise,
+    RagEntry: _rag,
+}
+
+
+def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Judge[Any]) -> list[ReadyJudge]:
+    criteria = _criteria(file, entry)
+    name = entry.name or ", ".join(one.name for one in criteria)
+    return [ReadyJudge(name, judge, criteria, entry.fail_under)]
+
+
+def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:
+    kind: Kind = "pairwise" if isinstance(entry, PairwiseEntry) else "direct"
+    found = [(one.place, each) for one in entry.criteria for each in _entries(file, one, kind)]
+    for place, each in found:
+        if each.kind != kind:
+            raise place.wrong(f"criteria {each.criteria.name!r} are for {each.kind} judges, and this one is {kind}")
+    names = [each.criteria.name for _, each in found]
+    for index, (place, each) in enumerate(found):
+        if each.criteria.name in names[:index]:
+            raise place.wrong(f"criteria {each.criteria.name!r} stand here twice")
+    return tuple(each.criteria for _, each in found)
+
+
+def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
+    """A file's, one of the catalogue, one written out, or a question."""
+    if not isinstance(said.what, str):
+        return [parse_entry(said.what, said.place, file.language)]
+    try:
+        if Path(said.what).suffix.lower() in _FILES:
+            return read_entries(file.beside(said.what))
+        if len(said.what.split()) == 1:
+            return [from_catalog(said.what, file.language)]
+    except SetupError as error:
+        raise said.place.wrong(str(error)) from error
+    return [CatalogEntry(yes_no_criteria(said.what), kind, file.language)]
+
+
+def _compares(file: EvalFile) -> bool:
+    """Whether rows hold several responses each. They cannot do both."""
+    compared = [isinstance(entry, PairwiseEntry) for entry in file.judges]
+    if any(compared) and not all(compared):
+        line = file.judges[compared.index(True)].line
+        raise Place(str(file.path), f"line {line}").wrong(
+            "a pairwise judge compares several responses of a row, and the other judges read one: use a file for each"
+        )
+    return any(compared)

@@ -1,0 +1,101 @@
+"""What a judge of an eval file goes by: a text, a name of the catalogue, a file, or criteria written out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
+from adjudge.catalog.values import Place, mapping, phrase
+from adjudge.runs.eval_types import Node, Schema, Text, at_line, pairs_of
+
+_ASPECT_KEYS = ("name", "description")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What stands under ``criteria``, one of them."""
+
+    what: str | Mapping[str, object]
+    place: Place
+
+
+@dataclass(frozen=True)
+class CriteriaType:
+    """A text, or a criteria written out. Names and files are looked up when the judge is made."""
+
+    kind: Literal["aspect", "direct", "pairwise"]
+
+    def read(self, node: Node, place: Place) -> Said:
+        place = at_line(place, node)
+        if node.id != "mapping":
+            return Said(Text().read(node, place), place)
+        given = _plain(node, place)
+        written = given if self.kind == "aspect" else {"kind": self.kind, **given}
+        self._check(written, place)
+        return Said(written, place)
+
+    def schema(self) -> Schema:
+        keys = {"aspect": _ASPECT_KEYS, "direct": KEYS, "pairwise": PAIRWISE_KEYS}[self.kind]
+        needed = [*_ASPECT_KEYS, *(["options"] if self.kind == "direct" else [])]
+        properties = {name: _PROPERTIES.get(name, Text().schema()) for name in keys}
+        if "kind" in properties:
+            properties["kind"] = {"const": self.kind}
+        written = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+        return {"anyOf": [Text().schema(), written]}
+
+    def _check(self, given: Mapping[str, object], place: Place) -> None:
+        if self.kind == "aspect":
+            mapping(given, place, _ASPECT_KEYS, _ASPECT_KEYS)
+            for name in _ASPECT_KEYS:
+                if not phrase(given[name], place.at(name)):
+                    raise place.at(name).wrong("is empty")
+        elif given["kind"] != self.kind:
+            raise place.at("kind").wrong(f"must be {self.kind}, as the judge is, not {given['kind']!r}")
+        else:
+            parse_entry(given, place)
+
+
+_TEXTS: Schema = {"type": "array", "items": Text().schema()}
+_PROPERTIES: Mapping[str, Schema] = {
+    "context_fields": _TEXTS,
+    "higher_is_better": {"type": "boolean"},
+    "examples": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"fields": {"type": "object"}, "option": Text().schema(), "explanation": Text().schema()},
+            "required": ["fields", "option"],
+            "additionalProperties": False,
+        },
+    },
+    "options": {
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "anyOf": [
+                Text().schema(),
+                {
+                    "type": "object",
+                    "properties": {"name": Text().schema(), "description": {"type": "string"}, "score": {"type": "number"}},
+                    "required": ["name"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+    },
+}
+
+
+def _plain(node: Node, place: Place) -> dict[str, Any]:
+    return {name: _value(value, place.at(name)) for name, _, value in pairs_of(node, place)}
+
+
+def _value(node: Node, place: Place) -> object:
+    """Scalars stay the texts they are written as: ``Yes`` and ``1.10`` are names of options."""
+    if node.id == "mapping":
+        return _plain(node, place)
+    if node.id == "sequence":
+        return [_value(each, place.item(number)) for number, each in enumerate(node.value, 1)]
+    return None if node.tag == "tag:yaml.org,2002:null" else node.value

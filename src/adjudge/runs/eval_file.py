@@ -1,0 +1,226 @@
+"""``eval.yaml``: what is judged, by what, by whom, at which price.
+
+The dataclasses are the format: the reader and the schema both follow their fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from adjudge.catalog.criteria_file import content_of
+from adjudge.catalog.values import Place
+from adjudge.data.dataset import FORMATS, STDIN
+from adjudge.errors import SetupError
+from adjudge.prompts.template import LANGUAGES
+from adjudge.runs.eval_criteria import CriteriaType, Said
+from adjudge.runs.eval_types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Word, key
+
+OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
+_MOST_VALUES = 100_000
+_COUNT = Number(least=1, whole=True)
+_ABOVE_ZERO = Number(above=0)
+_SHARE = Number(least=0, most=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataEntry:
+    """Where the rows are."""
+
+    path: str = key(Text(), "A CSV, JSONL, JSON or Parquet file, relative to this file; - is standard input.")
+    format: str | None = key(Word(FORMATS), "What the file is, where its name does not show it.", None)
+    columns: tuple[tuple[str, str], ...] = key(Names(), "Field: column. The usual names are found without.", ())
+    responses: tuple[str, ...] = key(Many(Text()), "For pairwise judges: the columns that hold the responses.", ())
+    id: str | None = key(Text(), "The column with the names of the rows.", None)
+    limit: int | None = key(_COUNT, "Judge only the first rows.", None)
+    encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry:
+    """A model, and how it is asked."""
+
+    REFUSED: ClassVar[Mapping[str, str]] = {
+        "api_key": "keys do not belong in files: set the provider's environment variable, such as OPENAI_API_KEY"
+    }
+    model: str = key(Text(), "Its id, such as openai/gpt-4o-mini.")
+    base_url: str | None = key(Text(), "Another address of the provider's interface.", None)
+    temperature: float | None = key(Number(least=0), "Unless the judge has its own.", None)
+    seed: int | None = key(Number(whole=True), "Unless the judge has its own.", None)
+    max_concurrency: int | None = key(_COUNT, "Requests at once.", None)
+    requests_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
+    tokens_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
+    timeout: float | None = key(_ABOVE_ZERO, "Seconds to wait for a reply.", None)
+
+
+MODELS = Many(Record(ModelEntry, short="model"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeEntry:
+    """What all kinds of judges have."""
+
+    kind: str = key(Text(), "aspect: pass or fail; direct: options; pairwise: which is better; rag: six dimensions.")
+    name: str | None = key(Text(), "What reports call it; by default the name of its criteria.", None)
+    models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
+    strictness: int = key(_COUNT, "Votes per model; with a positional-bias check, per order too.", 1)
+    temperature: float | None = key(Number(least=0), "By default 0 for one vote and 1 for several.", None)
+    seed: int | None = key(Number(whole=True), "Sample i is asked with seed + i.", None)
+    mode: Literal["generate", "likelihood"] | None = key(Word(("generate", "likelihood")), "How models are asked.", None)
+    on_failure: Literal["abstain", "raise", "random"] = key(
+        Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
+    )
+    fail_under: float | None = key(_SHARE, "The gate of this judge: its mean score must reach this.", None)
+    line: int = 1
+    """Where it stands in the file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AspectEntry(JudgeEntry):
+    """Pass or fail on one aspect."""
+
+    criteria: tuple[Said, ...] = key(Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect.")
+    early_stop: bool = key(Flag(), "Ask no more votes than can change the verdict.", False)
+    min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectEntry(JudgeEntry):
+    """One of the criteria's options; several criteria are judged one by one."""
+
+    criteria: tuple[Said, ...] = key(Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out.")
+    early_stop: bool = key(Flag(), "Ask no more votes than can change the option.", False)
+    check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
+    feedback: bool = key(Flag(), "Ask what would make the text better.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseEntry(JudgeEntry):
+    """Which of several responses is better."""
+
+    criteria: tuple[Said, ...] = key(Many(CriteriaType("pairwise")), "A question, a ready-made criteria, a file, or written out.")
+    check_positional_bias: bool = key(Flag(), "Ask again with the responses reversed.", False)
+    contests: Literal["joint", "pairs"] = key(
+        Word(("joint", "pairs")), "One call for all responses, or one for every two.", "joint"
+    )
+    tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RagEntry(JudgeEntry):
+    """Answers that rest on retrieved texts, on each dimension."""
+
+    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out.", ())
+    early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetEntry:
+    """Where a run stops, to be gone on with later."""
+
+    max_usd: float | None = key(_ABOVE_ZERO, "Money, in US dollars.", None)
+    max_calls: int | None = key(_COUNT, "Requests to models.", None)
+    max_tokens: int | None = key(_COUNT, "Tokens, read and written.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """What a run must reach; else the exit code says so."""
+
+    fail_under: float | None = key(_SHARE, "The mean score of every judge without a gate of its own must reach this.", None)
+    max_failed: float | None = key(_SHARE, "No larger share of the judgments may be without a score.", None)
+
+
+KINDS = {
+    "aspect": Record(AspectEntry),
+    "direct": Record(DirectEntry),
+    "pairwise": Record(PairwiseEntry),
+    "rag": Record(RagEntry),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalFile:
+    """An eval file, read and checked."""
+
+    data: DataEntry = key(Record(DataEntry, short="path"), "The rows to judge: a path, or more about it.")
+    judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", KINDS)), "One or several.")
+    language: str = key(Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en")
+    models: tuple[ModelEntry, ...] = key(MODELS, "Who judges: ids, or more about each; the embedded model when left out.", ())
+    budget: BudgetEntry = key(Record(BudgetEntry), "Where the run stops.", BudgetEntry())
+    run: str | None = key(Text(), "The run's folder; by default runs/ and the name of this file.", None)
+    outputs: tuple[str, ...] = key(Many(Text(OUTPUTS)), "Files that are written at the end.", ())
+    gates: Gates = key(Record(Gates), "What must be reached.", Gates())
+    on_bad_row: Literal["report", "stop"] = key(Word(("report", "stop")), "What happens when a row cannot be read.", "report")
+    path: Path = field(default=Path("eval.yaml"))
+    """The file itself; its paths are relative to it."""
+
+    @property
+    def source(self) -> Path:
+        """The rows; ``-`` stays what it is."""
+        return Path(STDIN) if self.data.path == STDIN else self.beside(self.data.path)
+
+    @property
+    def run_folder(self) -> Path:
+        """Where the run is kept."""
+        return self.beside(self.run or f"runs/{self.path.stem}")
+
+    @property
+    def output_paths(self) -> tuple[Path, ...]:
+        """What is written at the end."""
+        return tuple(map(self.beside, self.outputs))
+
+    def beside(self, path: str) -> Path:
+        """A path of the file, seen from where we are."""
+        return self.path.parent / path
+
+
+def load_eval(path: str | Path) -> EvalFile:
+    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been meant."""
+    return parse_eval(content_of(Path(path)), path)
+
+
+def parse_eval(content: str, path: str | Path = "eval.yaml") -> EvalFile:
+    """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths are relative to."""
+    place = Place(str(path), "line 1")
+    try:
+        node = _compose(content, place)
+        if node is None:
+            raise place.wrong("the file is empty: it needs data and judges")
+        if _size(node, {}) > _MOST_VALUES:
+            raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
+        found: EvalFile = Record(EvalFile).read(node, place)
+    except RecursionError as error:
+        raise SetupError(f"{path}: is nested too deep") from error
+    return replace(found, path=Path(path))
+
+
+def schema() -> Schema:
+    """The format as JSON schema, for editors."""
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "adjudge eval file"}
+    return {**about, **Record(EvalFile).schema()}
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """How many values there are once every alias stands for what it means."""
+    if node.id == "scalar":
+        return 1
+    if id(node) not in known:
+        parts = node.value if node.id == "sequence" else [part for pair in node.value for part in pair]
+        known[id(node)] = 1 + sum(_size(part, known) for part in parts)
+    return known[id(node)]
+
+
+def _compose(content: str, place: Place) -> Any:
+    import yaml
+
+    try:
+        return yaml.compose(content, yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        hint = "a text with : ? # or brackets in it needs quotes"
+        raise replace(place, entry=f"line {line}").wrong(f"is not YAML: {error.problem or error}; {hint}") from error
+    except yaml.YAMLError as error:
+        raise place.wrong(f"is not YAML: {' '.join(str(error).split())}") from error

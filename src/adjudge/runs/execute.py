@@ -1,0 +1,116 @@
+"""An eval file, carried out: every judge over every row, in one run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adjudge.data.dataset import STDIN, BadRow
+from adjudge.domain.results import Result
+from adjudge.engine.estimate import Estimate
+from adjudge.engine.run import OpenRun, Run, opened
+from adjudge.errors import SetupError
+from adjudge.gateway import home
+from adjudge.gateway.allowance import Budget, Spent
+from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.folder import knows
+
+
+@dataclass(frozen=True)
+class JudgeStarted:
+    """A judge begins with the first row."""
+
+    judge: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A judgment is there, and in the ledger."""
+
+    judge: str
+    number: int
+    """The place of the judgment among the judge's, from 0."""
+    result: Result
+    spent: Spent
+    """By the whole run so far."""
+
+
+@dataclass(frozen=True)
+class RowSkipped:
+    """A row that no judge can judge."""
+
+    row: BadRow
+
+
+Event = JudgeStarted | Judged | RowSkipped
+"""What happens in a run, in the order it happens."""
+
+
+def _nobody(event: Event) -> None:
+    """Listens to nothing."""
+
+
+@dataclass(frozen=True)
+class EvalRun:
+    """An eval file with its judges made, ready to be carried out."""
+
+    file: EvalFile
+    judges: tuple[ReadyJudge, ...]
+    folder: Path
+    limit: int | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, file: EvalFile, *, cache: bool = True, folder: Path | None = None, **more: Any) -> EvalRun:
+        """``cache``: whether replies are taken from the user's cache, and kept there."""
+        made = judges(file, partial(open_entry, cache=cache))
+        if file.data.path == STDIN and len(made) > 1:
+            raise SetupError(f"{file.path}: standard input can be read once: use a file for several judges")
+        return cls(file, tuple(made), folder or file.run_folder, **more)
+
+    def execute(
+        self,
+        listen: Callable[[Event], None],
+        *,
+        budget: Budget | None = None,
+        fork_of: Path | None = None,
+        retry_failed: bool = False,
+    ) -> None:
+        """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end."""
+        run = Run(self.folder, fork_of, retry_failed, self.facts)
+        own = self.file.budget
+        home.run(self._execute(run, budget or Budget(own.max_usd, own.max_calls, own.max_tokens), listen))
+
+    def estimate(self) -> Estimate:
+        """What is left of it would take; nothing is asked."""
+        known = knows(self.folder)
+        found = [ready.judge.estimate(self._items(ready, _nobody), known) for ready in self.judges]
+        return sum(found[1:], start=found[0])
+
+    async def _execute(self, run: Run, budget: Budget, listen: Callable[[Event], None]) -> None:
+        configuration = {"judges": {ready.name: ready.judge.configuration(ready.criteria) for ready in self.judges}}
+        async with opened(run, configuration, budget) as under_way:
+            for place, ready in enumerate(self.judges):
+                listen(JudgeStarted(ready.name))
+                await self._judge(ready, under_way, listen, first=place == 0)
+
+    async def _judge(self, ready: ReadyJudge, run: OpenRun, listen: Callable[[Event], None], *, first: bool) -> None:
+        def saw(number: int, result: Result) -> None:
+            listen(Judged(ready.name, number, result, run.allowance.spent))
+
+        items = self._items(ready, listen if first else _nobody)
+        await ready.judge.judge_stream(items, saw, run=run, criteria=ready.criteria, label=ready.name)
+
+    def _items(self, ready: ReadyJudge, listen: Callable[[Event], None]) -> Iterator[Any]:
+        for instance in instances(self.file, lambda bad: listen(RowSkipped(bad)), self.limit):
+            for item in ready.items(instance):
+                try:
+                    ready.judge.check(item)
+                except SetupError as error:
+                    listen(RowSkipped(BadRow(str(instance.metadata.get("place", instance.id)), str(error))))
+                else:
+                    yield item
