@@ -3,13 +3,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-embedded test-embedded test-unitxt fuzz clean
+.PHONY: help demo test check bench bench-rows bench-embedded test-embedded test-reliability test-parquet test-unitxt fuzz clean
 
 help:
 	@echo "make demo            judge a small example file with the embedded model, and show the result"
 	@echo "make test            all tests"
 	@echo "make check           ruff, strict types, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
+	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
+	@echo "make test-reliability  fifty kills of a run, two thousand records on a server that fails"
+	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
@@ -41,6 +44,16 @@ bench: $(VENV)/ready
 	$(PIP) install -r requirements/bench.txt
 	$(BIN)/python benchmarks/line.py
 	$(BIN)/python benchmarks/start.py
+
+bench-rows: $(VENV)/ready
+	$(BIN)/python benchmarks/rows.py
+
+test-reliability: $(VENV)/ready
+	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 $(BIN)/python -m pytest tests/reliability tests/engine/test_ledger.py
+
+test-parquet: $(VENV)/ready
+	$(PIP) install -r requirements/parquet.txt
+	$(BIN)/python -m pytest tests/data tests/reports/test_export.py
 
 DATA ?= ../shared/data
 LIMIT ?= 60

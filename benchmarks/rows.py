@@ -74,9 +74,8 @@ def _measure(rows: int, folder: Path) -> None:
 
 def _generated(rows: int) -> Iterator[Instance]:
     for number in range(rows):
-        yield Instance(
-            {"user_input": "What is the main idea?", "response": f"Answer {number}: a few simple rules explain a lot."}
-        )
+        answer = f"Answer {number}: a few simple rules explain a wide range of things."
+        yield Instance({"user_input": "What is the main idea?", "response": answer})
 
 
 if __name__ == "__main__":

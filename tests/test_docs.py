@@ -15,8 +15,10 @@ SNIPPETS = [(page, code) for page in PAGES for code in re.findall(r"```python\n(
 
 
 @pytest.mark.parametrize(("page", "code"), SNIPPETS, ids=lambda value: value.name if isinstance(value, Path) else "")
-def test_python_in_the_documents_runs(page: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_in_the_documents_runs(page: Path, code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With scripted models behind the names: keys and money are the reader's."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("adjudge.gateway.open._by_id", lambda id, *_: ScriptedModel(name=id))
     exec(compile(code, str(page), "exec"), {})
 
