@@ -49,7 +49,7 @@ bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py
 
 test-reliability: $(VENV)/ready
-	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 $(BIN)/python -m pytest tests/reliability tests/engine/test_ledger.py
+	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 $(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt

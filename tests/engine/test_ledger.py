@@ -249,7 +249,7 @@ def _fill_the_disk(folder: Path) -> None:
                     await ledger.keep(ballot(kept), vote(kept, text="x" * 5000))
                     kept += 1
             except RunError as error:
-                print(f"{kept}\n{error}")  # noqa: T201
+                print(f"{kept}\n{error}")
         return kept
 
     asyncio.run(go())

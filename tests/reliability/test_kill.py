@@ -51,6 +51,7 @@ def test_every_record_once_and_nothing_that_was_stored_asked_again(tmp_path: Pat
         _never_again(provider, stored, len(provider.requests))
     _finish(provider, folder)
     assert len(provider.requests) == RECORDS * VOTES + in_flight
+    print(f"\n{KILLS} kills, {RECORDS * VOTES} votes: {len(provider.requests)} requests, {in_flight} were under way when killed")
     rows = list(judgments(folder))
     assert [row["fields"]["response"] for row in rows] == marked(RECORDS)
     assert [row["verdict"] for row in rows] == [truth(text) for text in marked(RECORDS)]

@@ -39,5 +39,6 @@ def test_all_are_scored_and_none_wrong(tmp_path: Path, provider: FakeProvider) -
     results = critic(model).evaluate(texts, run=tmp_path)
     assert [result.status for result in results] == [Status.SCORED] * RECORDS
     assert [result.verdict for result in results] == [truth(text) for text in texts]
+    print(f"\n{RECORDS} records, {len(provider.requests)} requests: all scored, none wrong")
     assert len(provider.requests) > RECORDS * 1.2
     assert run_info(tmp_path).judges == {"AspectCritic": {"scored": RECORDS}}

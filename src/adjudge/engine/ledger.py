@@ -18,6 +18,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.ledger_file import FILE, connect, open_checked, trouble, under_lock
+from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.engine.writer import Writer
 from adjudge.prompts.template import wording
 
@@ -50,6 +51,9 @@ class Ledger:
             written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
             self._reader = self._held.enter_context(connect(self.path, writable=False))
             (self._rows_at_start,) = self._reader.execute("SELECT coalesce(max(number) + 1, 0) FROM judgments").fetchone()
+            self._maybe_known = MaybeKnown()
+            for (key,) in self._reader.execute("SELECT ballot FROM votes"):
+                self._maybe_known.add(key)
             self._writer = Writer(written, lambda error: str(trouble(self.path, error)))
             self._held.callback(self._writer.close)
         except BaseException:
@@ -63,13 +67,16 @@ class Ledger:
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """The last vote that was cast on each ballot. A call that failed is no answer: it is asked again."""
         keys = [key_of(ballot) for ballot in ballots]
-        rows = self._all(_RECALL.format(",".join("?" * len(keys))), keys)
+        likely = [key for key in keys if key in self._maybe_known]
+        rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely) if likely else []
         known = {row[0]: row[1:] for row in rows}
         return [_vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
 
     async def keep(self, ballot: Ballot, vote: Vote) -> None:
         """Store a vote; it is on the disk when this returns."""
-        await self._writer.write(_KEEP_VOTE, _row(ballot, vote))
+        row = _row(ballot, vote)
+        await self._writer.write(_KEEP_VOTE, row)
+        self._maybe_known.add(row[0])
 
     async def keep_judgment(self, judge: str, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Store what came of a row, unless that is what is stored already."""
