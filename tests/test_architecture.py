@@ -15,8 +15,9 @@ SOURCE = Path(adjudge.__file__).parent
 FLOORS = [
     {"cli", "web", "integrations", "testing"},
     {"bench", "reports"},
+    {"rag"},
     {"runs"},
-    {"strategy", "rag"},
+    {"strategy"},
     {"judges"},
     {"engine"},
     {"prompts", "gateway", "verdicts", "pooling", "stats", "catalog"},

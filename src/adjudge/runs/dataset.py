@@ -16,6 +16,7 @@ ALIASES = {
     "user_input": ("user_input", "question", "input", "query", "prompt", "instruction", "Current User Question"),
     "reference": ("reference", "ground_truth", "expected_output", "expected", "reference_answer", "target"),
     "contexts": ("contexts", "retrieved_contexts", "context", "retrieval_context", "documents", "Fragment Texts"),
+    "history": ("history", "conversation_history", "chat_history", "conversation", "dialogue", "Conversation History"),
 }
 """How other tools call our fields; the first that a file has is taken."""
 ROW_FILES = (".csv", ".tsv", ".jsonl", ".ndjson")
@@ -157,7 +158,7 @@ def _instance(row: Mapping[str, object], chosen: Mapping[str, str], where: str, 
     for field in needed:
         if field not in given:
             raise RunError(f"{where}: the row has no {chosen[field]!r}")
-    return Instance(fields=given, id=_name(row, where))
+    return Instance(fields=given, id=_name(row, where), metadata={"row": row})
 
 
 def _name(row: Mapping[str, object], where: str) -> str:
