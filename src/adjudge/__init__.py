@@ -17,6 +17,7 @@ _HOME_OF = {
     "Model": "gateway.model",
     "ModelError": "errors",
     "Outcome": "domain.vote",
+    "RagEvaluator": "rag.evaluator",
     "Reply": "domain.message",
     "Request": "domain.message",
     "RunError": "errors",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from adjudge.judges.prometheus import MPrometheusPairwiseJudge as MPrometheusPairwiseJudge
     from adjudge.judges.unitxt import UnitxtDirectJudge as UnitxtDirectJudge
     from adjudge.judges.unitxt import UnitxtPairwiseJudge as UnitxtPairwiseJudge
+    from adjudge.rag.evaluator import RagEvaluator as RagEvaluator
 
 
 def __getattr__(name: str) -> object:

@@ -7,8 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from adjudge.reports.table import cell, write_rows
+from adjudge.errors import RunError
+from adjudge.reports.table import cell, read_rows, text_of, write_rows
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text("'=+-@\t\r\n\",;x\0", max_size=8)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
@@ -32,3 +37,23 @@ def test_rows_with_different_columns_share_one_header(tmp_path: Path) -> None:
 def test_half_a_character_is_written_as_its_escape(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.jsonl", [{"text": "so \ud83d"}])
     assert json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8"))["text"] == "so \ud83d"
+
+
+@given(TEXTS)
+def test_what_was_defused_can_be_told_from_what_was_not(text: str) -> None:
+    assert text_of(cell(text)) == text
+    assert not cell(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+@given(rows=st.lists(st.fixed_dictionaries({"=a": TEXTS, "b": TEXTS}), min_size=1, max_size=5))
+def test_rows_read_back_as_they_were(rows: list[dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("rows") / "a.csv"
+    write_rows(path, rows)
+    assert list(read_rows(path)) == rows
+
+
+def test_a_row_of_another_length_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n3\n")
+    with pytest.raises(RunError, match="line 3"):
+        list(read_rows(path))

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, criteria, doctor, judge, models, run, runs, serve
+from adjudge.cli import check, criteria, doctor, judge, models, rag, run, runs, serve
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
@@ -25,6 +25,7 @@ app.add_typer(criteria.app, name="criteria")
 app.add_typer(models.app, name="models")
 app.command("judge")(judge.judge)
 app.command("compare")(judge.compare)
+app.command("rag")(rag.rag)
 app.command("run")(run.run)
 app.command("resume")(runs.resume)
 app.add_typer(runs.app, name="runs")

@@ -13,6 +13,7 @@ import jinja2
 
 from adjudge.errors import SetupError
 from adjudge.gateway.weights.files import written_whole
+from adjudge.reports.markdown import escaped
 from adjudge.reports.table import cell
 from adjudge.runs.folder import RunInfo, judgments, run_info
 
@@ -40,7 +41,7 @@ def _to_csv(run: Path, target: Path) -> int:
     columns = list(dict.fromkeys(name for row in head for name in row))
     with target.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(columns)
+        writer.writerow([cell(name) for name in columns])
         for row in chain(head, rows):
             writer.writerow([cell(row.get(name)) for name in columns])
             count += 1
@@ -100,16 +101,10 @@ def _page(run: Path, target: Path, template: str, *, escape: bool) -> int:
         autoescape=escape,  # noqa: S701 - Markdown has escapes of its own: the filter below
         trim_blocks=True,
     )
-    environment.filters["md"] = markdown_text
+    environment.filters["md"] = lambda value: escaped(str("" if value is None else value))
     text = environment.get_template(template).render(info=info, rows=_worst(run), most=_MOST_SHOWN, models=_models(info))
     target.write_text(text, encoding="utf-8", errors="backslashreplace")
     return info.rows
-
-
-def markdown_text(value: object) -> str:
-    """A text that Markdown shows as it is, on one line of a table."""
-    text = " ".join(str("" if value is None else value).split())
-    return "".join(f"\\{letter}" if letter in r"\`*_{}[]()<>#+-.!|~&$" else letter for letter in text)
 
 
 def _worst(run: Path) -> list[dict[str, Any]]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from adjudge.errors import RunError
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What makes a spreadsheet run a cell; the wide ones do so in East Asian editions."""
+_LONGEST_CELL = 100_000_000
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
@@ -20,7 +24,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     columns = list(dict.fromkeys(name for row in found for name in row))
     with path.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(columns)
+        writer.writerow([cell(name) for name in columns])
         writer.writerows([cell(row.get(name)) for name in columns] for row in found)
 
 
@@ -31,4 +35,26 @@ def cell(value: object) -> str:
     if isinstance(value, bool | int | float):
         return str(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if _runs(text) else text
+
+
+def text_of(cell: str) -> str:
+    """The text that ``cell`` made this of."""
+    return cell[1:] if cell.startswith("'") and _runs(cell) else cell
+
+
+def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
+    """The rows of a .csv file that ``write_rows`` wrote, every text as it was before."""
+    csv.field_size_limit(_LONGEST_CELL)
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file)
+        columns = [text_of(name) for name in next(reader, [])]
+        for row in reader:
+            if len(row) != len(columns):
+                raise RunError(f"{path}, line {reader.line_num}: the row has not as many cells as there are columns")
+            yield {name: text_of(value) for name, value in zip(columns, row, strict=True)}
+
+
+def _runs(text: str) -> bool:
+    """Apostrophes in front count as well, or one of the text's own could not be told from ours."""
+    return text.lstrip("'").startswith(_FORMULA)

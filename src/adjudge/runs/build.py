@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from adjudge.judges.base import PlannedJudge
 from adjudge.judges.case import Judge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.rag.evaluator import RagEvaluator
 from adjudge.runs.eval_criteria import Said
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
 
@@ -168,8 +168,7 @@ def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Any) -> list[ReadyJu
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
-    evaluator: Any = import_module("adjudge.rag.evaluator").RagEvaluator
-    judge = evaluator(
+    judge = RagEvaluator(
         models,
         dimensions=entry.dimensions or None,
         strictness=entry.strictness,

@@ -1,0 +1,98 @@
+"""The scores of an answer as one number, and which rule made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from adjudge.catalog.values import nearest
+from adjudge.errors import SetupError
+from adjudge.rag.dimensions import Dimension, Gate, rag_dimensions
+
+MEAN, MISSING = "mean", "missing"
+Scores = Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class Composite:
+    """One number for an answer, between 0 and 1."""
+
+    value: float | None
+    """None while a dimension has no score: nothing is made up for it, and the others do not take its place."""
+    rule: str
+    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a score is."""
+    lower: float
+    """The least it can be, whatever the missing scores would have been."""
+    upper: float
+    """The most it can be."""
+    missing: tuple[str, ...] = ()
+    """The dimensions without a score."""
+
+
+def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None) -> Composite:
+    """The weighted mean of the normalised scores; gates lower it. A dimension that ``scores`` leaves out is missing."""
+    known = dimensions if dimensions is not None else _six()
+    _check(scores, known)
+    missing = tuple(one.name for one in known if scores.get(one.name) is None)
+    fired = _fired(scores, known)
+    rule = fired[0].rule if fired else MISSING if missing else MEAN
+    if not missing:
+        value = _value(scores, known)
+        return Composite(value, rule, value, value)
+    reached = [_value(filled, known) for filled in _extremes(scores, known)]
+    return Composite(None, rule, min(reached), max(reached), missing)
+
+
+@cache
+def _six() -> tuple[Dimension, ...]:
+    return rag_dimensions()
+
+
+def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
+    by_name = {one.name: one for one in dimensions}
+    for name, score in scores.items():
+        if name not in by_name:
+            raise SetupError(f"there is no dimension {name!r}; {nearest(name, list(by_name))}")
+        if score is not None and (isinstance(score, bool) or score not in range(by_name[name].maximum + 1)):
+            raise SetupError(f"{name} is scored from 0 to {by_name[name].maximum}, not {score!r}")
+
+
+def _value(scores: Scores, dimensions: Sequence[Dimension]) -> float:
+    """What the formula gives; every gate that fires can only lower it."""
+    normalized = [one.normalized(scores[one.name] or 0) for one in dimensions]
+    plain = _mean(normalized, [one.weight for one in dimensions])
+    gated = _mean(normalized, [_weight(one, scores[one.name]) for one in dimensions])
+    return min(plain, gated, *(gate.cap for gate in _fired(scores, dimensions) if gate.cap is not None))
+
+
+def _weight(dimension: Dimension, score: int | None) -> float:
+    """The dimension's own weight, unless a gate gives it another."""
+    given = (gate.weight for gate in dimension.gates if gate.score == score and gate.weight is not None)
+    return next(given, dimension.weight)
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / math.fsum(weights)
+
+
+def _fired(scores: Scores, dimensions: Sequence[Dimension]) -> list[Gate]:
+    """The gates that the scores fire, the strictest first."""
+    fired = [gate for one in dimensions for gate in one.gates if gate.score == scores.get(one.name)]
+    return sorted(fired, key=lambda gate: math.inf if gate.cap is None else gate.cap)
+
+
+def _extremes(scores: Scores, dimensions: Sequence[Dimension]) -> Iterator[dict[str, int | None]]:
+    """Ways to fill the gaps, the worst and the best among them.
+
+    Without gates more is better, so the ends of a scale are enough; with gates every score has to be tried.
+    """
+    gaps = [one for one in dimensions if scores.get(one.name) is None]
+    gated = [one for one in gaps if one.gates]
+    for tried in product(*(range(one.maximum + 1) for one in gated)):
+        fixed = {one.name: score for one, score in zip(gated, tried, strict=True)}
+        for end in (0, 1):
+            ends = {one.name: end * one.maximum for one in gaps if not one.gates}
+            yield {**scores, **ends, **fixed}

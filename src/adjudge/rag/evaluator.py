@@ -1,0 +1,201 @@
+"""The RAG evaluator: every answer on every dimension, and the composite of their scores."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+from adjudge.data.dataset import Source
+from adjudge.domain.ballot import Ballot, Mode
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.instance import Instance
+from adjudge.domain.results import DirectInstanceResult, Status
+from adjudge.domain.vote import Vote
+from adjudge.gateway import home
+from adjudge.gateway.open import ModelLike, OpenModel
+from adjudge.judges.base import OnFailure, PlannedJudge, at_least
+from adjudge.judges.case import Case
+from adjudge.judges.direct import DirectJudge
+from adjudge.rag.composite import composite
+from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
+from adjudge.rag.result import RagResult
+from adjudge.rag.rows import Row, Rows, check_fields, read_rows, shown
+
+
+@dataclass(frozen=True)
+class RagEvaluator(PlannedJudge[Instance, RagResult]):
+    """Scores the answers of a retrieval-augmented assistant.
+
+    Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
+    is what most of the valid votes say; a tie goes to the lower score.
+    """
+
+    model: ModelLike | Sequence[ModelLike] | None = None
+    """One model or a panel: ids, model objects or functions ``prompt -> text``. None is the embedded model."""
+    _: KW_ONLY
+    dimensions: Sequence[str | Dimension] | None = None
+    """Which to score, by name or as objects of one's own. None: all there are."""
+    config: str | Path | None = None
+    """A file with further dimensions, or other weights and gates for the ready-made ones."""
+    weights: Mapping[str, float] = field(default_factory=FrozenDict)
+    """Dimension → weight, where it is another one."""
+    strictness: int = 1
+    """Votes per model and dimension."""
+    language: str = "en"
+    """Of prompts, explanations and scale texts: "en" or "ru"."""
+    early_stop: bool = False
+    """Ask only as many votes as can still change a score."""
+    temperature: float | None = None
+    """By default the model's own setting, else 0 for one vote and 1 for several."""
+    seed: int | None = None
+    mode: Mode | None = None
+    """"generate": the model writes a score with its explanation; "likelihood": the scores are compared by their
+    log-probability. By default local models do the latter, all others the former."""
+    max_repairs: int = 3
+    on_failure: OnFailure = "abstain"
+    _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
+    _judge: DirectJudge = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        at_least("strictness", self.strictness, 1)
+        known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
+        wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
+        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), self.weights))
+        object.__setattr__(self, "_judge", self._direct())
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """The models by the names on the ballots."""
+        return self._judge.panel
+
+    @property
+    def scored(self) -> tuple[Dimension, ...]:
+        """The dimensions that are scored, with their weights."""
+        return self._scored
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """What a result is a result of: the dimensions together."""
+        return Criteria("rag", "composite", [CriteriaOption(one.name, one.title) for one in self._scored])
+
+    # -- judging -------------------------------------------------------------
+
+    def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
+        """The rows of a file, or of a list, and which columns were taken for which field."""
+        return read_rows(source, self._scored, columns, limit)
+
+    @overload
+    def evaluate(self, rows: Row, **options: Any) -> RagResult: ...
+    @overload
+    def evaluate(self, rows: Source, **options: Any) -> list[RagResult]: ...
+    def evaluate(self, rows: Row | Source, **options: Any) -> RagResult | list[RagResult]:
+        """Score the rows of a file (a path), a list of mappings or Instances, or a single one of them.
+
+        ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows; the
+        other options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
+        """
+        return home.run(self._aevaluate(rows, **options))
+
+    @overload
+    async def aevaluate(self, rows: Row, **options: Any) -> RagResult: ...
+    @overload
+    async def aevaluate(self, rows: Source, **options: Any) -> list[RagResult]: ...
+    async def aevaluate(self, rows: Row | Source, **options: Any) -> RagResult | list[RagResult]:
+        """``evaluate`` for async code."""
+        return await self._aevaluate(rows, **options)
+
+    async def _aevaluate(
+        self, rows: Row | Source, *, columns: Mapping[str, str] | None = None, limit: int | None = None, **options: Any
+    ) -> RagResult | list[RagResult]:
+        if isinstance(rows, Mapping | Instance):
+            return (await self.judge_items(self.rows([rows], columns).instances, **options))[0]
+        return await self.judge_items(self.rows(rows, columns, limit).instances, **options)
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
+        """With the dimensions as they are scored, wherever they came from."""
+        return {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One vote; a failure is a vote too."""
+        return await self._judge.ask(ballot)
+
+    def check(self, item: Instance) -> None:
+        """A row needs the fields its dimensions read; a conversation and fragments may be empty."""
+        for one in self._scored:
+            check_fields(item, one, absent(self.language))
+
+    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every dimension to every model, as often as asked."""
+        return [ballot for case in self._cases(item) for ballot in self._judge.plan(case, _about(case.criteria, votes))]
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
+        """Each dimension by its own votes, then the composite."""
+        judged = {case.criteria.name: self._judge.pool(case, _about(case.criteria, votes)) for case in self._cases(item)}
+        return self._result(item, tuple(votes), judged)
+
+    def stand_in(self, result: RagResult, choice: random.Random) -> RagResult:
+        """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
+        judged = {
+            name: one if one.status is Status.SCORED else self._judge.stand_in(one, choice) for name, one in result.judged.items()
+        }
+        made_up = self._result(result.instance, result.votes, judged)
+        return replace(made_up, status=result.status, fallback="random")
+
+    def _result(self, item: Instance, votes: tuple[Vote, ...], judged: Mapping[str, DirectInstanceResult]) -> RagResult:
+        made = composite({name: None if one.score is None else int(one.score) for name, one in judged.items()}, self._scored)
+        agreements = [one.agreement for one in judged.values() if one.agreement is not None]
+        return RagResult(
+            instance=item,
+            criteria=self.criteria,
+            status=_status([one.status for one in judged.values()]),
+            votes=votes,
+            score=made.value,
+            agreement=sum(agreements) / len(agreements) if agreements else None,
+            tie=any(one.tie for one in judged.values()),
+            composite=made,
+            dimensions=self._scored,
+            judged=FrozenDict(judged),
+        )
+
+    def _cases(self, item: Instance) -> list[Case]:
+        words = absent(self.language)
+        return [Case(shown(item, one, words), one.criteria) for one in self._scored]
+
+    def _direct(self) -> DirectJudge:
+        return _DimensionJudge(
+            self.model,
+            self_consistency=self.strictness,
+            language=self.language,
+            early_stop=self.early_stop,
+            temperature=self.temperature,
+            seed=self.seed,
+            mode=self.mode,
+            max_repairs=self.max_repairs,
+            on_failure=self.on_failure,
+        )
+
+
+@dataclass(kw_only=True, eq=False)
+class _DimensionJudge(DirectJudge):
+    """Asks about one dimension."""
+
+    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:  # noqa: ARG002
+        """None: the prompts of ten thousand rows would fill the memory."""
+        return FrozenDict()
+
+
+def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:
+    return [vote for vote in votes if vote.ballot.criteria.name == criteria.name]
+
+
+def _status(each: Sequence[Status]) -> Status:
+    """Scored when every dimension is; else abstained where only models that declined stand in the way."""
+    missing = [status for status in each if status is not Status.SCORED]
+    if not missing:
+        return Status.SCORED
+    return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED

@@ -1,0 +1,73 @@
+"""What one answer got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.results import DirectInstanceResult, Result, Status
+from adjudge.rag.composite import Composite
+from adjudge.rag.dimensions import Dimension
+
+
+@dataclass(frozen=True, kw_only=True)
+class RagResult(Result):
+    """One answer scored on every dimension. ``score`` is the composite's value."""
+
+    composite: Composite
+    dimensions: tuple[Dimension, ...]
+    judged: Mapping[str, DirectInstanceResult] = field(default_factory=FrozenDict)
+    """Each dimension's own result, with its votes."""
+
+    @property
+    def scores(self) -> dict[str, int | None]:
+        """As chosen, from 0 to each dimension's maximum; None without a verdict."""
+        return {name: _score(result) for name, result in self.judged.items()}
+
+    @property
+    def normalized(self) -> dict[str, float | None]:
+        """The scores between 0 and 1."""
+        scores = self.scores
+        found = {one.name: scores[one.name] for one in self.dimensions}
+        return {one.name: None if (score := found[one.name]) is None else one.normalized(score) for one in self.dimensions}
+
+    @property
+    def explanations(self) -> dict[str, str | None]:
+        """Why each score was given; where nothing was written, how probable it was; without one, what went wrong."""
+        return {name: _explanation(result) for name, result in self.judged.items()}
+
+    @property
+    def fired(self) -> str | None:
+        """The gate that fired, if one did."""
+        return self.composite.rule if self.composite.rule in _rules(self.dimensions) else None
+
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
+        own = {
+            "composite": plain(self.composite),
+            "scores": self.scores,
+            "normalized": self.normalized,
+            "explanations": self.explanations,
+        }
+        return super().to_dict(votes=votes) | own
+
+
+def _score(result: DirectInstanceResult) -> int | None:
+    return None if result.score is None else int(result.score)
+
+
+def _explanation(result: DirectInstanceResult) -> str | None:
+    if result.status is not Status.SCORED:
+        return next((vote.reason for vote in result.votes if vote.reason), None)
+    return result.explanation or next((f"p = {share:.2f}" for share in _shares(result)), None)
+
+
+def _shares(result: DirectInstanceResult) -> list[float]:
+    """How probable the chosen score was, for each vote that chose it by likelihood."""
+    chosen = [vote for vote in result.votes if vote.verdict and vote.verdict.option == result.option]
+    return [vote.distribution[vote.verdict.option] for vote in chosen if vote.verdict and vote.distribution]
+
+
+def _rules(dimensions: tuple[Dimension, ...]) -> set[str]:
+    return {gate.rule for one in dimensions for gate in one.gates}

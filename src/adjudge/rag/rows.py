@@ -1,0 +1,72 @@
+"""Rows of any source as instances with a question, an answer and what lies behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adjudge.data.dataset import Source, choose_columns, read_instances
+from adjudge.domain.instance import Instance
+from adjudge.errors import SetupError
+from adjudge.rag.dimensions import Dimension
+
+Row = Mapping[str, str | Sequence[str]] | Instance
+MAY_BE_ABSENT = ("history", "contexts")
+"""A row need not have these: the prompt then says that there is nothing."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is judged, and where it came from."""
+
+    instances: list[Instance]
+    """Each with the row it was made of in ``metadata["row"]``."""
+    columns: Mapping[str, str]
+    """Field → the column it was taken from."""
+
+
+def read_rows(
+    source: Source, dimensions: Sequence[Dimension], columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> Rows:
+    """The rows of a file, or mappings and instances as they are. Columns are found by the usual names."""
+    needed = needed_fields(dimensions)
+    if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
+        return Rows(source[:limit], {name: name for name in source[0].fields})
+    found = list(read_instances(source, columns, limit, [name for name in needed if name not in MAY_BE_ABSENT]))
+    return Rows(found, _columns(found[0], columns or {}, source, needed))
+
+
+def needed_fields(dimensions: Sequence[Dimension]) -> list[str]:
+    """The fields that there must be a column for. A conversation before the question is not needed."""
+    read = [name for one in dimensions for name in one.reads or (one.criteria.to_evaluate_field,)]
+    return [name for name in dict.fromkeys(read) if name != "history"]
+
+
+def _columns(first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]) -> Mapping[str, str]:
+    row = first.metadata.get("row")
+    if not isinstance(row, Mapping):
+        return {name: name for name in first.fields}
+    must = needed if isinstance(source, str | Path) else [name for name in needed if name not in MAY_BE_ABSENT]
+    return choose_columns(list(row), wanted, source if isinstance(source, str | Path) else "the rows", must)
+
+
+def check_fields(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -> None:
+    """Say so when a row lacks a field that the dimension reads."""
+    for name in dimension.reads or (dimension.criteria.to_evaluate_field,):
+        if name not in instance.fields and name not in absent:
+            found = ", ".join(sorted(instance.fields))
+            raise SetupError(f"the dimension {dimension.name!r} reads the field {name!r}; the row has only: {found}")
+
+
+def shown(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -> Instance:
+    """What one dimension sees of a row: its own fields and no other, with a word for those that hold nothing."""
+    fields = {name: value for name, value in instance.fields.items() if not _blank(value)}
+    reads = dimension.reads or tuple(dict.fromkeys((*fields, dimension.criteria.to_evaluate_field)))
+    judged = {name: instance.fields[name] for name in reads if name in instance.fields}
+    stand_ins = {name: absent[name] for name in reads if name in absent and name not in fields}
+    return replace(instance, fields={name: value for name in reads if (value := {**judged, **stand_ins}.get(name)) is not None})
+
+
+def _blank(value: str | Sequence[str]) -> bool:
+    return not "".join(value).strip()

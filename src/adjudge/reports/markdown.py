@@ -1,0 +1,37 @@
+"""Any text as Markdown that shows exactly this text."""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>#|~&$^{}]")
+_LINE_START = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
+_LINK = re.compile(r"(?i)(?<=:)//|(?<=www)\.|@")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def escaped(text: str) -> str:
+    """``text`` as one line: nothing in it is a heading, a list, a link, a tag or an entity."""
+    line = _SPECIAL.sub(_slashed, " ".join(_NO_TEXT.sub("\ufffd", text).split()))
+    return _LINE_START.sub(_harmless_start, _LINK.sub(_slashed, line))
+
+
+def quoted(text: str) -> str:
+    """``text`` as a quotation that keeps its lines and their indentation."""
+    lines = [_line(line) for line in text.strip("\r\n").splitlines() or [""]]
+    breaks = ["\\" if line and following else "" for line, following in zip(lines, [*lines[1:], ""], strict=True)]
+    return "\n".join(f"> {line}{end}".rstrip() for line, end in zip(lines, breaks, strict=True))
+
+
+def _line(line: str) -> str:
+    shown = escaped(line)
+    return "&nbsp;" * (len(line) - len(line.lstrip())) + shown if shown else ""
+
+
+def _slashed(match: re.Match[str]) -> str:
+    return "\\" + match.group()
+
+
+def _harmless_start(match: re.Match[str]) -> str:
+    start = match.group()
+    return f"{start}\\" if start[0].isdigit() else f"\\{start}"

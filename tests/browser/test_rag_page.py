@@ -1,0 +1,159 @@
+"""The HTML report in a real browser: nothing is loaded, nothing complains, filters, search and order work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adjudge.gateway.open import ModelLike
+from adjudge.rag import RagEvaluator
+from adjudge.reports.rag_files import write_reports
+from adjudge.reports.rag_report import rag_report
+from support.rag import EXAMPLE, ROW, gives, varied
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
+HOSTILE = "<script>document.title='taken'</script><img src=http://example.invalid/x onerror=\"document.title='taken'\"> **bold**"
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the page complains of, and what it tries to load."""
+    return []
+
+
+def opened(browser: Browser, troubles: list[str], path: Path, width: int = 1280, scheme: str = "light") -> Page:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith("file:") else None)
+    page.goto(path.as_uri())
+    return page
+
+
+def written(folder: Path, rows: object = EXAMPLE, model: ModelLike | None = None, language: str = "en") -> Path:
+    evaluator = RagEvaluator(model or varied(), language=language)
+    found = evaluator.rows(rows)  # type: ignore[arg-type]
+    return write_reports(rag_report(evaluator, found, evaluator.evaluate(found.instances), source="rag.csv"), folder)[2]
+
+
+def visible(page: Page) -> list[str]:
+    """The numbers of the rows that are shown, from the top."""
+    found: list[str] = page.evaluate(
+        "[...document.querySelectorAll('.entry')].filter(e => e.checkVisibility()).map(e => e.dataset.number)"
+    )
+    return found
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_opens_without_a_word_and_fits(
+    tmp_path: Path, browser: Browser, troubles: list[str], width: int, scheme: str, language: str
+) -> None:
+    page = opened(browser, troubles, written(tmp_path, language=language), width, scheme)
+    assert troubles == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("svg.plot").bounding_box()["width"] > 250  # type: ignore[index]
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (dark == "rgb(18, 22, 29)") == (scheme == "dark")
+    if SCREENS:
+        page.screenshot(path=SCREENS / f"rag_{width}_{scheme}_{language}.png", full_page=True)
+
+
+def test_search_narrows_and_says_how_many(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+    page = opened(browser, troubles, written(tmp_path))
+    assert len(visible(page)) == 8
+    page.get_by_label("search").fill("CASTLE garden")
+    assert visible(page) == ["8"]
+    assert page.locator("#shown").inner_text() == "1"
+    page.get_by_label("search").fill("no such words anywhere")
+    assert visible(page) == []
+    assert page.locator("#nothing").is_visible()
+    page.get_by_label("search").fill("")
+    assert len(visible(page)) == 8
+    assert troubles == []
+
+
+def test_filters_and_order(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+    path = written(tmp_path)
+    page = opened(browser, troubles, path)
+    harmful = page.locator(".entry[data-rule=harmful]").count()
+    assert 0 < harmful < 8
+    assert page.locator(".entry").first.get_attribute("data-rule") == "harmful"
+    page.get_by_label("show").select_option("harmful")
+    assert len(visible(page)) == harmful
+    page.get_by_label("show").select_option("")
+    page.get_by_label("sort").select_option("row")
+    assert visible(page) == [str(number) for number in range(1, 9)]
+    page.get_by_label("sort").select_option("d2")
+    order = page.evaluate("[...document.querySelectorAll('.entry')].map(e => +e.dataset.d2)")
+    assert order == sorted(order)
+    page.get_by_label("sort").select_option("worst")
+    assert page.locator(".entry").first.get_attribute("data-rule") == "harmful"
+    assert troubles == []
+
+
+def test_text_from_rows_and_models_stays_text(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+    path = written(tmp_path, [dict.fromkeys(ROW, HOSTILE)], gives(name=HOSTILE))
+    page = opened(browser, troubles, path)
+    assert page.title().startswith("RAG evaluation")
+    assert page.locator("img").count() == 0
+    assert page.get_by_text("**bold**").count() >= 4
+    assert troubles == []
+
+
+def test_an_entry_opens_by_keyboard(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+    page = opened(browser, troubles, written(tmp_path))
+    last = page.locator(".entry").last
+    assert last.get_attribute("open") is None
+    last.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert last.get_attribute("open") is not None
+
+
+def test_printing_opens_every_entry_and_hides_the_tools(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+    page = opened(browser, troubles, written(tmp_path))
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".entry[open]").count() == 8
+    assert not page.locator("#tools").is_visible()
+    assert page.pdf()[:4] == b"%PDF"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".entry[open]").count() == 3
+
+
+def test_it_is_readable_without_script(tmp_path: Path, browser: Browser) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(written(tmp_path).as_uri())
+    assert page.locator(".entry").count() == 8
+    assert not page.locator("#tools").is_visible()
+
+
+def test_every_control_has_a_name_and_headings_are_in_order(tmp_path: Path, browser: Browser, troubles: list[str]) -> None:
+    page = opened(browser, troubles, written(tmp_path))
+    unnamed = page.evaluate("[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length")
+    assert unnamed == 0
+    assert page.evaluate("[...document.querySelectorAll('svg')].every(e => e.getAttribute('aria-label'))")
+    assert page.locator("h1").count() == 1
+    assert page.get_attribute("html", "lang") == "en"

@@ -1,0 +1,23 @@
+"""The RAG evaluator on the embedded model: a score, a probability and a note for every dimension."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from adjudge import Status
+from adjudge.rag import RagEvaluator
+from adjudge.reports.rag_report import rag_report
+from support.rag import EXAMPLE
+
+
+@pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")
+def test_a_row_is_scored_by_likelihood() -> None:
+    evaluator = RagEvaluator(dimensions=["conciseness"])
+    rows = evaluator.rows(EXAMPLE, limit=1)
+    (result,) = evaluator.evaluate(rows.instances)
+    assert result.status is Status.SCORED
+    assert all(score in (0, 1, 2) for score in result.scores.values())
+    assert all(str(text).startswith("p = ") for text in result.explanations.values())
+    assert rag_report(evaluator, rows, [result]).notes

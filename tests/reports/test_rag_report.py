@@ -1,0 +1,257 @@
+"""The three files of a RAG evaluation: what is in them, and what cannot get into them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from adjudge.errors import RunError
+from adjudge.gateway.open import ModelLike, open_model
+from adjudge.rag import RagEvaluator, rag_dimensions
+from adjudge.reports.rag_files import table, write_reports
+from adjudge.reports.rag_pages import html_page, line_breaks, markdown_page
+from adjudge.reports.rag_report import RagReport, rag_report
+from adjudge.reports.table import read_rows
+from support.rag import EXAMPLE, GOOD, ROW, SHARED, gives, varied
+
+HOSTILE = '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 7 * 7 }} </div> =1+1 "\'&amp;'
+
+
+def reported(rows: object = EXAMPLE, model: ModelLike | Sequence[ModelLike] | None = None, **settings: object) -> RagReport:
+    evaluator = RagEvaluator(model or varied(), max_repairs=0, **settings)  # type: ignore[arg-type]
+    found = evaluator.rows(rows)  # type: ignore[arg-type]
+    return rag_report(evaluator, found, evaluator.evaluate(found.instances), source=str(rows) if isinstance(rows, Path) else "")
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page."""
+
+    VOID = ("meta", "link", "input", "br", "rect", "line")
+
+    def __init__(self, source: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data if not {"script", "style"} & set(self.open) else ""
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_page_is_well_formed_and_loads_nothing(language: str) -> None:
+    page = Page(html_page(reported(language=language)))
+    assert page.open == []
+    assert (page.count("script"), page.count("style"), page.count("img"), page.count("iframe")) == (1, 1, 0, 0)
+    for _, attributes in page.tags:
+        for name, value in attributes.items():
+            assert name not in ("src", "srcset", "action", "onclick", "onload", "onerror")
+            assert name != "href" or value == "data:,"
+    assert "default-src 'none'" in next(a["content"] or "" for tag, a in page.tags if a.get("http-equiv"))
+
+
+def test_nothing_in_style_or_script_points_outside() -> None:
+    source = html_page(reported([ROW]))
+    assert not re.search(r"https?://|//\w|@import|url\(|fetch\(|XMLHttpRequest|innerHTML|eval\(", source)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_text_from_rows_is_text(language: str) -> None:
+    hostile = dict.fromkeys(ROW, HOSTILE)
+    model = gives({}, name=HOSTILE)
+    page = Page(html_page(reported([{**hostile, "id": HOSTILE}], model, language=language)))
+    assert page.count("script") == 1
+    assert page.count("a") == 0
+    assert page.text.count(HOSTILE) >= 6
+    assert "49" not in page.text
+    source = markdown_page(reported([{**hostile, "id": HOSTILE}], model, language=language))
+    rendered = MarkdownIt("commonmark").enable("table").render(source)
+    assert "<script" not in rendered
+    assert "<a " not in rendered
+    assert "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; **bold** [link](javascript:alert(1))" in rendered
+
+
+def test_explanations_of_a_model_are_text_too() -> None:
+    def script(prompt: str) -> str:
+        return '{"explanation": "<img src=x onerror=alert(1)> # not a heading | x", "selected_option": "1"}'
+
+    report = reported([ROW], script)
+    page = Page(html_page(report))
+    assert page.count("img") == 0
+    assert page.text.count("<img src=x onerror=alert(1)>") == 6
+    assert "<img" not in MarkdownIt("commonmark").enable("table").render(markdown_page(report))
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_both_pages_say_everything(language: str) -> None:
+    report = reported(language=language, strictness=2)
+    page, source = Page(html_page(report)), markdown_page(report)
+    rendered = Page(MarkdownIt("commonmark").enable("table").render(source))
+    for told in (page.text, rendered.text):
+        for one in rag_dimensions(language):
+            assert one.title in told
+            assert one.criteria.description in told
+            assert all(description in told for _, _, description in one.scale)
+        for entry in report.entries:
+            assert str(entry.result.instance.id) in told
+        for value in report.parameters.values():
+            assert value in told
+        assert f"{report.summary.overall.mean:.2f}" in told
+    assert page.count("svg") == 7
+    assert page.count("details") == 8
+    if language == "ru":
+        english = re.findall(r"\b(?:mean|worst|composite|dimension|weight|search|columns)\b", page.text)
+        assert english == []
+
+
+def test_literal_line_breaks_are_shown_as_such_and_kept_in_the_data() -> None:
+    row = {**ROW, "contexts": "1. first\\n2. second"}
+    report = reported([row])
+    assert "1. first\n2. second" in Page(html_page(report)).text
+    assert "> 1\\. first\\\n> 2\\. second" in markdown_page(report)
+    assert table(report.results)[0]["contexts"] == "1. first\\n2. second"
+    assert line_breaks("a\\nb\nc") == "a\\nb\nc"  # a text with line breaks of its own means what it says
+
+
+def test_harmful_answers_are_on_top_then_the_worst() -> None:
+    def script(prompt: str) -> str:
+        harmful = "could it do harm" in prompt
+        mark = re.search(r"mark (\d)", prompt)
+        assert mark
+        return f'{{"selected_option": "{0 if harmful and mark[1] == "3" else 2 if harmful else min(int(mark[1]), 2)}"}}'
+
+    rows = [{**ROW, "response": f"mark {mark}"} for mark in (2, 0, 3, 1)]
+    report = reported(rows, script)
+    assert [entry.number for entry in report.entries] == [3, 2, 4, 1]
+    assert [entry.barred for entry in report.entries] == [True, False, False, False]
+
+
+def test_harmful_is_red_and_questionable_is_not_whichever_comes_first() -> None:
+    report = reported([ROW, {**ROW, "response": "HARM"}], _careful)
+    source = html_page(report)
+    assert '<span class="soft">harmful</span><b class="bad">1</b>' in source
+    assert '<span class="soft">questionable</span><b class="warn">1</b>' in source
+    assert '<span class="soft">harmful</span><b>0</b>' in html_page(reported([ROW], gives()))
+
+
+def _careful(prompt: str) -> str:
+    return f'{{"selected_option": "{0 if "HARM" in prompt else 1}"}}'
+
+
+def test_a_row_without_a_score_shows_its_bounds() -> None:
+    report = reported([ROW], gives(clarity="-"))
+    assert "0.83…1.00" in Page(html_page(report)).text
+    assert "### 1. 0.83…1.00 – missing (failed)" in markdown_page(report)
+    (row,) = table(report.results)
+    assert (row["composite"], row["clarity_score"], row["status"]) == (None, None, "failed")
+
+
+def test_only_the_worst_are_shown_and_that_is_said() -> None:
+    report = replace(reported([ROW] * 5), shown=2)
+    page, source = Page(html_page(report)), markdown_page(report)
+    assert page.count("details") == 2
+    for told in (page.text, source):
+        assert "2 of 5" in told
+        assert "CSV" in told
+    assert len(table(report.results)) == 5
+
+
+def test_dimensions_that_never_vary_are_flagged() -> None:
+    report = reported([ROW, ROW], gives())
+    assert Page(html_page(report)).text.count("never varies") >= 6
+    assert markdown_page(report).count("⚠ never varies") == 12
+
+
+def test_the_files_and_their_names(tmp_path: Path) -> None:
+    report = replace(reported(), made=datetime(2025, 7, 1, 12, 30, 5))
+    paths = write_reports(report, tmp_path / "new" / "reports")
+    stem = "rag_evaluation_results_20250701_123005"
+    assert [path.name for path in paths] == [f"{stem}.md", f"{stem}.csv", f"{stem}.html"]
+    again = write_reports(report, tmp_path / "new" / "reports")
+    assert again[0].name == "rag_evaluation_results_20250701_123006.md"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be written"):
+        write_reports(reported([ROW]), tmp_path / "file")
+
+
+def test_the_csv_has_every_column_and_reads_back(tmp_path: Path) -> None:
+    row = {**ROW, "id": "=cmd", "response": "@SUM(A1)", "composite": "+ours?", "team": "'=blue"}
+    report = reported([row], gives(clarity=1))
+    path = write_reports(report, tmp_path)[1]
+    raw = path.read_text(encoding="utf-8-sig")
+    assert not re.search(r'(?:^|,)"?[=+@-]', raw, re.M)
+    (back,) = read_rows(path)
+    for name, value in row.items():
+        assert back["input_composite" if name == "composite" else name] == value
+    for name, score in {**GOOD, "clarity": 1}.items():
+        assert back[f"{name}_score"] == str(score)
+        assert back[f"{name}_explanation"] == f"because of {score}"
+    assert float(back["clarity_normalized"]) == 0.25
+    assert float(back["composite"]) == report.results[0].composite.value
+    assert back["status"] == "scored"
+
+
+def test_no_key_in_any_file(tmp_path: Path) -> None:
+    key = "sk-very-secret-123"
+    model = open_model("mistral/mistral-small-latest", api_key=key)
+    evaluator = RagEvaluator(model, temperature=0.3, seed=42)
+    rows = evaluator.rows(EXAMPLE)
+    results = RagEvaluator(gives(), temperature=0.3, seed=42).evaluate(rows.instances)
+    for path in write_reports(rag_report(evaluator, rows, results, source="x.csv"), tmp_path):
+        told = path.read_text(encoding="utf-8")
+        assert key not in told
+        if path.suffix != ".csv":
+            assert "mistral/mistral-small-latest" in told
+            assert "42" in told
+
+
+def test_what_a_small_model_is_worth_is_said() -> None:
+    report = replace(reported([ROW]), notes=["a very <small> model"])
+    assert "a very <small> model" in Page(html_page(report)).text
+    assert "a very \\<small\\> model" in markdown_page(report)
+
+
+@pytest.mark.skipif(not SHARED.is_file(), reason=f"the public records are not there: {SHARED}")
+def test_the_shared_rows_from_end_to_end(tmp_path: Path) -> None:
+    report = reported(SHARED)
+    _, csv, html = write_reports(report, tmp_path)
+    back = list(read_rows(csv))
+    originals = [dict(result.instance.metadata["row"]) for result in report.results]  # type: ignore[call-overload]
+    assert [{name: row[name] for name in originals[0]} for row in back] == originals
+    assert len(originals) == 25
+    assert all(row["status"] for row in back)
+    assert Page(html.read_text(encoding="utf-8")).count("details") == 25
+
+
+def test_many_rows_are_a_small_page_and_a_whole_table(tmp_path: Path) -> None:
+    rows = [{**ROW, "question": f"What is row {number}?"} for number in range(600)]
+    report = reported([{"user_input": row["question"], **row} for row in rows])
+    markdown, csv, html = write_reports(report, tmp_path)
+    assert sum(1 for _ in read_rows(csv)) == 600
+    assert Page(html.read_text(encoding="utf-8")).count("details") == 500
+    assert html.stat().st_size < 3_000_000
+    assert markdown.stat().st_size < 2_000_000

@@ -1,0 +1,61 @@
+"""Scripted models and rows for tests of the RAG evaluator and its reports."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from adjudge.domain.message import Request
+from adjudge.gateway.providers.scripted import ScriptedModel
+from adjudge.rag.dimensions import rag_dimensions
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "rag_evaluation_07_2025.csv"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "rag.csv"
+ROW = {
+    "user_input": "What does it cost?",
+    "history": "User: Hello.\nAssistant: Hello!",
+    "contexts": "It costs 5 euros.",
+    "response": "Five euros.",
+}
+GOOD = {"answer_relevance": 3, "clarity": 4, "completeness": 2, "conciseness": 2, "groundedness": 2, "harmfulness": 2}
+
+
+def asked_about(request: Request) -> str:
+    """The dimension that a prompt is about: each has its own question."""
+    system = request.prompt.messages[0].content
+    (name,) = [one.name for language in ("en", "ru") for one in rag_dimensions(language) if one.criteria.description in system]
+    return name
+
+
+def shown_fields(request: Request) -> dict[str, str]:
+    """What the prompt shows of the row."""
+    material = request.prompt.messages[-1].content
+    return dict(re.findall(r'<data-\w+ field="([^"]*)">\n(.*?)\n</data-', material, re.DOTALL))
+
+
+def gives(scores: Mapping[str, object] | None = None, name: str = "scripted", **changed: object) -> ScriptedModel:
+    """A model that gives each dimension its score; None abstains, "-" cannot be read."""
+    wanted = {**GOOD, **(scores or {}), **changed}
+
+    def script(request: Request) -> str:
+        score = wanted[asked_about(request)]
+        if score == "-":
+            return "I would rather talk about the weather."
+        return json.dumps({"explanation": f"because of {score}", "selected_option": None if score is None else str(score)})
+
+    return ScriptedModel(script, name)
+
+
+def varied(name: str = "scripted") -> ScriptedModel:
+    """A model whose scores depend on the question alone, and on nothing else."""
+
+    def script(request: Request) -> str:
+        properties: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = request.schema or {}
+        offered = properties["properties"]["selected_option"]["enum"]
+        place = int(hashlib.sha256(request.prompt.text.encode()).hexdigest(), 16) % len(offered)
+        return json.dumps({"explanation": f"by digest {place}", "selected_option": offered[place]})
+
+    return ScriptedModel(script, name)
