@@ -12,6 +12,7 @@ import pytest
 
 from adjudge.cli.main import main
 from adjudge.reports.table import read_rows
+from adjudge.runs.folder import run_info
 from support.fake_provider import KEY, FakeProvider, Says
 from support.rag import EXAMPLE, SHARED
 
@@ -180,3 +181,25 @@ def test_the_shared_rows(tmp_path: Path) -> None:
     done = rag(tmp_path, "--csv", SHARED, "-m", "scripted/2")
     assert done.returncode == 0, done.stderr
     assert "25/25" in done.stdout
+
+
+def test_a_run_is_kept_stopped_by_its_budget_and_gone_on_with(tmp_path: Path) -> None:
+    source = str(Path(__file__).parents[2] / "examples" / "rag.csv")
+    command = ("rag", "--csv", source, "-m", "scripted", "--run", str(tmp_path / "run"), "--output", str(tmp_path / "reports"))
+    stopped = adjudge(*command, "--max-calls", "10")
+    assert stopped.returncode == 1
+    assert "max_calls=10" in stopped.stderr
+    assert run_info(tmp_path / "run").votes == 10
+    done = adjudge("resume", str(tmp_path / "run"), "--", "--max-calls", "1000")
+    assert done.returncode == 0, done.stderr
+    info = run_info(tmp_path / "run")
+    assert (info.votes, info.judges) == (48, {"RagEvaluator": {"scored": 8}})
+    assert set(info.configuration["judges"]["RagEvaluator"]["dimensions"]) >= {"clarity", "harmfulness"}
+    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".csv", ".html", ".md"]
+
+
+def test_a_dry_run_counts_every_dimension(tmp_path: Path) -> None:
+    source = str(Path(__file__).parents[2] / "examples" / "rag.csv")
+    done = adjudge("rag", "--csv", source, "-m", "scripted", "--strictness", "3", "--dry-run", "--output", str(tmp_path / "r"))
+    assert "calls: 144 to 158" in done.stdout
+    assert not (tmp_path / "r").exists()
