@@ -8,11 +8,11 @@ from pathlib import Path
 
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, default_model, open_model
+from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.runs.dataset import ROW_FILES, read_instances
 
 
-def models_from(ids: list[str] | None, max_concurrency: int) -> list[ModelLike]:
+def models_from(ids: list[str] | None, max_concurrency: int) -> list[OpenModel]:
     """The models named, or the embedded one."""
     return [open_model(id, max_concurrency=max_concurrency) for id in ids or [default_model()]]
 

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, criteria, doctor, judge, models, serve
+from adjudge.cli import check, criteria, doctor, generate, judge, models, serve
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
@@ -25,6 +25,7 @@ app.add_typer(criteria.app, name="criteria")
 app.add_typer(models.app, name="models")
 app.command("judge")(judge.judge)
 app.command("compare")(judge.compare)
+app.command("generate")(generate.generate)
 app.command("doctor")(doctor.doctor)
 app.command("serve-model")(serve.serve_model)
 

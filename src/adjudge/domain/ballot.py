@@ -27,6 +27,8 @@ class Ballot:
     """The order in which options or responses are shown; None: as listed."""
     offered: tuple[str, ...] = ()
     """What may be answered where that is not the criteria's options: the labels of compared responses."""
+    range: tuple[float, float] | None = None
+    """The lowest and the highest number that may be answered, where a number is asked for."""
     feedback: bool = False
     """Whether advice is asked for along with the verdict."""
     persona: str | None = None
