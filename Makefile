@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test check bench bench-rows bench-rag bench-embedded test-browser test-docker test-embedded test-parquet \
-	test-reliability test-unitxt fuzz clean
+	test-reliability test-sandbox test-unitxt fuzz clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-browser    the HTML report in a real browser (needs Chromium)"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
+	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
 	@echo "make clean           remove the virtual environment and everything made"
@@ -81,6 +82,10 @@ test-docker: $(VENV)/ready
 
 test-embedded: $(VENV)/ready
 	ADJUDGE_LOCAL_JUDGMENTS=1000 $(BIN)/python -m pytest tests/embedded
+
+test-sandbox: $(VENV)/ready
+	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/strategy/sandbox tests/strategy/test_humaneval.py
+	$(BIN)/python benchmarks/humaneval.py --data $(DATA)
 
 .venv-unitxt/ready: requirements/unitxt.txt requirements/core.txt
 	$(PYTHON) -m venv .venv-unitxt

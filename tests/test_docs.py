@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from adjudge import ScriptedModel
+from adjudge import Request, ScriptedModel
+from adjudge.strategy.sandbox.none import NoSandbox
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPETS = [(page, code) for page in PAGES for code in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)]
 
 
+def _answer(request: Request) -> str:
+    """The first option, the number 3, or a program, as the request asks."""
+    asked = json.dumps(request.schema or {})
+    if "selected_option" in asked:
+        return json.dumps({"selected_option": json.loads(asked)["properties"]["selected_option"].get("enum", [1])[0]})
+    if '"score"' in asked:
+        return json.dumps({"explanation": "scripted", "score": 3})
+    return "```python\noutput = 55\n```" if "output = …" in request.prompt.text else "A text."
+
+
 @pytest.mark.parametrize(("page", "code"), SNIPPETS, ids=lambda value: value.name if isinstance(value, Path) else "")
 def test_python_in_the_documents_runs(page: Path, code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With scripted models behind the names: keys and money are the reader's."""
+    """With scripted models behind the names: keys and money are the reader's. What they write needs no sandbox."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adjudge.gateway.open._by_id", lambda id, *_: ScriptedModel(name=id))
+    monkeypatch.setattr("adjudge.gateway.open._by_id", lambda id, *_: ScriptedModel(_answer, name=id))
+    monkeypatch.setattr("adjudge.strategy.runtime.find_sandbox", lambda name=None: NoSandbox())
     exec(compile(code, str(page), "exec"), {})
 
 

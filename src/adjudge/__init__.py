@@ -12,21 +12,22 @@ __version__ = "0.1.0"
 _HOME_OF = {
     **HOME_OF,
     "AdjudgeError": "errors",
+    "Agent": "strategy.agent",
     "AspectResult": "domain.results",
     "Capabilities": "domain.message",
-    "Model": "gateway.model",
+    "LLM": "strategy.llm",
     "ModelError": "errors",
     "Outcome": "domain.vote",
     "RagEvaluator": "rag.evaluator",
     "Reply": "domain.message",
     "Request": "domain.message",
     "RunError": "errors",
+    "Runtime": "strategy.runtime",
     "ScriptedModel": "gateway.providers.scripted",
     "SetupError": "errors",
     "Status": "domain.results",
-    "Usage": "domain.message",
-    "Verdict": "domain.vote",
-    "Vote": "domain.vote",
+    "Strategy": "strategy.strategy",
+    "best_of": "strategy.texts",
     "open_model": "gateway.open",
 }
 __all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from adjudge.domain.message import Capabilities as Capabilities
     from adjudge.domain.message import Reply as Reply
     from adjudge.domain.message import Request as Request
-    from adjudge.domain.message import Usage as Usage
     from adjudge.domain.multi_criteria import MultiCriteria as MultiCriteria
     from adjudge.domain.multi_criteria import MultiCriteriaItem as MultiCriteriaItem
     from adjudge.domain.results import AspectResult as AspectResult
@@ -51,13 +51,10 @@ if TYPE_CHECKING:
     from adjudge.domain.results import PairwiseInstanceResult as PairwiseInstanceResult
     from adjudge.domain.results import Status as Status
     from adjudge.domain.vote import Outcome as Outcome
-    from adjudge.domain.vote import Verdict as Verdict
-    from adjudge.domain.vote import Vote as Vote
     from adjudge.errors import AdjudgeError as AdjudgeError
     from adjudge.errors import ModelError as ModelError
     from adjudge.errors import RunError as RunError
     from adjudge.errors import SetupError as SetupError
-    from adjudge.gateway.model import Model as Model
     from adjudge.gateway.open import open_model as open_model
     from adjudge.gateway.providers.scripted import ScriptedModel as ScriptedModel
     from adjudge.judges.aspect import AspectCritic as AspectCritic
@@ -70,9 +67,16 @@ if TYPE_CHECKING:
     from adjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
     from adjudge.judges.prometheus import MPrometheusDirectJudge as MPrometheusDirectJudge
     from adjudge.judges.prometheus import MPrometheusPairwiseJudge as MPrometheusPairwiseJudge
+    from adjudge.judges.qualitative import QualitativeCriteria as QualitativeCriteria
+    from adjudge.judges.quantitative import QuantitativeCriteria as QuantitativeCriteria
     from adjudge.judges.unitxt import UnitxtDirectJudge as UnitxtDirectJudge
     from adjudge.judges.unitxt import UnitxtPairwiseJudge as UnitxtPairwiseJudge
     from adjudge.rag.evaluator import RagEvaluator as RagEvaluator
+    from adjudge.strategy.agent import Agent as Agent
+    from adjudge.strategy.llm import LLM as LLM
+    from adjudge.strategy.runtime import Runtime as Runtime
+    from adjudge.strategy.strategy import Strategy as Strategy
+    from adjudge.strategy.texts import best_of as best_of
 
 
 def __getattr__(name: str) -> object:

@@ -7,8 +7,14 @@ AdjudgeError
 │   ├── Unavailable     time-out, cut connection, 5xx: a retry may help
 │   ├── Refused         the provider declined this content
 │   └── BudgetSpent     the caller's own limit is reached
+├── SandboxError    generated code did not come to its end in the sandbox
+│   ├── Timeout         it used more wall-clock or CPU time than it was given
+│   ├── MemoryLimit     it asked for more memory than it was given
+│   ├── Forbidden       it tried what the sandbox does not allow: a file, the network, a process, too much output
+│   └── Crashed         it raised, ended early, or left an ``output`` that is not JSON
 └── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
-    └── RunStopped      the caller stopped the run
+    ├── RunStopped      the caller stopped the run
+    └── NoValidCandidate    none of the generated candidates may be used
 
 An unreadable reply is not here: it is a failed vote.
 """
@@ -73,6 +79,31 @@ class BudgetSpent(ModelError):
     """The limit the caller set on calls, tokens or money is reached."""
 
 
+class SandboxError(AdjudgeError):
+    """Generated code did not come to its end in the sandbox. ``stdout`` and ``stderr`` hold what it printed until then."""
+
+    def __init__(self, message: str, *, stdout: str = "", stderr: str = "") -> None:
+        super().__init__(message)
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+class Timeout(SandboxError):
+    """The code used more wall-clock or CPU time than it was given."""
+
+
+class MemoryLimit(SandboxError):
+    """The code asked for more memory than it was given."""
+
+
+class Forbidden(SandboxError):
+    """The code tried what the sandbox does not allow."""
+
+
+class Crashed(SandboxError):
+    """The code raised, ended early, or left an ``output`` that is not JSON."""
+
+
 class RunError(AdjudgeError):
     """A data set or a ledger could not be read or written, or a judgment has no verdict and ``on_failure="raise"``."""
 
@@ -83,3 +114,11 @@ class RunStopped(RunError):
 
 HALTS = (BudgetSpent, RunStopped)
 """What ends a run gently: nothing more is asked, and what is under way is waited for."""
+
+
+class NoValidCandidate(RunError):
+    """Every candidate failed; the message lists why, and ``selection`` holds all of them."""
+
+    def __init__(self, message: str, selection: object = None) -> None:
+        super().__init__(message)
+        self.selection = selection

@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, RunError, ScriptedModel, Usage, Verdict, Vote
+from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, RunError, ScriptedModel
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Usage
+from adjudge.domain.vote import Verdict, Vote
 from adjudge.engine import ledger_file
 from adjudge.engine.ledger import Ledger, key_of
 from adjudge.engine.ledger_file import FILE, MIGRATIONS, connect, differences

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -13,7 +14,19 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, RunError, ScriptedModel, SetupError, Status, Usage
+from adjudge import (
+    AspectCritic,
+    DirectJudge,
+    Instance,
+    PairwiseJudge,
+    QuantitativeCriteria,
+    Reply,
+    RunError,
+    ScriptedModel,
+    SetupError,
+    Status,
+)
+from adjudge.domain.message import Usage
 from adjudge.engine.run import Run
 from adjudge.errors import BudgetSpent, RunStopped, Unavailable
 from adjudge.gateway import home
@@ -305,3 +318,13 @@ def test_an_error_of_the_reader_ends_the_run_and_keeps_what_was_answered(tmp_pat
     assert run_info(tmp_path).votes > 0
     AspectCritic("c", model).evaluate([f"text {number}" for number in range(30)], run=tmp_path)
     assert len(model.requests) <= 60 - run_info(tmp_path).votes + 30
+
+
+def test_numbers_are_kept_as_well(tmp_path: Path) -> None:
+    model = ScriptedModel(['{"explanation": "so", "score": 3}', '{"explanation": "so", "score": 4.5}'])
+    criteria = QuantitativeCriteria("How good?", model, num_samples=2)
+    first = asyncio.run(criteria.evaluate("x = 1", run=tmp_path))
+    again = asyncio.run(QuantitativeCriteria("How good?", model, num_samples=2).evaluate("x = 1", run=tmp_path))
+    assert len(model.requests) == 2
+    assert first.to_dict() == again.to_dict()
+    assert sorted(again.numbers) == [3.0, 4.5]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge import SetupError, Usage
+from adjudge import SetupError
+from adjudge.domain.message import Usage
 from adjudge.gateway.allowance import Allowance, Spent
 from adjudge.gateway.prices import Price, PriceTable
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import Reply, ScriptedModel, Usage, open_model
+from adjudge import Reply, ScriptedModel, open_model
+from adjudge.domain.message import Usage
 from adjudge.gateway.cached import Cached
 from adjudge.gateway.reply_store import ReplyStore
 from support.asking import a_request, ask, critic, marked, open_at

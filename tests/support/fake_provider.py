@@ -154,6 +154,8 @@ class FakeProvider:
 
     def __init__(self) -> None:
         self.faults: Faults = never
+        self.answer: Callable[[Json], str | None] = lambda body: None
+        """What is answered to a request; None: what the mark in its text says."""
         self.token_faults: Callable[[int], Fault | None] = lambda attempt: None
         self.latency = 0.0
         self.together = 0
@@ -273,7 +275,7 @@ class FakeProvider:
         problem = problem or next(protocol.problems(request.query, recorded.body), None)
         if problem:
             return _problem(protocol, problem.status, problem.message)
-        right = _right_answer(protocol, recorded.body)
+        right = self.answer(recorded.body) or _right_answer(protocol, recorded.body)
         said = _said(fault, right, protocol.key(request.headers)) if isinstance(fault, Says) else Said(right)
         answer = protocol.answer(recorded.body, [said] * protocol.samples(recorded.body))
         if isinstance(fault, CutsInBody | StallsInBody):

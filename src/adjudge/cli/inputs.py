@@ -13,11 +13,11 @@ from adjudge.domain.instance import Instance
 from adjudge.engine.run import Run
 from adjudge.errors import SetupError
 from adjudge.gateway.allowance import Budget
-from adjudge.gateway.open import ModelLike, default_model, open_model
+from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.gateway.prices import VARIABLE
 
 
-def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[ModelLike]:
+def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[OpenModel]:
     """The models named, or the embedded one."""
     return [open_model(id, max_concurrency=max_concurrency, cache=cache) for id in ids or [default_model()]]
 

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, criteria, doctor, judge, models, rag, run, runs, serve
+from adjudge.cli import check, criteria, doctor, generate, judge, models, rag, run, runs, serve
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
@@ -30,6 +30,7 @@ app.command("run")(run.run)
 app.command("resume")(runs.resume)
 app.add_typer(runs.app, name="runs")
 app.command("export")(runs.export_run)
+app.command("generate")(generate.generate)
 app.command("doctor")(doctor.doctor)
 app.command("serve-model")(serve.serve_model)
 

@@ -28,6 +28,8 @@ class Ballot:
     """The order in which options or responses are shown; None: as listed."""
     offered: tuple[str, ...] = ()
     """What may be answered where that is not the criteria's options: the labels of compared responses."""
+    range: tuple[float, float] | None = None
+    """The lowest and the highest number that may be answered, where a number is asked for."""
     feedback: bool = False
     """Whether advice is asked for along with the verdict."""
     persona: str | None = None
@@ -40,7 +42,7 @@ class Ballot:
     def id(self) -> str:
         """Equal for ballots that ask the same of the same model. What the caller calls the instance is left out."""
         how = f"{self.template}\0{self.model}\0{self.language}\0{self.mode}\0{self.feedback}\0{self.persona}"
-        which = f"{self.order}\0{self.offered}\0{self.sample}\0{float(self.temperature)}\0{self.seed}"
+        which = f"{self.order}\0{self.offered}\0{self.range}\0{self.sample}\0{float(self.temperature)}\0{self.seed}"
         asked = f"{self.criteria.identity}{self.instance.identity}{which}\0{how}"
         return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
 

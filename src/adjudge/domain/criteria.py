@@ -13,6 +13,8 @@ from adjudge.errors import SetupError
 
 ANY_INTEGER = "<integer>"
 """The one option of criteria that accept any integer."""
+ANY_NUMBER = "<number>"
+"""The one option of criteria that ask for a number; the ballot says between which bounds."""
 TIE = "tie"
 """What a comparison may end with besides a label."""
 

@@ -34,6 +34,8 @@ class Verdict:
     feedback: str | None = None
     ranking: tuple[tuple[int, ...], ...] | None = None
     """Of compared responses: their indexes best first, those that are equal together."""
+    number: float | None = None
+    """Where a number was asked for: that number; ``option`` is then how it is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class Vote:
             "order": list(self.order) if self.order else None,
             "outcome": self.outcome.value,
             "option": self.verdict.option if self.verdict else None,
+            "number": self.verdict.number if self.verdict else None,
             "explanation": self.verdict.explanation if self.verdict else None,
             "feedback": self.verdict.feedback if self.verdict else None,
             "ranking": plain(self.verdict.ranking) if self.verdict else None,

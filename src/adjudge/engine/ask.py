@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
@@ -13,7 +13,7 @@ from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import read_ballot
-from adjudge.verdicts.schema import answer_schema
+from adjudge.verdicts.schema import answer_schema, number_schema
 
 
 async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
@@ -67,11 +67,17 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
 def _request(ballot: Ballot, prompt: Prompt) -> Request:
     return Request(
         prompt,
-        schema=answer_schema(ballot.options, feedback=ballot.feedback, ranking=ballot.ranked),
+        schema=_schema(ballot),
         temperature=ballot.temperature,
         seed=ballot.seed,
         sample=ballot.sample,
     )
+
+
+def _schema(ballot: Ballot) -> Mapping[str, object]:
+    if ballot.range:
+        return number_schema(*ballot.range)
+    return answer_schema(ballot.options, feedback=ballot.feedback, ranking=ballot.ranked)
 
 
 def _after(earlier: Vote, vote: Vote) -> Vote:

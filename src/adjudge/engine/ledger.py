@@ -128,6 +128,7 @@ def _row(ballot: Ballot, vote: Vote) -> tuple[Any, ...]:
     more = {
         "feedback": said.feedback if said else None,
         "ranking": said.ranking if said else None,
+        "number": said.number if said else None,
         "repairs": vote.repairs or None,
         "distribution": plain(vote.distribution),
         "persona": vote.ballot.persona,
@@ -168,7 +169,7 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
     return Vote(
         ballot=replace(ballot, persona=more["persona"]) if "persona" in more else ballot,
         outcome=Outcome(outcome),
-        verdict=None if option is None else Verdict(option, explanation, more.get("feedback"), groups),
+        verdict=None if option is None else Verdict(option, explanation, more.get("feedback"), groups, more.get("number")),
         reason=reason,
         text=text,
         usage=Usage(calls, asked, answered, cached),

@@ -27,6 +27,8 @@ HOME_OF = {
     "PairwiseInstance": "domain.instance",
     "PairwiseInstanceResult": "domain.results",
     "PairwiseJudge": "judges.pairwise",
+    "QualitativeCriteria": "judges.qualitative",
+    "QuantitativeCriteria": "judges.quantitative",
     "UnitxtDirectJudge": "judges.unitxt",
     "UnitxtPairwiseJudge": "judges.unitxt",
 }

@@ -41,6 +41,8 @@ class Item(Protocol):
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
 OnFailure = Literal["abstain", "raise", "random"]
+OnTooFew = Literal["fallback", "raise"]
+"""The same for sampled criteria, whose callers need a bool or a number."""
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
 _NO_SETTINGS = ("models", "inference_engine", "model", "llm")
@@ -51,7 +53,7 @@ class PlannedJudge(ABC, Generic[I, R]):
     """A judge as two pure halves, ``plan`` and ``pool``, between which ballots are asked. ``I`` is what is judged."""
 
     max_repairs: int
-    on_failure: OnFailure
+    on_failure: OnFailure | OnTooFew
     seed: int | None
 
     @property
@@ -73,7 +75,7 @@ class PlannedJudge(ABC, Generic[I, R]):
 
     @abstractmethod
     def stand_in(self, result: R, choice: random.Random) -> R:
-        """``result`` with a random option, marked as such, for ``on_failure="random"``."""
+        """``result`` with a stand-in, marked as such: a random option for ``on_failure="random"``, a fixed one for "fallback"."""
 
     @property
     def width(self) -> int:
@@ -169,7 +171,7 @@ class PlannedJudge(ABC, Generic[I, R]):
         if self.on_failure == "raise":
             reasons = "; ".join(dict.fromkeys(f"{vote.model}: {vote.reason}" for vote in result.votes if vote.reason))
             raise RunError(f"no verdict for {result.instance.id or 'an instance'}: {reasons}")
-        if self.on_failure == "random":
+        if self.on_failure in ("random", "fallback"):
             return self.stand_in(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
         return result
 

@@ -32,6 +32,7 @@ class _Question:
     offered: tuple[str, ...]
     persona: str | None
     feedback: bool
+    range: tuple[float, float] | None
 
     def values(self) -> dict[str, object]:
         """What templates may show of it."""
@@ -48,6 +49,7 @@ class _Question:
             "offered": list(self.offered),
             "tie": TIE in self.offered,
             "ranking": len(self.offered) - (TIE in self.offered) > 2,
+            "bounds": [f"{bound:g}" for bound in self.range or ()],
             "examples": [_example(criteria, place, bool(self.offered)) for place in range(len(criteria.examples))],
         }
 
@@ -55,7 +57,14 @@ class _Question:
 def render(ballot: Ballot) -> Prompt:
     """The question as the model gets it."""
     question = _Question(
-        ballot.template, ballot.language, ballot.criteria, ballot.order, ballot.offered, ballot.persona, ballot.feedback
+        ballot.template,
+        ballot.language,
+        ballot.criteria,
+        ballot.order,
+        ballot.offered,
+        ballot.persona,
+        ballot.feedback,
+        ballot.range,
     )
     values = {**_values(question), "parts": fence(_shown(ballot))}
     user = load(ballot.template, ballot.language).render("user", values)
@@ -65,7 +74,9 @@ def render(ballot: Ballot) -> Prompt:
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
     asked = {"options": list(ballot.options), "feedback": ballot.feedback, "ranking": ballot.ranked}
-    (turn,) = load("repair", ballot.language).messages({"reason": neutral(reason), **asked})
+    bounds = [f"{bound:g}" for bound in ballot.range or ()]
+    template = load("repair_number" if bounds else "repair", ballot.language)
+    (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
 
 

@@ -11,15 +11,25 @@ from adjudge.domain.criteria import TIE
 from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome, Verdict
 from adjudge.verdicts.json_text import Found, find_objects
+from adjudge.verdicts.numbers import match_number
 from adjudge.verdicts.options import match_option
 from adjudge.verdicts.ranking import Groups, put_back, read_ranking, top_of
 
 _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
+_NUMBER_KEYS = ("score", "rating", "value", *_VERDICT_KEYS)
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
 _THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+|\A[^{]*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_LABELS = "|".join((*_VERDICT_KEYS, "selected option", "вердикт", "ответ"))
-_LABELLED = re.compile(rf"^\W*(?:final\s+)?(?:{_LABELS})\W*[:=]\s*(.+)$", re.IGNORECASE)
+_OPTION_WORDS = (*_VERDICT_KEYS, "selected option", "вердикт", "ответ")
+_NUMBER_WORDS = (*_NUMBER_KEYS, "оценка", "балл")
 _MISSING = object()
+
+
+def _line_with(words: Sequence[str]) -> re.Pattern[str]:
+    """A line that names what follows: "Verdict: PASS"."""
+    return re.compile(rf"^\W*(?:final\s+)?(?:{'|'.join(words)})\W*[:=]\s*(.+)$", re.IGNORECASE)
+
+
+_OPTION_LINE, _NUMBER_LINE = _line_with(_OPTION_WORDS), _line_with(_NUMBER_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +43,36 @@ class Reading:
     """The object the verdict stands in, where it stands in one."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a reply may answer: one of the options, or a number between two bounds."""
+
+    options: tuple[str, ...]
+    range: tuple[float, float] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names under which the answer may stand in an object."""
+        return _NUMBER_KEYS if self.range else _VERDICT_KEYS
+
+    def match(self, value: object) -> Verdict | None:
+        """The answer that ``value`` is, if it is one."""
+        if self.range:
+            number = match_number(value, *self.range)
+            return None if number is None else Verdict(f"{number:.15g}", number=number)
+        option = match_option(value, self.options)
+        return None if option is None else Verdict(option)
+
+    def __str__(self) -> str:
+        if self.range:
+            return f"a number from {self.range[0]:g} to {self.range[1]:g}"
+        return f"one of {', '.join(self.options)}"
+
+
 def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
     """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order."""
+    if ballot.range:
+        return _read(reply, _Asked((), ballot.range))
     reading = read(reply, ballot.options)
     if reading.verdict is None or not (ballot.feedback or ballot.offered):
         return reading
@@ -53,20 +91,24 @@ def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
 
 def read(reply: Reply, options: Sequence[str]) -> Reading:
     """The last verdict in ``reply``, if it is one of ``options``."""
+    return _read(reply, _Asked(tuple(options)))
+
+
+def _read(reply: Reply, asked: _Asked) -> Reading:
     if reply.finish == "refusal":
         return Reading(Outcome.REFUSED, reason=f"the model refused: {_short(reply.text)}")
     text = _THINKING.sub("", reply.text).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply was empty")
     cut = reply.finish == "length"
-    reading = _last_verdict(text, options, cut)
+    reading = _last_verdict(text, asked, cut)
     if reading:
         return reading
     was_cut = " (it was cut off)" if cut else ""
     return Reading(Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}")
 
 
-def _last_verdict(text: str, options: Sequence[str], cut: bool) -> Reading | None:
+def _last_verdict(text: str, asked: _Asked, cut: bool) -> Reading | None:
     """The verdict that stands last: an object, or a line behind it such as "Verdict: PASS"; failing these, the first line.
 
     Lines between them are not looked at: there a judge quotes what it judges. Nor is anything in or behind an object
@@ -75,44 +117,44 @@ def _last_verdict(text: str, options: Sequence[str], cut: bool) -> Reading | Non
     objects = find_objects(text, cut=cut)
     if (objects and objects[-1].data is None) or (cut and len(objects) != 1):
         return None
-    said = _from_objects(objects, options)
+    said = _from_objects(objects, asked)
     if cut or (text.startswith("{") and not said):
         return said
     behind = text[objects[-1].end :] if objects else text
-    return _from_line(behind, -1, options, only_labelled=said is not None) or said or _from_line(text, 0, options)
+    return _from_line(behind, -1, asked, only_labelled=said is not None) or said or _from_line(text, 0, asked)
 
 
-def _from_objects(objects: Sequence[Found], options: Sequence[str]) -> Reading | None:
+def _from_objects(objects: Sequence[Found], asked: _Asked) -> Reading | None:
     for found in reversed(objects):
-        data, said = _verdict_value(found.data or {})
+        data, said = _verdict_value(found.data or {}, asked.keys)
         if said is not _MISSING:
-            return _judged(said, data, found.mended, options)
+            return _judged(said, data, found.mended, asked)
     return None
 
 
-def _judged(said: object, data: Mapping[str, object], mended: bool, options: Sequence[str]) -> Reading:
+def _judged(said: object, data: Mapping[str, object], mended: bool, asked: _Asked) -> Reading:
     if said is None:
         return Reading(Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict")
-    option = match_option(said, options)
-    if option is None:
-        return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not one of {', '.join(options)}")
-    if any(match_option(data[name], options) not in (None, option) for name in _VERDICT_KEYS if name in data):
+    verdict = asked.match(said)
+    if verdict is None:
+        return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not {asked}")
+    if any(asked.match(data[name]) not in (None, verdict) for name in asked.keys if name in data):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
-    return Reading(outcome, Verdict(option, _explanation(data)), data=data)
+    return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
 
 
-def _verdict_value(data: Mapping[str, object], depth: int = 3) -> tuple[Mapping[str, object], object]:
+def _verdict_value(data: Mapping[str, object], names: Sequence[str], depth: int = 3) -> tuple[Mapping[str, object], object]:
     """The value under the first verdict key, looking into objects and one-item lists that stand there."""
     keys = {_key(name): value for name, value in data.items()}
-    name = next((name for name in _VERDICT_KEYS if name in keys), None)
+    name = next((name for name in names if name in keys), None)
     if name is None:
         return keys, _MISSING
     value = keys[name]
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and depth:
-        inner, said = _verdict_value(value, depth - 1)
+        inner, said = _verdict_value(value, names, depth - 1)
         return {**keys, **inner}, value if said is _MISSING else said
     return keys, value
 
@@ -126,20 +168,20 @@ def _explanation(data: Mapping[str, object]) -> str | None:
     return next((_clean(text) for text in texts if isinstance(text, str) and text.strip()), None)
 
 
-def _from_line(text: str, place: int, options: Sequence[str], *, only_labelled: bool = False) -> Reading | None:
+def _from_line(text: str, place: int, asked: _Asked, *, only_labelled: bool = False) -> Reading | None:
     """A verdict that is the whole line at ``place``, alone or behind a word like "Verdict:"."""
     lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("```")]
     if not lines:
         return None
     line = lines.pop(place)
-    labelled = _LABELLED.match(line)
+    labelled = (_NUMBER_LINE if asked.range else _OPTION_LINE).match(line)
     if only_labelled and not labelled:
         return None
     said = labelled.group(1) if labelled else line
-    option = match_option(said, options)
-    if option is None:
-        return _judged(said, {}, False, options) if labelled else None
-    return Reading(Outcome.OK, Verdict(option, _clean("\n".join(lines)) or None))
+    verdict = asked.match(said)
+    if verdict is None:
+        return _judged(said, {}, False, asked) if labelled else None
+    return Reading(Outcome.OK, replace(verdict, explanation=_clean("\n".join(lines)) or None))
 
 
 def _clean(text: str) -> str:

@@ -18,6 +18,17 @@ def answer_schema(options: tuple[str, ...], *, feedback: bool = False, ranking: 
         properties["ranking"] = _ranking([option for option in options if option != TIE], TIE in options)
     any_integer = options == (ANY_INTEGER,)
     properties["selected_option"] = {"type": "integer"} if any_integer else {"type": "string", "enum": list(options)}
+    return _object(properties)
+
+
+@lru_cache(maxsize=1024)
+def number_schema(low: float, high: float) -> Mapping[str, object]:
+    """JSON schema of an answer that is a number. The bounds are said in words: some providers refuse a schema with bounds."""
+    score = {"type": "number", "description": f"from {low:g} to {high:g}"}
+    return _object({"explanation": {"type": "string"}, "score": score})
+
+
+def _object(properties: dict[str, object]) -> Mapping[str, object]:
     return {
         "type": "object",
         "properties": properties,

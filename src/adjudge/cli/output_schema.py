@@ -1,0 +1,60 @@
+"""``--output-schema``: a type as Python writes it, or a file with a JSON schema."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+from adjudge.errors import SetupError
+
+_TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict, "None": type(None)}
+
+
+def schema_from(text: str) -> Any:
+    """``int``, ``list[int]``, ``dict[str, float] | None``, ``any``, a JSON schema or the path of one."""
+    if text.strip() in ("any", "Any"):
+        return None
+    if text.lstrip().startswith("{"):
+        return _json(text, "--output-schema")
+    if text.endswith(".json"):
+        return _json(_read(Path(text)), text)
+    try:
+        return _type(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError):
+        known = ", ".join(_TYPES)
+        raise SetupError(f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], or a .json file") from None
+
+
+def _type(node: ast.expr) -> Any:
+    """Read as text, never evaluated."""
+    match node:
+        case ast.Name(name) if name in _TYPES:
+            return _TYPES[name]
+        case ast.Constant(None):
+            return type(None)
+        case ast.Subscript(ast.Name("list"), inner):
+            return list[_type(inner)]  # type: ignore[misc]
+        case ast.Subscript(ast.Name("dict"), ast.Tuple([ast.Name("str"), inner])):
+            return dict[str, _type(inner)]  # type: ignore[misc]
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _type(left) | _type(right)
+    raise ValueError(ast.dump(node))
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise SetupError(f"{where} is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise SetupError(f"{where} is no JSON schema: it must be an object")
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error

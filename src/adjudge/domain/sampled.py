@@ -1,0 +1,60 @@
+"""What criteria that are sampled say of one text: every sample, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.results import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledResult(Result):
+    """What the two kinds have in common. ``votes`` holds every sample with its raw reply."""
+
+    distribution: Mapping[str, float] = field(default_factory=FrozenDict)
+    """Share of the valid samples for each answer, the commonest first."""
+
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
+        return super().to_dict(votes=votes) | {"distribution": plain(self.distribution)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QualitativeResult(SampledResult):
+    """Pass or fail by natural language."""
+
+    verdict: str | None = None
+    """"PASS", "FAIL", or None where there were too few valid samples and no fallback."""
+    passes: int = 0
+    """Valid samples that say PASS."""
+    min_pass: int = 1
+    """How many of them it takes."""
+
+    @property
+    def passed(self) -> bool:
+        """What ``verify`` says."""
+        return self.verdict == "PASS"
+
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
+        return super().to_dict(votes=votes) | {"verdict": self.verdict, "passes": self.passes, "min_pass": self.min_pass}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantitativeResult(SampledResult):
+    """A number by natural language; ``score`` is what the samples come to."""
+
+    numbers: tuple[float, ...] = ()
+    """What the valid samples say, in their order."""
+    agg: str = "avg"
+    spread: float | None = None
+    """Standard deviation of the samples; None with fewer than two."""
+    range: tuple[float, float] = (0.0, 10.0)
+    """The lowest and the highest number that was allowed."""
+
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as JSON knows it, with or without its votes."""
+        own = {"numbers": list(self.numbers), "agg": self.agg, "spread": self.spread, "range": list(self.range)}
+        return super().to_dict(votes=votes) | own

@@ -1,0 +1,83 @@
+"""Pass or fail in natural language: so many of the samples must say pass."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import ClassVar
+
+from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Instance
+from adjudge.domain.sampled import QualitativeResult
+from adjudge.domain.vote import Vote
+from adjudge.gateway.open import ModelLike, OpenModel
+from adjudge.judges.base import OnTooFew, at_least
+from adjudge.judges.sampled import SampledCriteria
+from adjudge.pooling.numbers import shares
+from adjudge.pooling.panel import status_of
+
+PASS, FAIL = "PASS", "FAIL"
+
+
+@dataclass(eq=False)
+class QualitativeCriteria(SampledCriteria[QualitativeResult]):
+    """Whether code meets a criterion in natural language: True when at least ``min_pass`` samples say so."""
+
+    expression: str
+    """What the code must meet to pass."""
+    llm: ModelLike | Sequence[ModelLike] | None = None
+    """Who is asked: an LLM, a model id, a function ``prompt -> text``, or several. None is the embedded model."""
+    num_samples: int = 1
+    """Samples per model, all at once."""
+    min_samples_for_aggregation: int = 1
+    """With fewer valid samples there is no verdict: ``verify`` says False, and the result says that it fell back."""
+    min_pass: int = 1
+    """How many samples must say pass."""
+    _: KW_ONLY
+    language: str = "en"
+    temperature: float | None = None
+    """By default the model's own setting, else 0 for one sample and 1 for several."""
+    seed: int | None = None
+    max_repairs: int = 3
+    on_failure: OnTooFew = "fallback"
+    on_result: Callable[[QualitativeResult], object] | None = None
+    """Called with every full result."""
+    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
+
+    template: ClassVar[str] = "qualitative"
+    options: ClassVar[tuple[CriteriaOption, ...]] = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least("min_pass", self.min_pass, 1)
+        self._check_reachable("min_pass", self.min_pass)
+
+    async def verify(self, code: str, agent: object | None = None) -> bool:
+        """Whether the code passes."""
+        return (await self.evaluate(code, agent)).passed
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> QualitativeResult:
+        """PASS when enough samples say so, FAIL when not, nothing when too few are valid."""
+        valid = [vote.verdict for vote in votes if vote.verdict]
+        passes = sum(one.option == PASS for one in valid)
+        verdict = (PASS if passes >= self.min_pass else FAIL) if self.enough(votes) else None
+        agreeing = [one for one in valid if one.option == verdict]
+        return QualitativeResult(
+            instance=item,
+            criteria=self.criteria_for(item),
+            status=status_of(votes, verdict is not None),
+            votes=tuple(votes),
+            score=None if verdict is None else float(verdict == PASS),
+            verdict=verdict,
+            explanation=next((one.explanation for one in agreeing if one.explanation), None),
+            agreement=len(agreeing) / len(valid) if verdict else None,
+            distribution=FrozenDict(shares(votes)),
+            passes=passes,
+            min_pass=self.min_pass,
+        )
+
+    def stand_in(self, result: QualitativeResult, choice: random.Random) -> QualitativeResult:  # noqa: ARG002 - nothing is random
+        """FAIL; the status stays what it was, so no aggregate takes it for a judgment."""
+        return replace(self._fallen_back(result, "fail", FAIL), verdict=FAIL, score=0.0)

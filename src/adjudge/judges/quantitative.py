@@ -1,0 +1,109 @@
+"""A number in natural language: the samples' mean, median, lowest or highest."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import ClassVar
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import ANY_NUMBER, CriteriaOption
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Instance
+from adjudge.domain.sampled import QuantitativeResult
+from adjudge.domain.vote import Vote
+from adjudge.errors import SetupError
+from adjudge.gateway.open import ModelLike, OpenModel
+from adjudge.judges.base import OnTooFew, one_of
+from adjudge.judges.sampled import SampledCriteria
+from adjudge.pooling.numbers import AGGREGATIONS, Aggregation, aggregate, numbers_of, shares, spread
+from adjudge.pooling.panel import status_of
+
+
+@dataclass(eq=False)
+class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
+    """How code does by a criterion in natural language, as a number from ``min`` to ``max``."""
+
+    expression: str
+    """What is rated, best with what the ends of the scale mean."""
+    llm: ModelLike | Sequence[ModelLike] | None = None
+    """Who is asked: an LLM, a model id, a function ``prompt -> text``, or several. None is the embedded model."""
+    min: float = 0.0
+    max: float = 10.0
+    agg: Aggregation = "avg"
+    """What the samples come to: "avg", "med", "min" or "max"."""
+    num_samples: int = 1
+    """Samples per model, all at once."""
+    min_samples_for_aggregation: int = 1
+    """With fewer valid samples ``compute`` says the middle of the scale, and the result says that it fell back."""
+    _: KW_ONLY
+    language: str = "en"
+    temperature: float | None = None
+    """By default the model's own setting, else 0 for one sample and 1 for several."""
+    seed: int | None = None
+    max_repairs: int = 3
+    on_failure: OnTooFew = "fallback"
+    on_result: Callable[[QuantitativeResult], object] | None = None
+    """Called with every full result."""
+    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
+
+    template: ClassVar[str] = "quantitative"
+    options: ClassVar[tuple[CriteriaOption, ...]] = (CriteriaOption(ANY_NUMBER),)
+
+    def __post_init__(self) -> None:
+        one_of("agg", self.agg, AGGREGATIONS)
+        _check_range(self.min, self.max)
+        super().__post_init__()
+
+    async def compute(self, code: str, agent: object | None = None) -> float:
+        """The code's number; the middle of the scale where too few samples are valid."""
+        score = (await self.evaluate(code, agent)).score
+        return self.midpoint if score is None else score
+
+    @property
+    def midpoint(self) -> float:
+        """The middle of the scale."""
+        return self.min + (self.max - self.min) / 2
+
+    def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
+        """One question to one model, always in writing: a number is not one of a few tokens."""
+        return replace(super().ballot(item, model, sample), mode="generate", range=(float(self.min), float(self.max)))
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:
+        """The valid samples by the rule ``agg``; nothing when there are too few."""
+        numbers = numbers_of(votes)
+        score = aggregate(numbers, self.agg) if self.enough(votes) else None
+        return QuantitativeResult(
+            instance=item,
+            criteria=self.criteria_for(item),
+            status=status_of(votes, score is not None),
+            votes=tuple(votes),
+            score=score,
+            explanation=None if score is None else _nearest_explanation(votes, score),
+            distribution=FrozenDict(shares(votes)),
+            numbers=numbers,
+            agg=self.agg,
+            spread=spread(numbers),
+            range=(float(self.min), float(self.max)),
+        )
+
+    def stand_in(self, result: QuantitativeResult, choice: random.Random) -> QuantitativeResult:  # noqa: ARG002 - nothing is random
+        """The midpoint; the status stays what it was, so no aggregate takes it for a judgment."""
+        fallen_back = self._fallen_back(result, "midpoint", f"the midpoint {self.midpoint:g}")
+        return replace(fallen_back, score=self.midpoint)
+
+
+def _nearest_explanation(votes: Sequence[Vote], score: float) -> str | None:
+    """Of the sample that lies nearest to the outcome, the earlier of two."""
+    said = [vote.verdict for vote in votes if vote.verdict and vote.verdict.number is not None and vote.verdict.explanation]
+    return min(said, key=lambda one: abs((one.number or 0.0) - score)).explanation if said else None
+
+
+def _check_range(low: float, high: float) -> None:
+    for name, bound in (("min", low), ("max", high)):
+        if isinstance(bound, bool) or not isinstance(bound, int | float) or not math.isfinite(bound):
+            raise SetupError(f"{name} must be a number, not {bound!r}")
+    if low >= high:
+        raise SetupError(f"min={low:g} must be below max={high:g}")

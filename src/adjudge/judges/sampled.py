@@ -1,0 +1,149 @@
+"""What criteria in natural language share: how one is asked several times, who hears of it, what too few samples mean."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, TypeVar
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.instance import Instance
+from adjudge.domain.sampled import SampledResult
+from adjudge.domain.vote import Vote
+from adjudge.errors import SetupError
+from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.judges.base import OnTooFew, PlannedJudge, at_least, one_of, seed_for, temperature_for
+from adjudge.prompts.template import check_language
+from adjudge.verdicts.code_text import extract_code
+
+R = TypeVar("R", bound=SampledResult)
+_LOG = logging.getLogger("adjudge")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How criteria are asked inside ``sampling(…)``."""
+
+    first: int = 0
+    """The number of the first sample: other numbers are other samples, also for a cache and for seeds."""
+    count: int | None = None
+    """Samples per model; None: as each criteria says."""
+    hear: Callable[[SampledResult], None] | None = None
+    """Called with every result."""
+
+
+_SAMPLING: ContextVar[Sampling] = ContextVar("sampling", default=Sampling())  # noqa: B039 - it is frozen
+
+
+@contextmanager
+def sampling(first: int = 0, count: int | None = None, hear: Callable[[SampledResult], None] | None = None) -> Iterator[None]:
+    """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard like this."""
+    token = _SAMPLING.set(Sampling(first, count, hear))
+    try:
+        yield
+    finally:
+        _SAMPLING.reset(token)
+
+
+class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
+    """One question in natural language about code (or a text), asked several times at once.
+
+    The fields are written down in the two kinds; subclasses may override their methods and add attributes of their own.
+    """
+
+    expression: str
+    llm: ModelLike | Sequence[ModelLike] | None
+    num_samples: int
+    min_samples_for_aggregation: int
+    language: str
+    temperature: float | None
+    on_failure: OnTooFew
+    on_result: Callable[[R], object] | None
+    _panel: Mapping[str, OpenModel]
+    template: ClassVar[str]
+    options: ClassVar[tuple[CriteriaOption, ...]]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expression, str) or not self.expression.strip():
+            raise SetupError("the expression is empty: say in a sentence what is judged")
+        at_least("num_samples", self.num_samples, 1)
+        at_least("min_samples_for_aggregation", self.min_samples_for_aggregation, 1)
+        at_least("max_repairs", self.max_repairs, 0)
+        one_of("on_failure", self.on_failure, ("fallback", "raise"))
+        check_language(self.language)
+        self._panel = open_panel(self.llm)
+        self._check_reachable("min_samples_for_aggregation", self.min_samples_for_aggregation)
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """The models by the names on the ballots; each is asked ``num_samples`` times."""
+        return self._panel
+
+    async def evaluate(self, code: str, agent: object | None = None, **options: Any) -> R:
+        """The full result with every sample. ``agent``, where given, says what was asked for and whether it writes code.
+
+        The options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
+        """
+        (result,) = await self.judge_items([self._instance(code, agent)], **options)
+        for hear in (self.on_result, _SAMPLING.get().hear):
+            if hear:
+                hear(result)
+        return result
+
+    def criteria_for(self, item: Instance) -> Criteria:
+        """The question behind the expression, about the last field."""
+        judged = list(item.fields)[-1]
+        return Criteria(type(self).__name__, self.expression.strip(), self.options, to_evaluate_field=judged)
+
+    def check(self, item: Instance) -> None:
+        """There is nothing that an instance could lack: it was made here."""
+
+    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every sample of every model, all at once."""
+        if votes:
+            return []
+        wanted = _SAMPLING.get()
+        samples = range(wanted.first, wanted.first + (wanted.count or self.num_samples))
+        return [self.ballot(item, name, sample) for name in self._panel for sample in samples]
+
+    def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
+        """One question to one model."""
+        asked = self._panel[model]
+        return Ballot(
+            criteria=self.criteria_for(item),
+            instance=item,
+            template=self.template,
+            model=model,
+            language=self.language,
+            mode=asked.mode,
+            sample=sample,
+            temperature=temperature_for(asked, self.temperature, _SAMPLING.get().count or self.num_samples),
+            seed=seed_for(asked, self.seed, sample),
+        )
+
+    def enough(self, votes: Sequence[Vote]) -> bool:
+        """Whether so many samples are valid that they count."""
+        return sum(vote.valid for vote in votes) >= min(self.min_samples_for_aggregation, len(votes))
+
+    def _fallen_back(self, result: R, name: str, stand_in: str) -> R:
+        reasons = "; ".join(dict.fromkeys(f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid))
+        counts = f"{result.votes_valid} of {result.votes_requested} samples valid, {self.min_samples_for_aggregation} needed"
+        _LOG.warning("%r: %s, so it is %s (%s)", self.expression, counts, stand_in, reasons)
+        return replace(result, fallback=name)
+
+    def _check_reachable(self, name: str, needed: int) -> None:
+        most = self.num_samples * len(self._panel)
+        if needed > most:
+            raise SetupError(f"{name}={needed} can never be reached with num_samples={self.num_samples}")
+
+    def _instance(self, code: str, agent: object | None) -> Instance:
+        if not isinstance(code, str):
+            raise SetupError(f"what is judged must be a text, not {type(code).__name__}")
+        task: str = getattr(agent, "task", "")
+        writes_text = getattr(agent, "writes", "code") == "text"
+        judged = {"text": code} if writes_text else {"code": extract_code(code)}
+        return Instance({"task": task, **judged} if task else judged)

@@ -1,0 +1,148 @@
+"""What became of each candidate, and how the winner was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from adjudge.domain.sampled import SampledResult
+from adjudge.errors import NoValidCandidate
+from adjudge.pooling.numbers import spread
+
+State = Literal["won", "lost", "failed", "stopped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """One attempt of one candidate."""
+
+    text: str = ""
+    """What was written, as it came."""
+    code: str = ""
+    """The code in it; of plain text the text itself."""
+    reasons: tuple[str, ...] = ()
+    """Why it may not be used; none when it may."""
+    results: tuple[SampledResult, ...] = ()
+    """What every criteria said of it, with all samples: of those asked inside functions and subclasses too."""
+    cost: float | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether it may be used."""
+        return not self.reasons
+
+    def to_dict(self) -> dict[str, object]:
+        """This try as JSON knows it."""
+        results = [result.to_dict() for result in self.results]
+        return {"code": self.code, "reasons": list(self.reasons), "cost": self.cost, "results": results}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One line of tries, and how it ended."""
+
+    number: int
+    """From 1 up; of equals the earlier wins."""
+    tries: tuple[Try, ...]
+    state: State
+    why: str
+    """Why it won, lost, failed or was stopped."""
+
+    @property
+    def code(self) -> str:
+        """What it wrote last."""
+        return self.tries[-1].code if self.tries else ""
+
+    @property
+    def cost(self) -> float | None:
+        """What its last try costs."""
+        return self.tries[-1].cost if self.tries else None
+
+    @property
+    def results(self) -> tuple[SampledResult, ...]:
+        """What the criteria said of its last try."""
+        return self.tries[-1].results if self.tries else ()
+
+    def to_dict(self) -> dict[str, object]:
+        """This candidate as JSON knows it."""
+        tries = [one.to_dict() for one in self.tries]
+        return {"number": self.number, "state": self.state, "why": self.why, "code": self.code, "cost": self.cost, "tries": tries}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshCost:
+    """The winner's cost from samples that had no part in its choice."""
+
+    cost: float | None
+    """None where it could not be measured; ``reason`` says why."""
+    results: tuple[SampledResult, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """All candidates, the one that was taken, and how.
+
+    The cheapest of several noisy costs is, on average, cheaper than it is: the more candidates and the wider the spread, the
+    more so. That is why ``cost`` comes with ``compared`` and ``cost_spread``, and why ``fresh`` can be asked for.
+    """
+
+    task: str
+    candidates: tuple[Candidate, ...]
+    output: object = None
+    """What the winner's code left in ``output``; of plain text the text."""
+    raw: object = None
+    """The same as plain JSON, before it became what ``output_schema`` asks for."""
+    stdout: str = ""
+    """What the winner's code printed."""
+    cost_is: str = "lower"
+    fresh: FreshCost | None = None
+
+    @property
+    def winner(self) -> Candidate | None:
+        """The candidate that was taken."""
+        return next((one for one in self.candidates if one.state == "won"), None)
+
+    @property
+    def cost(self) -> float | None:
+        """What the winner cost when it was chosen."""
+        return self.winner.cost if self.winner else None
+
+    @property
+    def compared(self) -> int:
+        """How many candidates had a cost to compare."""
+        return len(self._costs)
+
+    @property
+    def cost_spread(self) -> float | None:
+        """Standard deviation of the candidates' costs; None with fewer than two."""
+        return spread(self._costs)
+
+    @property
+    def _costs(self) -> Sequence[float]:
+        return [one.cost for one in self.candidates if one.cost is not None]
+
+    def to_dict(self) -> dict[str, object]:
+        """This selection as JSON knows it."""
+        fresh = self.fresh and {"cost": self.fresh.cost, "reason": self.fresh.reason}
+        chosen = {"cost": self.cost, "compared": self.compared, "cost_spread": self.cost_spread, "cost_is": self.cost_is}
+        return {
+            "task": self.task,
+            "output": self.raw,
+            "stdout": self.stdout,
+            "winner": self.winner.number if self.winner else None,
+            **chosen,
+            "fresh": fresh,
+            "candidates": [one.to_dict() for one in self.candidates],
+        }
+
+
+def nothing_valid(selection: Selection) -> NoValidCandidate:
+    """The error that says of each try of each candidate what speaks against it."""
+    lines = [
+        f"candidate {one.number}, try {number}: {'; '.join(attempt.reasons)}"
+        for one in selection.candidates
+        for number, attempt in enumerate(one.tries, 1)
+    ]
+    return NoValidCandidate("\n".join(["no candidate may be used:", *lines]), selection)

@@ -1,0 +1,11 @@
+"""Where generated code runs, and nowhere else.
+
+::
+
+    host.py ── starts ──▶ keeper.py | bwrap | docker ── starts ──▶ child.py ── runs the code
+       ▲                  (the wall: sandlock.py, bubblewrap.py,      │ limits itself, drops its rights,
+       │                   container.py, none.py)                     ▼ loads the filter of seccomp.py
+       └───────────── lines of JSON: printed text, calls of tools, the result ──────────────┘
+
+find.py picks a wall that holds, probe.py tries to break it first.
+"""

@@ -1,0 +1,67 @@
+"""Landlock and seccomp by the ``sandlock`` package: no root, no namespaces, Linux 6.12 or newer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from adjudge.errors import SetupError
+from adjudge.strategy.sandbox import python
+from adjudge.strategy.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
+from adjudge.strategy.sandbox.host import CHILD, Job, Launch, execute
+from adjudge.strategy.sandbox.scratch import scratch_folder
+from adjudge.strategy.sandbox.seccomp import filter_program
+
+_KEEPER = Path(__file__).with_name("keeper.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Sandlock:
+    """Runs code under Landlock and seccomp."""
+
+    name: str = "sandlock"
+    """How it is asked for."""
+
+    def __post_init__(self) -> None:
+        if sys.platform != "linux":
+            raise SetupError("sandlock works on Linux only")
+        if find_spec("sandlock") is None:
+            raise SetupError("the package sandlock is not installed: pip install 'adjudge[sandbox]'")
+
+    async def run(
+        self,
+        code: str,
+        *,
+        inputs: Mapping[str, object] = {},
+        tools: Mapping[str, Tool] = {},
+        limits: Limits = NO_LIMITS_NAMED,
+    ) -> Execution:
+        """Run the code; see ``Sandbox.run``."""
+        with scratch_folder() as folder:
+            launch = Launch(self._command(folder, limits), folder, {"PYTHONPATH": _where_sandlock_lies()}, signal.SIGTERM)
+            return await execute(launch, Job(code, inputs, tools, limits, filter_program()))
+
+    def _command(self, folder: Path, limits: Limits) -> list[str]:
+        policy = {
+            "fs_readable": [str(path) for path in (*python.readable(), CHILD, Path(os.devnull))],
+            "fs_writable": [str(folder)],
+            "cwd": str(folder),
+            "clean_env": True,
+            "max_processes": max(limits.processes, 1),
+            "no_coredump": True,
+        }
+        keeper = [sys.executable, "-P", "-B", str(_KEEPER), str(os.getpid()), str(max(limits.processes, 1)), json.dumps(policy)]
+        return [*keeper, *python.command(CHILD, folder)]
+
+
+def _where_sandlock_lies() -> str:
+    spec = find_spec("sandlock")
+    assert spec is not None
+    assert spec.origin is not None
+    return str(Path(spec.origin).parent.parent)

@@ -1,0 +1,166 @@
+"""Candidates under way: each in its own line of tries, all at once, until enough is known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adjudge.errors import ModelError
+from adjudge.strategy.candidate import Candidate, State, Try
+from adjudge.strategy.strategy import Strategy
+from adjudge.strategy.weigh import weigh
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A candidate's next text, and what is wrong with it as a text."""
+
+    text: str
+    trouble: str | None = None
+
+
+Write = Callable[[int, Sequence[Try]], Awaitable[Written]]
+"""Writes a candidate's next text, given its place and its earlier tries."""
+Watcher = Callable[[int, Try], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is asked of the candidates."""
+
+    strategy: Strategy
+    agent: Any
+    """Passed to verifiers and costings."""
+    write: Write
+    extract: Callable[[str], str]
+    """What is judged, out of what was written."""
+    check: Callable[[str], Sequence[str]]
+    """Reasons against it that need no model and no run."""
+    on_try: Watcher | None = None
+
+
+class Search:
+    """The candidates of one task."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._strategy = work.strategy
+        self._tries: list[list[Try]] = [[] for _ in range(work.strategy.num_candidates)]
+        self._running: set[int] = set()
+        self._tried_out: set[int] = set()
+
+    async def run(self) -> None:
+        """Let every candidate go on that is neither valid nor at its end; stop when the choice is made."""
+        lines = {asyncio.create_task(self._line(place)) for place in self.unfinished}
+        self._running = set(self.unfinished)
+        waiting = set(lines)
+        try:
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                self._running -= {task.result() for task in done}
+                if self._decided():
+                    return
+        finally:
+            for line in lines:
+                line.cancel()
+            await asyncio.gather(*lines, return_exceptions=True)
+
+    @property
+    def unfinished(self) -> list[int]:
+        """Places of candidates that may still become valid."""
+        most = self._strategy.max_iterations
+        return [place for place, tries in enumerate(self._tries) if len(tries) < most and not (tries and tries[-1].valid)]
+
+    def ranked(self) -> list[int]:
+        """Places of the valid candidates, the cheapest first; of equals the earlier."""
+        return sorted(self._valid(), key=lambda place: (self._strategy.rank(self.last(place).cost), place))
+
+    def last(self, place: int) -> Try:
+        """A candidate's last try."""
+        return self._tries[place][-1]
+
+    def fail(self, place: int, reason: str) -> None:
+        """It was run, and it may not be used after all."""
+        self._tries[place][-1] = replace(self.last(place), reasons=(reason,))
+        self._tried_out.add(place)
+        self._tell(place)
+
+    def candidates(self, winner: int | None = None) -> tuple[Candidate, ...]:
+        """All of them, each with how it ended."""
+        return tuple(self._candidate(place, winner) for place in range(len(self._tries)))
+
+    async def _line(self, place: int) -> int:
+        tries = self._tries[place]
+        while place in self.unfinished:
+            tries.append(await self._try(place))
+            self._tell(place)
+        return place
+
+    async def _try(self, place: int) -> Try:
+        try:
+            written = await self._work.write(place, tuple(self._tries[place]))
+        except ModelError as error:
+            return Try(reasons=(f"nothing was written: {error}",))
+        code = self._work.extract(written.text)
+        reasons = (written.trouble,) if written.trouble else tuple(self._work.check(code))
+        if reasons:
+            return Try(text=written.text, code=code, reasons=reasons)
+        said = await weigh(self._strategy, code, self._work.agent)
+        return Try(text=written.text, code=code, reasons=said.reasons, results=said.results, cost=said.cost)
+
+    def _tell(self, place: int) -> None:
+        if self._work.on_try:
+            self._work.on_try(place + 1, self.last(place))
+
+    def _valid(self) -> list[int]:
+        return [place for place, tries in enumerate(self._tries) if tries and tries[-1].valid]
+
+    def _decided(self) -> bool:
+        """Whether no candidate under way has to be waited for."""
+        strategy = self._strategy
+        valid = self._valid()
+        if not strategy.costings:  # equals: the earliest wins, whatever the later ones turn out to be
+            return bool(valid) and not any(place < valid[0] for place in self._running)
+        costs = [self.last(place).cost for place in valid]
+        if any(strategy.reaches(cost, strategy.accept_cost_threshold) for cost in costs):
+            return True
+        cheap = sum(strategy.reaches(cost, strategy.compare_cost_threshold) for cost in costs)
+        return strategy.compare_cost_threshold is not None and cheap >= strategy.min_candidates_for_comparison
+
+    def _candidate(self, place: int, winner: int | None) -> Candidate:
+        state, why = self._fate(place, winner)
+        return Candidate(number=place + 1, tries=tuple(self._tries[place]), state=state, why=why)
+
+    def _fate(self, place: int, winner: int | None) -> tuple[State, str]:
+        tries = self._tries[place]
+        if place == winner:
+            return "won", self._why_it_won(place)
+        if tries and tries[-1].valid and winner is not None:
+            return "lost", self._why_it_lost(place, winner)
+        if place in self.unfinished and winner is not None:
+            before = f" after: {'; '.join(tries[-1].reasons)}" if tries else ""
+            return "stopped", f"candidate {winner + 1} was taken before it was done{before}"
+        return "failed", "; ".join(tries[-1].reasons) if tries else "it was not tried"
+
+    def _why_it_won(self, place: int) -> str:
+        cost, valid = self.last(place).cost, self._valid()
+        failed = ", ".join(str(one + 1) for one in sorted(self._tried_out - {place}))
+        beaten = f"candidate {failed} failed when run; " if failed else ""
+        if cost is None:
+            return (
+                f"{beaten}the first of {len(valid)} that may be used"
+                if len(valid) > 1
+                else f"{beaten}the only one that may be used"
+            )
+        if self._strategy.reaches(cost, self._strategy.accept_cost_threshold):
+            return f"{beaten}cost {cost:g} reaches the threshold {self._strategy.accept_cost_threshold:g}"
+        extreme = "highest" if self._strategy.cost_is == "higher" else "lowest"
+        return f"{beaten}cost {cost:g}, the {extreme} of {len(valid)}"
+
+    def _why_it_lost(self, place: int, winner: int) -> str:
+        cost, best = self.last(place).cost, self.last(winner).cost
+        if cost is None or best is None or cost == best:
+            return f"as good as candidate {winner + 1}, which came first"
+        return f"cost {cost:g}, candidate {winner + 1} has {best:g}"

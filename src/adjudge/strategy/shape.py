@@ -1,0 +1,191 @@
+"""What an output must be: said to a model in words, and checked when it comes back as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+
+from adjudge.errors import SetupError
+from adjudge.strategy.json_schema import check_json_schema, mismatch
+
+_PLAIN: Mapping[Any, str] = {
+    int: "int",
+    float: "float",
+    str: "str",
+    bool: "bool",
+    list: "list",
+    dict: "dict",
+    tuple: "list",
+    type(None): "None",
+}
+_LONGEST_SHOWN = 80
+
+
+class WrongShape(ValueError):
+    """A value is not what was asked for; the message says where and why."""
+
+
+def check_schema(schema: Any) -> None:
+    """Say so when nothing can be checked by ``schema``."""
+    if isinstance(schema, Mapping):
+        check_json_schema(schema)
+    else:
+        describe(schema)
+
+
+def describe(schema: Any) -> str:
+    """``schema`` in words that a model reads: ``list[int]``, a dict with keys, a JSON schema."""
+    if schema is None or schema is Any:
+        return "any JSON value"
+    if isinstance(schema, type) and schema in _PLAIN:
+        return _PLAIN[schema]
+    if isinstance(schema, Mapping) or hasattr(schema, "model_validate"):
+        found = schema if isinstance(schema, Mapping) else schema.model_json_schema()
+        return f"a value that fits the JSON schema {json.dumps(found, ensure_ascii=False)}"
+    if _is_record(schema):
+        keys = ", ".join(f"{name!r}: {describe(kind)}" for name, kind in get_type_hints(schema).items())
+        return f"a dict {{{keys}}}"
+    if isinstance(schema, type) and issubclass(schema, Enum):
+        return " or ".join(repr(member.value) for member in schema)
+    return _describe_generic(schema, get_origin(schema), get_args(schema))
+
+
+def conform(value: object, schema: Any) -> object:
+    """``value`` as ``schema`` wants it (a dict becomes the dataclass that was asked for), or WrongShape."""
+    if isinstance(schema, Mapping):
+        wrong = mismatch(value, schema)
+        if wrong:
+            raise WrongShape(wrong)
+        return value
+    return _conform(value, schema, "output")
+
+
+def _describe_generic(schema: Any, origin: Any, parts: Sequence[Any]) -> str:
+    if origin is Literal:
+        return " or ".join(map(repr, parts))
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(describe, parts))
+    if origin is list and len(parts) == 1:
+        return f"list[{describe(parts[0])}]"
+    if origin is dict and parts[:1] == (str,):
+        return f"dict[str, {describe(parts[1])}]"
+    if origin is tuple:
+        inner = f"[{describe(parts[0])}, …]" if parts[1:] == (...,) else f"[{', '.join(map(describe, parts))}]"
+        return f"a list {inner}"
+    raise SetupError(
+        f"output_schema {schema!r} cannot be checked: use int, float, str, bool, list, dict, list[…], dict[str, …], a dataclass, "
+        "a TypedDict, a pydantic model or a JSON schema"
+    )
+
+
+def _conform(value: object, schema: Any, where: str) -> Any:
+    if schema is None or schema is Any:
+        return value
+    if isinstance(schema, type) and schema in _PLAIN:
+        return _plain(value, schema, where)
+    if hasattr(schema, "model_validate"):
+        return _validated(value, schema, where)
+    if _is_record(schema):
+        return _record(value, schema, where)
+    if isinstance(schema, type) and issubclass(schema, Enum):
+        return _member(value, schema, where)
+    return _generic(value, schema, where)
+
+
+def _plain(value: object, schema: Any, where: str) -> object:
+    """A bool is no int, a whole int is a float, and 3.0 is no int: nothing is rounded."""
+    if schema is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if schema is tuple and isinstance(value, list):
+        return tuple(value)
+    if type(value) is not schema:
+        raise _wrong(value, _PLAIN[schema], where)
+    return value
+
+
+def _generic(value: object, schema: Any, where: str) -> object:
+    origin, parts = get_origin(schema), get_args(schema)
+    if origin is Literal:
+        if not any(value == part and type(value) is type(part) for part in parts):
+            raise _wrong(value, describe(schema), where)
+        return value
+    if origin in (Union, types.UnionType):
+        return _first_that_fits(value, schema, parts, where)
+    if origin is dict:
+        pairs = _plain(value, dict, where)
+        return {key: _conform(item, parts[1], f"{where}[{key!r}]") for key, item in typing.cast(dict[str, object], pairs).items()}
+    items = typing.cast(list[object], _plain(value, list, where))
+    if origin is list:
+        return [_conform(item, parts[0], f"{where}[{place}]") for place, item in enumerate(items)]
+    kinds = [parts[0]] * len(items) if parts[1:] == (...,) else parts
+    if len(kinds) != len(items):
+        raise _wrong(value, describe(schema), where)
+    return tuple(_conform(item, kind, f"{where}[{place}]") for place, (item, kind) in enumerate(zip(items, kinds, strict=True)))
+
+
+def _first_that_fits(value: object, schema: Any, parts: Sequence[Any], where: str) -> object:
+    for part in parts:
+        if _fits(value, part):
+            return _conform(value, part, where)
+    raise _wrong(value, describe(schema), where)
+
+
+def _fits(value: object, schema: Any) -> bool:
+    try:
+        conform(value, schema)
+    except WrongShape:
+        return False
+    return True
+
+
+def _record(value: object, schema: Any, where: str) -> object:
+    """A dict with the record's keys: all that have no default, and none that it does not know."""
+    given = typing.cast(dict[str, object], _plain(value, dict, where))
+    hints = get_type_hints(schema)
+    missing = [name for name in _required(schema) if name not in given]
+    unknown = [name for name in given if name not in hints]
+    if missing:
+        raise WrongShape(f"{where} lacks {', '.join(missing)}")
+    if unknown:
+        raise WrongShape(f"{where} has {', '.join(unknown)}, which nobody asked for")
+    found = {name: _conform(item, hints[name], f"{where}[{name!r}]") for name, item in given.items()}
+    if typing.is_typeddict(schema):
+        return found
+    made: object = schema(**found)
+    return made
+
+
+def _required(schema: Any) -> list[str]:
+    if dataclasses.is_dataclass(schema):
+        return [one.name for one in dataclasses.fields(schema) if one.default is one.default_factory is dataclasses.MISSING]
+    hints = get_type_hints(schema, include_extras=True)  # written as text, NotRequired is not seen by __required_keys__
+    return [name for name in hints if name in schema.__required_keys__ and get_origin(hints[name]) is not NotRequired]
+
+
+def _validated(value: object, schema: Any, where: str) -> object:
+    try:
+        return schema.model_validate(value)
+    except ValueError as error:
+        raise WrongShape(f"{where} does not fit {schema.__name__}: {error}") from None
+
+
+def _member(value: object, schema: type[Enum], where: str) -> Enum:
+    try:
+        return schema(value)
+    except ValueError:
+        raise _wrong(value, describe(schema), where) from None
+
+
+def _is_record(schema: Any) -> bool:
+    return isinstance(schema, type) and (dataclasses.is_dataclass(schema) or typing.is_typeddict(schema))
+
+
+def _wrong(value: object, wanted: str, where: str) -> WrongShape:
+    text = repr(value)
+    shown = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    return WrongShape(f"{where} is {shown}, a {type(value).__name__}; wanted is {wanted}")

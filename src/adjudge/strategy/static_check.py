@@ -1,0 +1,211 @@
+"""Read generated code before it runs: is it Python, does it import only what it may, does it leave back doors alone?
+
+This is no wall. It tells a model early and in words what the sandbox would refuse later, and keeps honest code honest.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+import warnings
+from collections.abc import Collection, Iterator
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DEFAULT_IMPORTS = _words(
+    """__future__ abc array base64 binascii bisect calendar cmath collections contextlib copy csv dataclasses datetime decimal
+    difflib enum fractions functools graphlib hashlib heapq html io itertools json math numbers operator pprint random re
+    statistics string struct textwrap time typing unicodedata urllib.parse zoneinfo"""
+)
+"""Modules of the standard library that compute and do nothing else."""
+
+_BACK_DOORS = _words("__import__ breakpoint compile delattr eval exec getattr globals input locals open setattr vars")
+_BY_NAME = frozenset({"getattr", "setattr", "delattr", "attrgetter", "methodcaller"})
+"""They take the name of an attribute as a text; a text that is written out can be checked."""
+_INNARDS = _words(
+    """ag_code ag_frame co_code cr_code cr_frame f_back f_builtins f_code f_globals f_locals gi_code gi_frame tb_frame tb_next
+    func_globals mro FileIO ForwardRef get_type_hints open_code _os _sys builtins importlib posix subprocess"""
+)
+_PLAIN_DUNDERS = _words(
+    """abs add aenter aexit aiter all and anext annotations await bool bytes call ceil class complex contains copy debug deepcopy
+    delitem divmod doc enter eq exit float floor floordiv format ge getitem gt hash iadd iand ifloordiv ilshift imatmul imod imul
+    index init invert ior ipow irshift isub iter itruediv ixor le len length_hint lshift lt main match_args matmul missing mod
+    mul name ne neg new next or pos post_init pow qualname radd rand rdivmod repr reversed rfloordiv rlshift rmatmul rmod rmul
+    ror round rpow rrshift rshift rsub rtruediv rxor set_name slots str sub truediv trunc version xor"""
+)
+_DUNDER = re.compile(r"__(\w+?)__(?!\w)")
+_FIELD_WITH_DUNDER = re.compile(r"\{[^{}]*__\w+__")
+_WILD = "*"
+
+
+def static_check(code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, known: Collection[str] = ()) -> list[str]:
+    """Why this code should not run, each reason with its line; nothing when it may.
+
+    ``known`` are the names the code finds ready: its inputs and tools.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a strange backslash is no reason
+            tree = ast.parse(code)
+            compile(tree, "<code>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return [f"line {error.lineno or 1}: not valid Python: {error.msg}"]
+    except (ValueError, RecursionError, MemoryError) as error:
+        return [f"line 1: not valid Python: {error or type(error).__name__}"]
+    reader = _Reader(frozenset(allowed_imports), frozenset(known))
+    reader.names, reader.modules = set(_bound(tree)), dict(_modules(tree))
+    reader.visit(tree)
+    return [f"line {line}: {reason}" for line, reason in sorted(set(reader.reasons))]
+
+
+class _Reader(ast.NodeVisitor):
+    def __init__(self, allowed: frozenset[str], known: frozenset[str]) -> None:
+        self.allowed = allowed
+        self.known = known
+        self.names: set[str] = set()
+        self.modules: dict[str, str] = {}
+        self.reasons: list[tuple[int, str]] = []
+        self._checked: set[int] = set()
+
+    def _refuse(self, node: ast.AST, reason: str) -> None:
+        self.reasons.append((getattr(node, "lineno", 1), reason))
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._import(node, alias.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.level:
+            self._refuse(node, "there is no package to import from: write the module's full name")
+            return
+        module = node.module or ""
+        for alias in node.names:
+            if not self._may_import(f"{module}.{alias.name}"):
+                self._import(node, module)
+            self._attribute(node, alias.name, of_module=module)
+
+    def _import(self, node: ast.AST, module: str) -> None:
+        if not self._may_import(module):
+            self._refuse(node, f"import of {module} is not allowed; allowed are {', '.join(sorted(self.allowed)) or 'none'}")
+
+    def _may_import(self, module: str) -> bool:
+        parts = module.split(".")
+        return any(".".join(parts[: length + 1]) in self.allowed for length in range(len(parts)))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        module = self.modules.get(node.value.id, "") if isinstance(node.value, ast.Name) else ""
+        self._attribute(node, node.attr, of_module=module)
+        self.generic_visit(node)
+
+    def _attribute(self, node: ast.AST, name: str, of_module: str = "") -> None:
+        if name in _INNARDS or not _plain(name):
+            self._refuse(node, f"attribute {name} is not allowed: it reaches into the interpreter")
+        elif of_module and self._leads_elsewhere(of_module, name):
+            self._refuse(node, f"{of_module}.{name} is not allowed: it leads to what may not be imported")
+
+    def _leads_elsewhere(self, module: str, name: str) -> bool:
+        """``random._os`` is another spelling of ``import os``."""
+        if module == "io":
+            return name == "open"
+        bare = name.lstrip("_")
+        return bare in sys.stdlib_module_names and bare not in self.allowed and f"{module}.{name}" not in self.allowed
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id in self.known:
+            return
+        if not _plain(node.id):
+            self._refuse(node, f"name {node.id} is not allowed: it reaches into the interpreter")
+        elif isinstance(node.ctx, ast.Load):
+            self._used(node)
+
+    def _used(self, node: ast.Name) -> None:
+        if node.id in _BACK_DOORS and id(node) not in self._checked and not (node.id == "input" and "input" in self.names):
+            self._refuse(node, f"{node.id} is not allowed")
+        elif not hasattr(builtins, node.id) and node.id not in self.names and _WILD not in self.names and _plain_name(node.id):
+            self._refuse(node, f"name {node.id} is not defined")
+
+    def visit_Call(self, node: ast.Call) -> None:
+        called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if called in _BY_NAME and called not in self.known:
+            self._named_attributes(node, node.args if called in ("attrgetter", "methodcaller") else node.args[1:2])
+            self._checked.add(id(node.func))
+        self.generic_visit(node)
+
+    def _named_attributes(self, node: ast.Call, names: list[ast.expr]) -> None:
+        first = names[:1] if names else [ast.Constant(None)]
+        for name in first:
+            if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+                self._refuse(node, "an attribute may be named by a text only where the text is written out")
+            else:
+                for part in name.value.split("."):
+                    self._attribute(node, part)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and (_FIELD_WITH_DUNDER.search(node.value) or not _plain_text(node.value)):
+            self._refuse(node, f"the text {node.value[:40]!r} names what reaches into the interpreter")
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        for name in node.kwd_attrs:
+            self._attribute(node, name)
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._definition(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._definition(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._definition(node)
+
+    def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+        if not _plain(node.name):
+            self._refuse(node, f"a definition of {node.name} is not allowed")
+        self.generic_visit(node)
+
+
+def _plain(name: str) -> bool:
+    """Not a dunder, or one that ordinary classes have."""
+    if not (name.startswith("__") and name.endswith("__") and len(name) > 4):
+        return True
+    return name[2:-2] in _PLAIN_DUNDERS
+
+
+def _plain_name(name: str) -> bool:
+    return not name.startswith("__")
+
+
+def _plain_text(text: str) -> bool:
+    """Prose may speak of anything; a text without a blank could be used as a name."""
+    return any(map(str.isspace, text)) or all(found in _PLAIN_DUNDERS for found in _DUNDER.findall(text))
+
+
+def _bound(tree: ast.AST) -> Iterator[str]:
+    """Every name the code gives a value somewhere."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0]
+        else:
+            yield from _named(node)
+
+
+def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The names that stand for modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.asname or alias.name, alias.name) for alias in node.names)
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    for field in ("name", "rest"):  # definitions, handlers, patterns
+        if isinstance(name := getattr(node, field, None), str):
+            yield name

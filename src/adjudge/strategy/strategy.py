@@ -1,0 +1,116 @@
+"""How candidates are chosen: who verifies, what they cost, how many there are and when it is enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+from adjudge.errors import SetupError
+from adjudge.gateway.open import OpenModel
+from adjudge.judges.base import at_least, one_of
+from adjudge.judges.qualitative import QualitativeCriteria
+from adjudge.judges.quantitative import QuantitativeCriteria
+from adjudge.judges.sampled import SampledCriteria
+
+Verifier = QualitativeCriteria | Callable[[str, Any], object]
+"""A criteria, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool, reason)``."""
+Costing = QuantitativeCriteria | Callable[[str, Any], object]
+"""A criteria, or a sync or async function ``(code, agent)`` that gives a number."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Generate candidates → check → verify → cost → retry those that failed → take the cheapest."""
+
+    verify: Verifier | Sequence[Verifier] | None = None
+    """What a candidate must pass; of several, all."""
+    cost: Costing | Sequence[Costing] | None = None
+    """What a candidate costs; of several, the sum."""
+    num_candidates: int = 3
+    """Candidates, each in a conversation of its own, all at once."""
+    max_iterations: int = 3
+    """Tries of a candidate: one that failed is told why and tries again."""
+    min_candidates_for_comparison: int = 1
+    """With ``compare_cost_threshold``: how many candidates must be that cheap before they are compared."""
+    accept_cost_threshold: float | None = None
+    """A verified candidate at or below it is taken at once; the others are stopped."""
+    compare_cost_threshold: float | None = None
+    """When enough verified candidates are at or below it, the cheapest is taken now; the others are stopped."""
+    generate: Callable[..., object] | None = None
+    """Writes candidates instead of a model: ``(task)``, ``(task, agent)`` or ``(task, agent, feedback)``, sync or async."""
+    _: KW_ONLY
+    cost_is: Literal["lower", "higher"] = "lower"
+    """Which cost wins. "higher" turns a quality score round; the thresholds are then reached from below."""
+    fresh_samples: int = 0
+    """Samples that the winner's cost is measured with once more: none of them had a part in its choice."""
+
+    def __post_init__(self) -> None:
+        at_least("num_candidates", self.num_candidates, 1)
+        at_least("max_iterations", self.max_iterations, 1)
+        at_least("min_candidates_for_comparison", self.min_candidates_for_comparison, 1)
+        at_least("fresh_samples", self.fresh_samples, 0)
+        one_of("cost_is", self.cost_is, ("lower", "higher"))
+        if self.min_candidates_for_comparison > self.num_candidates:
+            few = f"num_candidates={self.num_candidates}"
+            raise SetupError(
+                f"min_candidates_for_comparison={self.min_candidates_for_comparison} can never be reached with {few}"
+            )
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        for check in self.verifiers:
+            if not callable(getattr(check, "verify", check)):
+                raise SetupError(f"verify takes a QualitativeCriteria or a function (code, agent), not {_kind(check)}")
+        for part in self.costings:
+            if not callable(getattr(part, "compute", part)):
+                raise SetupError(f"cost takes a QuantitativeCriteria or a function (code, agent), not {_kind(part)}")
+        if self.generate is not None and not callable(self.generate):
+            raise SetupError(f"generate takes a function (task, agent), not {_kind(self.generate)}")
+        for name in ("accept_cost_threshold", "compare_cost_threshold"):
+            self._check_threshold(name, getattr(self, name))
+        if self.fresh_samples and not self.costings:
+            raise SetupError("fresh_samples measures the winner's cost again: say what it costs with cost=…")
+
+    def _check_threshold(self, name: str, value: object) -> None:
+        if value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise SetupError(f"{name} must be a number, not {value!r}")
+        if not self.costings:
+            raise SetupError(f"{name} needs a cost to compare with: give cost=…")
+
+    @property
+    def verifiers(self) -> tuple[Verifier, ...]:
+        """What has to be passed."""
+        return _several(self.verify)
+
+    @property
+    def costings(self) -> tuple[Costing, ...]:
+        """What is added up."""
+        return _several(self.cost)
+
+    @property
+    def judge_model(self) -> OpenModel | None:
+        """The model that the first criteria asks, where there is one."""
+        parts = [part for part in (*self.verifiers, *self.costings) if isinstance(part, SampledCriteria)]
+        return next(iter(parts[0].panel.values())) if parts else None
+
+    def rank(self, cost: float | None) -> float:
+        """What candidates are sorted by: the lowest first."""
+        return 0.0 if cost is None else -cost if self.cost_is == "higher" else cost
+
+    def reaches(self, cost: float | None, threshold: float | None) -> bool:
+        """Whether a cost is as good as the threshold."""
+        return cost is not None and threshold is not None and self.rank(cost) <= self.rank(threshold)
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
+
+
+def _kind(part: object) -> str:
+    return f"{type(part).__name__}"

@@ -1,0 +1,102 @@
+"""The same selection for plain text: write several, keep what passes, take the best."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, overload
+
+from adjudge.domain.message import Message, Prompt
+from adjudge.errors import SetupError
+from adjudge.gateway import home
+from adjudge.gateway.open import ModelLike
+from adjudge.prompts.template import check_language
+from adjudge.strategy.agent import Agent
+from adjudge.strategy.candidate import Selection, nothing_valid
+from adjudge.strategy.search import Search, Work, Write
+from adjudge.strategy.strategy import Costing, Strategy, Verifier
+from adjudge.strategy.weigh import fresh_cost
+from adjudge.strategy.writer import Conversations, from_function
+
+Generate = str | Callable[[], str | Awaitable[str]] | Callable[[str | None], str | Awaitable[str]]
+"""A prompt for ``llm``, or a function that writes: without parameters, or with one, the reasons against its last try."""
+
+
+@overload
+def best_of(
+    generate: Generate,
+    n: int = 3,
+    verify: Verifier | Sequence[Verifier] | None = None,
+    cost: Costing | Sequence[Costing] | None = None,
+    *,
+    detail: Literal[False] = False,
+    **options: Any,
+) -> str: ...
+@overload
+def best_of(
+    generate: Generate,
+    n: int = 3,
+    verify: Verifier | Sequence[Verifier] | None = None,
+    cost: Costing | Sequence[Costing] | None = None,
+    *,
+    detail: Literal[True],
+    **options: Any,
+) -> Selection: ...
+def best_of(
+    generate: Generate,
+    n: int = 3,
+    verify: Verifier | Sequence[Verifier] | None = None,
+    cost: Costing | Sequence[Costing] | None = None,
+    *,
+    detail: bool = False,
+    **options: Any,
+) -> str | Selection:
+    """The best of ``n`` texts: of those that pass ``verify``, the one with the lowest ``cost``.
+
+    ``options``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, and what Strategy
+    takes besides: ``max_iterations``, the thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
+    """
+    selection = home.run(abest_of(generate, n, verify, cost, **options))
+    return selection if detail else str(selection.output)
+
+
+async def abest_of(
+    generate: Generate,
+    n: int = 3,
+    verify: Verifier | Sequence[Verifier] | None = None,
+    cost: Costing | Sequence[Costing] | None = None,
+    *,
+    llm: ModelLike | Sequence[ModelLike] | None = None,
+    language: str = "en",
+    temperature: float | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> Selection:
+    """``best_of`` for async code; always the whole Selection."""
+    check_language(language)
+    strategy = Strategy(verify, cost, n, **options)
+    task = generate if isinstance(generate, str) else ""
+    agent = Agent(str, task=task, writes="text", llm=llm, strategy=strategy)
+    write = _writer(generate, agent, language, temperature, seed)
+    search = Search(Work(strategy, agent, write, str.strip, _check))
+    await search.run()
+    places = search.ranked()
+    if not places:
+        raise nothing_valid(Selection(task=task, candidates=search.candidates(), cost_is=strategy.cost_is))
+    chosen = search.last(places[0]).code
+    fresh = await fresh_cost(strategy, chosen, agent)
+    return Selection(
+        task=task, candidates=search.candidates(places[0]), output=chosen, raw=chosen, cost_is=strategy.cost_is, fresh=fresh
+    )
+
+
+def _check(text: str) -> list[str]:
+    return [] if text else ["it is empty"]
+
+
+def _writer(generate: object, agent: Agent, language: str, temperature: float | None, seed: int | None) -> Write:
+    if callable(generate):
+        return from_function(generate)
+    if not isinstance(generate, str) or not generate.strip():
+        raise SetupError("generate is a prompt (a text) or a function that writes a text")
+    start = Prompt((Message("user", generate),))
+    return Conversations(agent.writers(), start, agent.strategy.num_candidates, language, temperature, seed).write

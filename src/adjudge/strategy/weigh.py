@@ -1,0 +1,150 @@
+"""One candidate before its strategy: what speaks against it, and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import partial
+from numbers import Real
+from typing import Any
+
+from adjudge.domain.sampled import QualitativeResult, SampledResult
+from adjudge.errors import RunError, SetupError
+from adjudge.gateway.callers import call
+from adjudge.judges.sampled import sampling
+from adjudge.strategy.candidate import FreshCost
+from adjudge.strategy.strategy import Strategy
+
+_FRESH = 1_000_000
+"""Number of the first fresh sample: far behind every number that a choice can have used."""
+
+
+class _NoCost(ValueError):
+    """What a cost function gave is no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What was said of a candidate."""
+
+    reasons: tuple[str, ...] = ()
+    """What speaks against it."""
+    cost: float | None = None
+    results: tuple[SampledResult, ...] = ()
+    """Every criteria's result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one verifier or costing gave, or how it failed."""
+
+    value: object
+    results: tuple[SampledResult, ...]
+    error: str | None = None
+
+
+async def weigh(strategy: Strategy, code: str, agent: Any) -> Weighed:
+    """Every verifier at once; what passes them all is costed."""
+    said = await _all([_method(check, "verify") for check in strategy.verifiers], code, agent)
+    names = [_name(check) for check in strategy.verifiers]
+    reasons = [reason for one, name in zip(said, names, strict=True) if (reason := _against(one, name)) is not None]
+    results = tuple(result for one in said for result in one.results)
+    if reasons or not strategy.costings:
+        return Weighed(tuple(reasons), None, results)
+    costed = await cost_of(strategy, code, agent)
+    return Weighed(costed.reasons, costed.cost, results + costed.results)
+
+
+async def cost_of(strategy: Strategy, code: str, agent: Any, first: int = 0, count: int | None = None) -> Weighed:
+    """The sum of all costings, from samples with other numbers where the caller says so."""
+    said = await _all([_method(part, "compute") for part in strategy.costings], code, agent, first, count)
+    results = tuple(result for one in said for result in one.results)
+    try:
+        parts = [_number(one, _name(part)) for one, part in zip(said, strategy.costings, strict=True)]
+    except _NoCost as error:
+        return Weighed((str(error),), None, results)
+    return Weighed((), math.fsum(parts), results)
+
+
+async def fresh_cost(strategy: Strategy, code: str, agent: Any) -> FreshCost | None:
+    """The winner's cost once more, from samples that had no part in the choice; None where that was not asked for."""
+    if not strategy.fresh_samples:
+        return None
+    said = await cost_of(strategy, code, agent, first=_FRESH, count=strategy.fresh_samples)
+    return FreshCost(cost=said.cost, results=said.results, reason="; ".join(said.reasons) or None)
+
+
+async def _all(
+    functions: Sequence[Callable[..., object]], code: str, agent: Any, first: int = 0, count: int | None = None
+) -> list[_Said]:
+    return await asyncio.gather(*(_ask(function, code, agent, first, count) for function in functions))
+
+
+async def _ask(function: Callable[..., object], code: str, agent: Any, first: int, count: int | None) -> _Said:
+    """What it says, and what the criteria inside it said. What a function raises is its answer: it cannot pass the code."""
+    heard: list[SampledResult] = []
+    try:
+        with sampling(first, count, heard.append):
+            value = await call(_in_our_context(function), code, agent)
+    except SetupError:
+        raise
+    except RunError as error:
+        return _Said(None, tuple(heard), str(error))
+    except Exception as error:  # noqa: BLE001 - a function of somebody's own: its failure is one candidate's failure
+        return _Said(None, tuple(heard), f"it raised {type(error).__name__}: {error}")
+    return _Said(value, tuple(heard))
+
+
+def _method(part: Any, name: str) -> Callable[..., object]:
+    """What a criteria object is asked by; a function is asked itself."""
+    function: Callable[..., object] = getattr(part, name, part)
+    return function
+
+
+def _in_our_context(function: Callable[..., object]) -> Callable[..., object]:
+    """Criteria that a sync function asks from its thread are sampled and heard as well."""
+    return function if inspect.iscoroutinefunction(function) else partial(copy_context().run, function)
+
+
+def _against(said: _Said, name: str) -> str | None:
+    """Why the candidate does not pass; None when it does."""
+    if said.error:
+        return f"{name}: {said.error}"
+    value, reason = said.value, None
+    if isinstance(value, tuple) and len(value) == 2:
+        value, reason = value
+    if type(value).__name__ not in ("bool", "bool_"):  # the second is numpy's
+        raise SetupError(f"verify must give a bool or (bool, reason); {name} gave {value!r:.80}")
+    if value:
+        return None
+    return str(reason) if reason else _why(said.results) or f"{name} did not pass it"
+
+
+def _why(results: Sequence[SampledResult]) -> str:
+    failed = [one for one in results if isinstance(one, QualitativeResult) and not one.passed]
+    return "; ".join(f"{one.criteria.description} – {one.explanation or _no_explanation(one)}" for one in failed)
+
+
+def _no_explanation(result: QualitativeResult) -> str:
+    if result.fallback:
+        return f"only {result.votes_valid} of {result.votes_requested} samples could be read"
+    return f"{result.passes} of {result.votes_valid} samples passed it, {result.min_pass} are needed"
+
+
+def _number(said: _Said, name: str) -> float:
+    if said.error:
+        raise _NoCost(f"its cost is not known: {name}: {said.error}")
+    value = said.value
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise SetupError(f"cost must give a number; {name} gave {value!r:.80}")
+    if not math.isfinite(value):
+        raise _NoCost(f"its cost is not known: {name} gave {value}")
+    return float(value)
+
+
+def _name(part: object) -> str:
+    return getattr(part, "expression", None) or getattr(part, "__name__", None) or type(part).__name__

@@ -1,0 +1,77 @@
+"""Who writes candidates: models, each candidate in a conversation of its own, or a function of the caller's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adjudge.domain.message import Prompt, Reply, Request
+from adjudge.errors import AdjudgeError, ModelError
+from adjudge.gateway.callers import call
+from adjudge.gateway.open import OpenModel
+from adjudge.judges.base import seed_for, temperature_for
+from adjudge.prompts.generation import render_retry
+from adjudge.strategy.candidate import Try
+from adjudge.strategy.search import Write, Written
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """One conversation a candidate; several models take turns over the candidates."""
+
+    models: Sequence[OpenModel]
+    start: Prompt
+    """What every conversation begins with."""
+    candidates: int
+    language: str = "en"
+    temperature: float | None = None
+    """By default the model's own setting, else 0 for one candidate and 1 for several."""
+    seed: int | None = None
+    """Candidate *i* is written with seed + i."""
+
+    async def write(self, place: int, tries: Sequence[Try]) -> Written:
+        """The candidate's next text; what it wrote before, and why that was not accepted, is in its conversation."""
+        model = self.models[place % len(self.models)]
+        prompt = self.start
+        for one in (one for one in tries if one.text):  # a call that failed is nothing that the model did
+            prompt = render_retry(prompt, one.text, one.reasons, self.language)
+        temperature = temperature_for(model, self.temperature, self.candidates)
+        request = Request(prompt, temperature=temperature, seed=seed_for(model, self.seed, place), sample=place)
+        return _written(await model.complete(request))
+
+
+def _written(reply: Reply) -> Written:
+    trouble = {"length": "it was cut off: write it shorter", "refusal": "the model refused"}
+    return Written(reply.text, trouble.get(reply.finish))
+
+
+def from_function(function: Callable[..., object], *arguments: object) -> Write:
+    """The function is called with as many of ``arguments`` and, behind them, the reasons against the last try as it takes."""
+    takes = _parameters(function)
+
+    async def write(place: int, tries: Sequence[Try]) -> Written:  # noqa: ARG001 - the function does not know its place
+        feedback = "\n".join(tries[-1].reasons) if tries else None
+        try:
+            written = await call(function, *(*arguments, feedback)[:takes])
+        except AdjudgeError:
+            raise
+        except Exception as error:
+            raise ModelError(f"it raised {type(error).__name__}: {error}", model=_name(function)) from error
+        if not isinstance(written, str):
+            raise ModelError(f"it gave {type(written).__name__}, not a text", model=_name(function))
+        return Written(written)
+
+    return write
+
+
+def _parameters(function: Callable[..., object]) -> int | None:
+    """How many it takes by position; None: as many as one likes."""
+    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return None
+    return sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+
+
+def _name(function: Callable[..., object]) -> str:
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,29 @@
+"""Which number a value is, if it lies between the bounds. Never the nearest one, never another scale made to fit."""
+
+from __future__ import annotations
+
+import re
+
+_BEFORE = r"""[\s"'`*_(\[«“]*+"""
+_AFTER = r"""[\s"'`*_)\].;!»”]*+"""
+_NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"  # "7,5" is how it is written in Russian; "1,000" is anybody's guess
+_WRITTEN = re.compile(rf"{_BEFORE}([-+−–]?)({_NUMBER})(?:\s*(?:/|out of|of|из)\s*({_NUMBER}))?{_AFTER}", re.IGNORECASE)
+
+
+def match_number(value: object, low: float, high: float) -> float | None:
+    """The number that ``value`` is or writes: "7", 7.0, "7/10" where ten is the highest. None outside the bounds, and for NaN."""
+    number = _written(value, high) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
+        return None
+    return float(number) + 0.0  # minus nothing is nothing
+
+
+def _written(text: str, high: float) -> float | None:
+    found = _WRITTEN.fullmatch(text)
+    if found is None or (found[3] and _decimal(found[3]) != high):
+        return None
+    return _decimal(found[2]) * (1 if found[1] in ("", "+") else -1)
+
+
+def _decimal(digits: str) -> float:
+    return float(digits.replace(",", "."))
