@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
@@ -237,6 +238,7 @@ async def _gone(process: Process, talk: _Talk, stopping: Process | None) -> None
     if stopping is not None:
         await asyncio.to_thread(stopping.wait)
     await asyncio.to_thread(_wait, process)
+    await asyncio.to_thread(_nobody_listens, process)
     await talk.close()
     for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
         with suppress(BrokenPipeError):
@@ -250,6 +252,14 @@ def _wait(process: Process) -> None:
         _signal(process, signal.SIGKILL)
         process.wait()
     _signal(process, signal.SIGKILL)  # what it left in its group
+
+
+def _nobody_listens(process: Process) -> None:
+    """Wait for those that die with their parent, a moment after it: the last of them closes the pipe we write to."""
+    if process.stdin is not None and not process.stdin.closed:
+        watch = select.poll()
+        watch.register(process.stdin, 0)
+        watch.poll(_PATIENCE * 1000)
 
 
 def _signal(process: Process, number: signal.Signals) -> None:
