@@ -53,6 +53,8 @@ class Vote:
     """Further calls it took to get a readable reply."""
     distribution: Mapping[str, float] | None = None
     """Probability of each option, where log-probabilities were read."""
+    low_confidence: bool = False
+    """Whether the likeliest option is less likely than the model's calibration asks for."""
 
     @property
     def valid(self) -> bool:
@@ -92,4 +94,5 @@ class Vote:
             "calls": self.usage.calls,
             "latency": round(self.latency, 4),
             "distribution": dict(self.distribution) if self.distribution else None,
+            "low_confidence": self.low_confidence,
         }

@@ -18,6 +18,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.llama import Llama
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
 from adjudge.gateway.turns import Turns
+from adjudge.gateway.weights.shipped import RAW, adapter_for, calibration_for
 from adjudge.gateway.weights.store import KNOWN, find
 
 T = TypeVar("T")
@@ -27,16 +28,23 @@ _TOKENS_TO_FINISH = 4 * _LONGEST_EXPLANATION + 40
 
 
 class LocalModel:
-    """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter."""
+    """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter.
+
+    A name brings the adapter that comes with the package, ``NAME-raw`` does not.
+    """
 
     capabilities = Capabilities(json_schema=True, logprobs=True, exact_logprobs=True, seed=True)
 
     def __init__(self, id: str) -> None:
         base, _, adapter = id.removeprefix("local/").partition("+")
         self.name = f"local/{base}+{Path(adapter).stem}" if adapter else f"local/{base}"
-        self.note = KNOWN[base].note if base in KNOWN else None
+        known = KNOWN.get(base.removesuffix(RAW))
+        self.note = known.note if known else None
         """What a reader of scores made with this model must know."""
         self._path, self._adapter = weights_of(id)
+        if base in KNOWN and not adapter:
+            self._adapter = adapter_for(base)
+            self.capabilities = replace(self.capabilities, calibration=calibration_for(base))
 
     async def complete(self, request: Request) -> Reply:
         """Score the labels where some are given, else write."""
@@ -47,9 +55,10 @@ class LocalModel:
 
 
 def weights_of(id: str) -> tuple[Path, Path | None]:
-    """The files behind a local model's id: its weights and its adapter."""
+    """The files that a local model's id names: its weights and its adapter."""
     base, _, adapter = id.removeprefix("local/").partition("+")
-    return find(base) if base in KNOWN else _existing(base), _existing(adapter) if adapter else None
+    name = base.removesuffix(RAW)
+    return find(name) if name in KNOWN else _existing(base), _existing(adapter) if adapter else None
 
 
 class _Loaded:
