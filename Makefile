@@ -61,12 +61,13 @@ test-parquet: $(VENV)/ready
 
 DATA ?= ../shared/data
 LIMIT ?= 60
-MODEL ?= local/smollm2-135m
+MODELS ?= local/smollm2-135m-raw local/smollm2-135m
+KINDS ?= 6
 
 bench-embedded: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
 	$(BIN)/python benchmarks/prefix.py
-	$(BIN)/python benchmarks/embedded.py --data $(DATA) --limit $(LIMIT) --model $(MODEL)
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/embedded.py --data $(DATA) --limit $(LIMIT) --kinds $(KINDS) --models $(MODELS)
 
 bench-rag: $(VENV)/ready
 	$(BIN)/python benchmarks/rag.py

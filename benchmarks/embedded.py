@@ -1,10 +1,12 @@
-"""How well the embedded model judges, beside trivial baselines, on public human-labelled records.
+"""How well the embedded model judges, raw and trained, beside trivial baselines, on public human-labelled records.
 
-    python benchmarks/embedded.py --data FOLDER [--limit 60] [--model local/smollm2-135m] [--markdown]
+    python benchmarks/embedded.py --data FOLDER [--limit 60] [--kinds 6] [--models local/smollm2-135m-raw local/smollm2-135m]
 
-Each set is asked by likelihood. "raw" is the model's own preference, "calibrated" the same with the prior of neutral texts
-taken out; "skew" is how far the share of the first label is from its share among the truths. Pairs are asked in both orders
-and averaged; "both orders" is the share of pairs judged alike whichever comes first.
+Each set is asked by likelihood. "raw" is the model's own preference, "calibrated" the verdict that judges give (the prior of
+neutral texts taken out as far as the model's calibration says); "skew" is how far the share of the first label is from its
+share among the truths; "sure" is the share of verdicts that are not marked low-confidence, and how many of those are right.
+Pairs are asked in both orders and averaged; "both orders" is the share of pairs judged alike whichever comes first.
+``--kinds N`` adds N texts for each of the kinds of criteria that the adapter was not trained on.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import asyncio
 import json
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,26 +49,30 @@ class Answer:
     raw: dict[str, float]
     calibrated: dict[str, float]
     orders_agree: bool = True
+    sure: bool = True
+    """Whether the verdict is not marked low-confidence."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--limit", type=int, default=60, help="items a set, drawn with a fixed seed; 0 takes all")
-    parser.add_argument("--model", default="local/smollm2-135m")
+    parser.add_argument("--kinds", type=int, default=0, help="texts for each kind that was not trained; 0 leaves them out")
+    parser.add_argument("--models", nargs="+", default=["local/smollm2-135m-raw", "local/smollm2-135m"])
     args = parser.parse_args()
     if not args.data.is_dir():
         raise SystemExit(f"{args.data} is not there: the records are not part of this project (see docs/embedded.md)")
-    model = open_model(args.model)
-    print(f"model {model.name}, at most {args.limit or 'all'} items a set\n")
-    print("| set | items | raw | calibrated | AUC | skew raw → calibrated | baselines | both orders |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, build in SETS.items():
-        items = _drawn(list(build(args.data)), args.limit)
-        answers = home.run(_answers(items, model))
-        print(_row(name, items, answers), flush=True)
-    used = model.meter.usage
-    print(f"\n{used.calls} prompts, {used.prompt_tokens} tokens, of which {used.cached_tokens} were read from the prefix cache")
+    models = [open_model(name) for name in args.models]
+    print(f"at most {args.limit or 'all'} items a set\n")
+    print("| set | model | items | raw | calibrated | AUC | sure: share, right | skew | baselines | both orders |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    sets = {name: _drawn(list(build(args.data)), args.limit) for name, build in SETS.items()}
+    for name, items in (sets | _kinds(args.data, args.kinds)).items():
+        for model in models:
+            print(_row(name, model.name, items, home.run(_answers(items, model))), flush=True)
+    for model in models:
+        used = model.meter.usage
+        print(f"\n{model.name}: {used.calls} prompts, {used.prompt_tokens} tokens, {used.cached_tokens} from the prefix cache")
 
 
 # -- the sets ------------------------------------------------------------------
@@ -130,6 +136,30 @@ SETS: dict[str, Callable[[Path], Iterable[Item]]] = {
 }
 
 
+def _kinds(data: Path, count: int) -> dict[str, list[Item]]:
+    """Kinds of criteria that were not trained on, by the rules of training/: ``count`` texts each, in two wordings, and all."""
+    if not count:
+        return {}
+    from training.kinds.base import Draw
+    from training.rows import all_kinds
+    from training.texts import World
+
+    world, found = World(data), {}
+    for kind in all_kinds():
+        if kind.role == "held_out":
+            rng = random.Random(kind.name)
+            words = [random.Random(f"{kind.name} {place % 2}") for place in range(8 * count)]
+            drawn = (kind.make(Draw(world, rng, "en", fresh=True, wording=one)) for one in words)
+            cases = [case for case in drawn if case is not None][:count]
+            found[f"unseen kind: {kind.name}"] = [_item(case.criteria, case.fields, case.truth) for case in cases]
+    return {"all unseen kinds": [item for items in found.values() for item in items], **found}
+
+
+def _item(criteria: Criteria, fields: Mapping[str, str | Sequence[str]], truth: str) -> Item:
+    long = sum(len(str(text).split()) for text in fields.values()) > 15
+    return Item(criteria, Instance(fields), truth, {"long is Yes": "Yes" if long else "No"})
+
+
 def _rag(row: Row) -> Instance:
     return Instance({"user_input": row["question"], "contexts": row["context"], "response": row["response"]})
 
@@ -175,7 +205,7 @@ async def _answer(item: Item, model: Model) -> Answer:
     other = {"A": "B", "B": "A"}
     raw = {option: (first.raw[option] + second.raw[other[option]]) / 2 for option in other}
     calibrated = {option: (first.calibrated[option] + second.calibrated[other[option]]) / 2 for option in other}
-    return Answer(raw, calibrated, _best(first.calibrated) == other[_best(second.calibrated)])
+    return Answer(raw, calibrated, _best(first.calibrated) == other[_best(second.calibrated)], first.sure and second.sure)
 
 
 async def _vote(item: Item, instance: Instance, model: Model) -> Vote:
@@ -186,13 +216,13 @@ async def _vote(item: Item, instance: Instance, model: Model) -> Vote:
 def _read(vote: Vote) -> Answer:
     assert vote.distribution is not None and vote.text is not None, vote.reason
     calibrated = {option: math.log(max(share, 1e-30)) for option, share in vote.distribution.items()}
-    return Answer(json.loads(vote.text)["logprobs"], calibrated)
+    return Answer(json.loads(vote.text)["logprobs"], calibrated, sure=not vote.low_confidence)
 
 
 # -- figures -------------------------------------------------------------------
 
 
-def _row(name: str, items: Sequence[Item], answers: Sequence[Answer]) -> str:
+def _row(name: str, model: str, items: Sequence[Item], answers: Sequence[Answer]) -> str:
     truths = [item.truth for item in items]
     raw, calibrated = [_best(answer.raw) for answer in answers], [_best(answer.calibrated) for answer in answers]
     first = items[0].criteria.option_names[0]
@@ -204,7 +234,10 @@ def _row(name: str, items: Sequence[Item], answers: Sequence[Answer]) -> str:
     auc = _auc(items, answers) if len(items[0].criteria.options) == 2 else ""
     interval = _interval(sum(map(str.__eq__, calibrated, truths)), len(items))
     accuracy = f"{_accuracy(calibrated, truths):.2f} ({interval})"
-    return f"| {name} | {len(items)} | {_accuracy(raw, truths):.2f} | {accuracy} | {auc} | {skew} | {shown} | {orders} |"
+    sure = [said == truth for said, truth, answer in zip(calibrated, truths, answers, strict=True) if answer.sure]
+    trusted = f"{len(sure) / len(items):.2f}, {sum(sure) / len(sure):.2f}" if sure else "0.00, –"
+    cells = (name, model, len(items), f"{_accuracy(raw, truths):.2f}", accuracy, auc, trusted, skew, shown, orders)
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _best(values: dict[str, float]) -> str:

@@ -9,7 +9,9 @@ import pytest
 from adjudge import AspectCritic, Capabilities, ModelError, Outcome, Reply, Request, ScriptedModel, SetupError
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.message import Calibration
 from adjudge.engine.ask import ask
 from adjudge.gateway import home
 from adjudge.prompts.render import neutral_instances
@@ -128,3 +130,21 @@ def test_neutral_texts_fill_every_field_there_is(language: str) -> None:
     for instance in neutral_instances(language, fields):
         assert tuple(instance.fields) == fields
         assert all(instance.fields.values())
+
+
+class Calibrated(InProcess):
+    """As a trained local model is: its probabilities are softened, its prior is left alone, and it knows when it guesses."""
+
+    capabilities = Capabilities(
+        logprobs=True, exact_logprobs=True, calibration=FrozenDict({"yes_no": Calibration(2.0, 0.0, threshold=0.7)})
+    )
+
+
+@pytest.mark.parametrize(("share", "softened", "low"), [(0.9, 0.75, False), (0.8, 2 / 3, True)])
+def test_a_calibrated_model_softens_its_votes_and_marks_those_of_low_confidence(share, softened, low) -> None:
+    model = Calibrated(lambda _: says(Yes=share, No=1 - share))
+    result = AspectCritic("It is polite.", model, mode="likelihood").evaluate("Hello")
+    (vote,) = result.votes
+    assert dict(vote.distribution) == pytest.approx({"PASS": softened, "FAIL": 1 - softened})
+    assert (vote.low_confidence, result.low_confidence, result.to_dict()["low_confidence"]) == (low, low, low)
+    assert len(model.requests) == 1  # a prior that is not taken out is not asked for

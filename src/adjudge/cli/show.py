@@ -156,7 +156,7 @@ def _why(vote: Vote) -> str | None:
     if vote.verdict is None:
         return None
     if vote.distribution and vote.verdict.explanation is None:
-        return f"p = {vote.distribution[vote.verdict.option]:.2f}"
+        return f"p = {vote.distribution[vote.verdict.option]:.2f}{' (low confidence)' if vote.low_confidence else ''}"
     return vote.verdict.explanation
 
 

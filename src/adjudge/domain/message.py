@@ -48,6 +48,18 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibration:
+    """How the log-probabilities of one kind of label are read. As it stands: as they are, the whole prior taken out."""
+
+    temperature: float = 1.0
+    """What they are divided by."""
+    prior_weight: float = 1.0
+    """How much of the prior is taken out."""
+    threshold: float = 0.0
+    """A verdict that is less likely than this is of low confidence."""
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a provider documents that it can do. What it then did is on the reply."""
 
@@ -58,6 +70,8 @@ class Capabilities:
     samples: bool = False
     """Several samples in one call."""
     seed: bool = False
+    calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
+    """Kind of label → how its log-probabilities are read; kinds that are not there are read as they are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,11 @@ class Result:
         return sum(vote.valid for vote in self.votes)
 
     @property
+    def low_confidence(self) -> bool:
+        """Whether a model said of a vote that counts that it is hardly more than a guess."""
+        return any(vote.low_confidence for vote in self.votes if vote.valid)
+
+    @property
     def usage(self) -> Usage:
         """What this judgment cost."""
         return sum((vote.usage for vote in self.votes), Usage())
@@ -68,6 +73,7 @@ class Result:
             "agreement": self.agreement,
             "tie": self.tie,
             "fallback": self.fallback,
+            "low_confidence": self.low_confidence,
             "votes_requested": self.votes_requested,
             "votes_valid": self.votes_valid,
         }

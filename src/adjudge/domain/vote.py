@@ -57,6 +57,8 @@ class Vote:
     """Probability of each option, where log-probabilities were read."""
     prompt_hash: str | None = None
     """The SHA-256 of the prompt that was last sent."""
+    low_confidence: bool = False
+    """Whether the likeliest option is less likely than the model's calibration asks for."""
 
     @property
     def valid(self) -> bool:
@@ -97,4 +99,5 @@ class Vote:
             "calls": self.usage.calls,
             "latency": round(self.latency, 4),
             "distribution": dict(self.distribution) if self.distribution else None,
+            "low_confidence": self.low_confidence,
         }

@@ -133,6 +133,7 @@ def _row(ballot: Ballot, vote: Vote) -> tuple[Any, ...]:
         "distribution": plain(vote.distribution),
         "persona": vote.ballot.persona,
         "order": vote.order,
+        "low_confidence": vote.low_confidence or None,
     }
     rest = {name: value for name, value in more.items() if value is not None}
     return (
@@ -177,4 +178,5 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         repairs=more.get("repairs", 0),
         distribution=FrozenDict(shares) if shares else None,
         prompt_hash=prompt,
+        low_confidence=more.get("low_confidence", False),
     )

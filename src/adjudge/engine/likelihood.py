@@ -17,7 +17,15 @@ from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.pooling.majority import winner
 from adjudge.prompts.render import neutral_instances, render_likelihood, shown_fields
-from adjudge.verdicts.likelihood import Labels, distribution, label_logprobs, labels_for, labels_for_responses, mean_logprobs
+from adjudge.verdicts.likelihood import (
+    AS_READ,
+    Labels,
+    distribution,
+    label_logprobs,
+    labels_for,
+    labels_for_responses,
+    mean_logprobs,
+)
 from adjudge.verdicts.ranking import put_back
 
 _ALTERNATIVES = 20
@@ -42,8 +50,9 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
     if read.logprobs is None:
         reason = "none of the labels was among the likeliest tokens"
         return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=reason, usage=read.usage, latency=read.latency)
-    prior = await _prior(ballot, model) if model.capabilities.exact_logprobs else None
-    shares = distribution(read.logprobs, prior)
+    calibration = model.capabilities.calibration.get(_orders(ballot)[0].kind, AS_READ)
+    wanted = model.capabilities.exact_logprobs and calibration.prior_weight > 0
+    shares = distribution(read.logprobs, await _prior(ballot, model) if wanted else None, calibration)
     return Vote(
         ballot=ballot,
         outcome=Outcome.OK,
@@ -52,18 +61,19 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
         usage=read.usage,
         latency=read.latency,
         prompt_hash=likelihood_prompt(ballot).hash,
+        low_confidence=max(shares.values()) < calibration.threshold,
         distribution=FrozenDict({put_back(Verdict(option), None, ballot).option: share for option, share in shares.items()}),
     )
 
 
 async def _read(ballot: Ballot, model: Model) -> _Read:
     """The options' log-probabilities; letters are read in both orders and averaged, since small models favour the first."""
-    orders = _orders(ballot)
-    replies = await asyncio.gather(*(model.complete(_request(ballot, labels)) for labels in orders))
-    found = [label_logprobs(_first_token(reply, model), labels) for reply, labels in zip(replies, orders, strict=True)]
+    asked = likelihood_requests(ballot)
+    replies = await asyncio.gather(*(model.complete(request) for _, request in asked))
+    found = [label_logprobs(_first_token(reply, model), labels) for reply, (labels, _) in zip(replies, asked, strict=True)]
     readings = [reading for reading in found if reading is not None]
     return _Read(
-        logprobs=mean_logprobs(readings) if len(readings) == len(orders) else None,
+        logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
         usage=sum((reply.usage for reply in replies), Usage()),
         latency=sum(reply.latency for reply in replies),
     )
@@ -81,7 +91,12 @@ def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict:
 
 def likelihood_prompt(ballot: Ballot) -> Prompt:
     """What the model is shown."""
-    return _request(ballot, _orders(ballot)[0]).prompt
+    return likelihood_requests(ballot)[0][1].prompt
+
+
+def likelihood_requests(ballot: Ballot) -> list[tuple[Labels, Request]]:
+    """What is asked for a vote, once for each order of the options that is read."""
+    return [(labels, _request(ballot, labels)) for labels in _orders(ballot)]
 
 
 def _orders(ballot: Ballot) -> Sequence[Labels]:

@@ -9,9 +9,11 @@ from string import ascii_uppercase, digits
 from typing import Literal
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.message import Calibration
 from adjudge.errors import SetupError
 from adjudge.verdicts.options import yes_and_no
 
+AS_READ = Calibration()
 LabelKind = Literal["yes_no", "number", "letter", "pair"]
 
 
@@ -72,9 +74,12 @@ def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {option: sum(reading[option] for reading in readings) / len(readings) for option in readings[0]}
 
 
-def distribution(reading: Mapping[str, float], prior: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Probability of each option, the prior taken out."""
-    free = {option: value - (prior[option] if prior else 0.0) for option, value in reading.items()}
+def distribution(
+    reading: Mapping[str, float], prior: Mapping[str, float] | None = None, calibration: Calibration = AS_READ
+) -> dict[str, float]:
+    """Probability of each option, the prior taken out, as calibrated."""
+    weight, temperature = calibration.prior_weight, calibration.temperature
+    free = {option: (value - weight * (prior[option] if prior else 0.0)) / temperature for option, value in reading.items()}
     return {option: math.exp(value) for option, value in _normalised(free).items()}
 
 

@@ -18,6 +18,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.llama import Llama
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
 from adjudge.gateway.turns import Turns
+from adjudge.gateway.weights.files import sha256
+from adjudge.gateway.weights.shipped import RAW, adapter_for, calibration_for
 from adjudge.gateway.weights.store import KNOWN, find
 
 T = TypeVar("T")
@@ -27,18 +29,24 @@ _TOKENS_TO_FINISH = 4 * _LONGEST_EXPLANATION + 40
 
 
 class LocalModel:
-    """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter."""
+    """``local/NAME``, ``local/PATH.gguf``; ``+ADAPTER.gguf`` behind either for a LoRA adapter.
+
+    A name brings the adapter that comes with the package, ``NAME-raw`` does not.
+    """
 
     capabilities = Capabilities(json_schema=True, logprobs=True, exact_logprobs=True, seed=True)
 
     def __init__(self, id: str) -> None:
         base, _, adapter = id.removeprefix("local/").partition("+")
         self.name = f"local/{base}+{Path(adapter).stem}" if adapter else f"local/{base}"
-        self.note = KNOWN[base].note if base in KNOWN else None
+        known = KNOWN.get(base.removesuffix(RAW))
+        self.note = known.note if known else None
         """What a reader of scores made with this model must know."""
         self._path, self._adapter = weights_of(id)
-        files = [self._path, self._adapter] if self._adapter else [self._path]
-        self.identity = "@".join([self.name, *(f"{file.name}:{file.stat().st_mtime_ns}" for file in files)])
+        if base in KNOWN and not adapter:
+            self._adapter = adapter_for(base)
+            self.capabilities = replace(self.capabilities, calibration=calibration_for(base))
+        self.identity = _identity(self.name, self._path, self._adapter)
         """The name and the very files: converted or trained again, they are another model."""
 
     async def complete(self, request: Request) -> Reply:
@@ -50,9 +58,15 @@ class LocalModel:
 
 
 def weights_of(id: str) -> tuple[Path, Path | None]:
-    """The files behind a local model's id: its weights and its adapter."""
+    """The files that a local model's id names: its weights and its adapter."""
     base, _, adapter = id.removeprefix("local/").partition("+")
-    return find(base) if base in KNOWN else _existing(base), _existing(adapter) if adapter else None
+    name = base.removesuffix(RAW)
+    return find(name) if name in KNOWN else _existing(base), _existing(adapter) if adapter else None
+
+
+def _identity(name: str, weights: Path, adapter: Path | None) -> str:
+    files = f"{name}@{weights.name}:{weights.stat().st_size}"
+    return f"{files}@{sha256(adapter)[:16]}" if adapter else files
 
 
 class _Loaded:

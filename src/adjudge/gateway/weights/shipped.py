@@ -1,0 +1,27 @@
+"""The adapters that come with the package: small changes to weights that were pulled, and how to read what they make of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Calibration
+
+RAW = "-raw"
+"""Behind a name: the weights without the adapter that comes with them."""
+_FOLDER = Path(__file__).parent / "adapter"
+
+
+def adapter_for(name: str) -> Path | None:
+    """The adapter that comes with the weights called ``name``, where there is one."""
+    path = _FOLDER / f"{name}.gguf"
+    return path if path.is_file() else None
+
+
+def calibration_for(name: str) -> FrozenDict[Calibration]:
+    """Kind of label → how its probabilities are read with that adapter."""
+    if adapter_for(name) is None:
+        return FrozenDict()
+    data = json.loads((_FOLDER / f"{name}.json").read_bytes())
+    return FrozenDict({kind: Calibration(**values) for kind, values in data.items()})

@@ -1,0 +1,179 @@
+"""What is trained on: deterministic, balanced, broad, and without a trace of what is measured with."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict
+
+import pytest
+from training.kinds.base import Draw
+from training.prompts import neutral, shown
+from training.rows import all_kinds, held_out_names, rows
+from training.texts import bank
+from training.wordings import ask, third
+
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, ScriptedModel
+from training import rows as builder
+
+KINDS = all_kinds()
+TRAINED = [kind for kind in KINDS if kind.role == "train"]
+
+
+@pytest.fixture
+def few_kinds(monkeypatch):
+    chosen = [*TRAINED[::30], *[kind for kind in KINDS if kind.role != "train"][::12]]
+    monkeypatch.setattr(builder, "all_kinds", lambda: chosen)
+
+
+def draw(world, seed=0, language="en", fresh=False, **more):
+    return Draw(world, random.Random(seed), language, fresh, **more)
+
+
+def cases(world, kind, count, language="en"):
+    made = (kind.make(draw(world, seed, language)) for seed in range(3 * count))
+    return [case for case in made if case is not None][:count]
+
+
+def test_the_same_seed_makes_the_same_rows(world, few_kinds):
+    first, again, other = (rows(world, 150, seed) for seed in (1, 1, 2))
+    assert [row.shown for row in first] == [row.shown for row in again]
+    assert [row.shown for row in first] != [row.shown for row in other]
+
+
+def test_there_are_many_kinds_and_every_one_makes_cases(world):
+    assert len(TRAINED) >= 150
+    assert len({kind.name for kind in KINDS}) == len(KINDS)
+    for kind in KINDS:
+        for language in kind.languages:
+            made = [kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(25)]
+            assert any(made), (kind.name, language)
+
+
+def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world):
+    answers = Counter()
+    for kind in TRAINED[::3] + [kind for kind in TRAINED if kind.name.startswith(("pair", "rag"))]:
+        answers.update((one.answer, one.tokens[one.truth]) for case in cases(world, kind, 6) for one in shown(case, "en"))
+    for wanted in [
+        ("yes_no", "Yes"),
+        ("yes_no", "No"),
+        ("letter", "A"),
+        ("letter", "B"),
+        ("number", "0"),
+        ("number", "2"),
+        ("pair", "A"),
+        ("pair", "B"),
+        ("pair", "C"),
+    ]:
+        assert answers[wanted], wanted
+
+
+@pytest.mark.parametrize("name", ["apology", "polite", "cooking", "grounded", "has_date", "says_company_founded", "price"])
+def test_yes_and_no_are_as_frequent_and_as_long(world, name):
+    kind = next(kind for kind in KINDS if kind.name == name)
+    lengths = defaultdict(list)
+    for case in cases(world, kind, 240):
+        lengths[case.truth].append(sum(len(str(text).split()) for text in case.fields.values()))
+    shares = {truth: len(found) / 240 for truth, found in lengths.items()}
+    assert 0.38 < shares["Yes"] < 0.62, shares
+    means = {truth: sum(found) / len(found) for truth, found in lengths.items()}
+    assert 0.8 < means["Yes"] / means["No"] < 1.25, means
+
+
+def test_held_out_kinds_were_chosen_beforehand_and_are_not_trained(world, few_kinds):
+    named = held_out_names()
+    assert len(named) >= 30
+    assert sorted(named) == sorted(kind.name for kind in KINDS if kind.role == "held_out")
+    trained = {row.made.kind for row in rows(world, 150, 1) if row.made.split == "train"}
+    assert trained and not trained & {kind.name for kind in KINDS if kind.role != "train"}
+
+
+def test_no_phrase_and_no_sentence_of_held_out_kinds_is_in_the_trained_banks():
+    trained = [entry for name in ("acts", "topics", "tones", "safety") for entry in bank(name).values()]
+    phrases = {phrase for entry in trained for phrase in str(entry.get("en", entry.get("what"))).split(" | ")}
+    sentences = {text for entry in trained for text in (*entry["texts"], *entry["тексты"])}
+    for entry in [*bank("held_out").values(), *bank("tuning").values()]:
+        assert not phrases & set(str(entry.get("en", entry.get("what"))).split(" | "))
+        assert not sentences & {*entry["texts"], *entry["тексты"]}
+
+
+def test_validation_sees_other_texts_than_training(world, few_kinds):
+    found = rows(world, 300, 1)
+    trained = {row.shown.prompt.text for row in found if row.made.split == "train"}
+    measured = {row.shown.prompt.text for row in found if row.made.split != "train"}
+    assert measured and not trained & measured
+
+
+def test_only_files_that_may_be_trained_on_are_read(world, records):
+    """The folder holds just these, and no completion by a model whose makers forbid it is kept."""
+    assert sorted(path.name for path in records.rglob("*.jsonl")) == [
+        "hh_harmless_half.jsonl",
+        "mbpp.jsonl",
+        "moderation_train.jsonl",
+        "pandalm.jsonl",
+        "xstest.jsonl",
+    ]
+    said = [pair.response for side in (world.trained, world.fresh) for pair in side.refusals]
+    assert said and all(text.startswith("mistralinstruct") for text in said)
+
+
+def test_both_polarities_questions_and_statements_in_both_languages():
+    rng = random.Random(3)
+    for language, phrases in (("en", ["mention a price", "be polite"]), ("ru", ["называет цену", "вежлив"])):
+        found = [ask(rng, phrases, language) for _ in range(300)]
+        assert {one.positive for one in found} == {True, False}
+        assert any("?" in one.text for one in found) and any("?" not in one.text for one in found)
+        assert len({one.text for one in found}) > 30
+        negative = re.compile(r"\bnot\b|Nowhere|не |Неверно")
+        first_sentences = [(re.split(r"(?<=[.?]) ", one.text)[0], one.positive) for one in found]
+        assert all(bool(negative.search(text)) != positive for text, positive in first_sentences)
+
+
+def test_third_person():
+    assert [third(phrase) for phrase in ("be rude", "have a title", "apologise", "try it", "express joy", "say so")] == [
+        "is rude",
+        "has a title",
+        "apologises",
+        "tries it",
+        "expresses joy",
+        "says so",
+    ]
+
+
+# -- the prompts are the package's -----------------------------------------------
+
+
+def says(request):
+    return Reply("A", logprobs=(dict.fromkeys(request.labels, -1.0),))
+
+
+def case_of(world, name, **wanted):
+    kind = next(kind for kind in TRAINED if kind.name == name)
+    return next(case for case in cases(world, kind, 20) if all(getattr(case, key) == value for key, value in wanted.items()))
+
+
+def test_an_aspect_is_asked_as_the_critic_asks_it(world):
+    case, model = case_of(world, "aspect_completeness"), ScriptedModel(says)
+    AspectCritic.completeness(model, mode="likelihood").evaluate(Instance(case.fields))
+    assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
+
+
+def test_catalogue_criteria_are_asked_as_the_direct_judge_asks_them(world):
+    case, model = case_of(world, "catalogue_groundedness"), ScriptedModel(says)
+    DirectJudge(model, mode="likelihood").evaluate([Instance(case.fields)], case.criteria)
+    assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
+
+
+def test_pairs_are_asked_as_the_pairwise_judge_asks_them(world):
+    case, model = case_of(world, "pair_relevance", offered=("A", "B", "tie")), ScriptedModel(says)
+    PairwiseJudge(model, mode="likelihood", check_positional_bias=False).evaluate([Instance(case.fields)], case.criteria)
+    assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
+
+
+def test_letters_are_asked_in_both_orders_and_neutral_texts_in_the_same_words(world):
+    case = case_of(world, "catalogue_groundedness")
+    first, second = shown(case, "en")
+    assert first.tokens == second.tokens == ("A", "B", "C") and first.truth == 2 - second.truth and second.reversed
+    calm = neutral(case, "en")
+    assert len(calm) == 16 and {one.truth for one in calm} == {-1}
+    assert {one.prompt.shared_text for one in calm} == {first.prompt.shared_text, second.prompt.shared_text}

@@ -1,0 +1,168 @@
+"""The trainer's model against llama.cpp, the exported adapter against both, and the figures by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="requirements/training.txt is not installed")
+
+from training.data import Examples, batches, load, save  # noqa: E402
+from training.pieces import join, split  # noqa: E402
+
+
+def examples(lengths):
+    count = len(lengths)
+    labels = np.full((count, 10), -1, np.int32)
+    labels[:, :2] = (10539, 3691)
+    return Examples(
+        ids=np.arange(sum(lengths)).astype(np.uint16) % 900 + 20,
+        lengths=np.array(lengths, np.int32),
+        labels=labels,
+        truth=np.array([place % 2 for place in range(count)], np.int8),
+        split=np.array([place % 4 for place in range(count)], np.int8),
+        answer=np.zeros(count, np.int8),
+        kind=np.zeros(count, np.int16),
+        criterion=np.zeros(count, np.int32),
+        item=np.arange(count, dtype=np.int32),
+        reversed=np.zeros(count, bool),
+        russian=np.zeros(count, bool),
+        kinds=("one",),
+    )
+
+
+def test_examples_come_back_as_they_were_saved(tmp_path):
+    made = examples([3, 5, 4])
+    save(tmp_path / "examples.npz", made)
+    found = load(tmp_path / "examples.npz")
+    assert found.kinds == ("one",) and found.starts.tolist() == [0, 3, 8]
+    assert all(np.array_equal(getattr(found, name), getattr(made, name)) for name in ("ids", "lengths", "labels", "truth"))
+
+
+def test_batches_hold_every_example_once_and_keep_to_their_size():
+    lengths = np.random.default_rng(0).integers(5, 60, 300).astype(np.int32)
+    found = list(batches(np.arange(300), lengths, 256, seed=1))
+    assert sorted(np.concatenate(found).tolist()) == list(range(300))
+    assert all(len(batch) * lengths[batch].max() <= 256 for batch in found)
+
+
+def test_pieces_make_the_file_again_or_nothing(tmp_path):
+    whole = tmp_path / "whole"
+    whole.write_bytes(bytes(range(256)) * 10)
+    split(whole, tmp_path / "pieces", 1000)
+    join(tmp_path / "pieces", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == whole.read_bytes()
+    (tmp_path / "pieces" / "1" / "piece").write_bytes(b"other")
+    with pytest.raises(SystemExit, match="do not make the file"):
+        join(tmp_path / "pieces", tmp_path / "bad")
+
+
+# -- with PyTorch ------------------------------------------------------------------
+
+torch = pytest.importorskip("torch", reason="requirements/training.txt is not installed")
+
+from training.figures import Setting, figures, fit, threshold  # noqa: E402
+from training.scoring import Reading  # noqa: E402
+
+
+def reading(odds, truth, prior=0.0, criterion=0):
+    return Reading("kind", "tuning", "yes_no", False, criterion, truth, _logs(odds), _logs(prior))
+
+
+def _logs(odds):
+    yes = -math.log1p(math.exp(-odds))
+    return np.array([yes, yes - odds])
+
+
+def test_a_prior_that_leans_to_no_is_found_and_taken_out():
+    found = [reading(-4 + shift, truth, prior=-4.0) for shift, truth in [(1.5, 0), (2.0, 0), (-2.0, 1), (-1.0, 1)] * 10]
+    settings = fit(found, ["yes_no"])
+    assert settings["yes_no"].prior_weight > 0.8
+    plain = figures(found, {"yes_no": Setting(1.0, 0.0)})
+    assert (plain.raw, figures(found, settings).calibrated, plain.centred, plain.auc) == (0.5, 1.0, 1.0, 1.0)
+
+
+def test_the_threshold_is_where_enough_verdicts_are_right():
+    sure, unsure = [reading(4.0, 0)] * 80, [reading(0.3, 0)] * 10 + [reading(0.3, 1)] * 10
+    settings = {"yes_no": Setting(1.0, 0.0)}
+    assert threshold(sure + unsure, settings, 0.95) == pytest.approx(1 / (1 + math.exp(-4.0)), abs=2e-3)
+    assert threshold(unsure, settings, 0.95) == 1.0
+
+
+@pytest.fixture(scope="module")
+def two_layers(tmp_path_factory):
+    pytest.importorskip("xllamacpp", reason="the extra adjudge[local] is not installed")
+    from adjudge.errors import SetupError
+    from adjudge.gateway.weights.convert import rewrite
+    from adjudge.gateway.weights.store import find
+
+    try:
+        weights = find("smollm2-135m")
+    except SetupError as error:
+        pytest.skip(str(error))
+    path = tmp_path_factory.mktemp("cut") / "two.gguf"
+    rewrite(weights, path, layers=2)
+    return path
+
+
+def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers, tmp_path):
+    from training.check import compare
+    from training.export import export
+    from training.model import Llama
+    from training.scoring import label_logprobs
+    from training.train import save_adapter
+
+    from adjudge.gateway.llama import Llama as Loaded
+
+    torch.manual_seed(0)
+    model, made = Llama(two_layers), examples([40, 25, 61, 33])
+    raw = label_logprobs(model, made, np.arange(4), exact=True)
+    for matrix in model.matrices().values():
+        rows, columns = matrix.weight.shape
+        matrix.add_change(torch.randn(16, columns) * 0.05, torch.randn(rows, 16) * 0.05)
+    logs = label_logprobs(model, made, np.arange(4), exact=True)
+    assert np.abs(logs[:, :2] - raw[:, :2]).max() > 0.01
+    save_adapter(model, tmp_path / "adapter.npz")
+    assert export(tmp_path / "adapter.npz", tmp_path / "adapter.gguf") < 10_000_000
+    scores = {"places": [0, 1, 2, 3], "logprobs": logs[:, :2].tolist()}
+    (tmp_path / "scores.json").write_text(json.dumps(scores))
+    same, count, worst = compare(made, tmp_path / "scores.json", Loaded(two_layers, tmp_path / "adapter.gguf"))
+    assert (same, count) == (4, 4) and worst < 0.03
+
+
+def test_cutting_keeps_a_change_of_low_rank(two_layers, tmp_path):
+    from training.model import Llama
+    from training.train import cut, save_adapter, start_from
+
+    model = Llama(two_layers)
+    name, matrix = next(iter(model.matrices().items()))
+    change = torch.randn(matrix.weight.shape[0], 4) @ torch.randn(4, matrix.weight.shape[1]) * 0.01
+    before = {key: one.weight.detach().clone() for key, one in model.matrices().items()}
+    matrix.weight.data += change
+    cut(model, before, 16)
+    assert torch.equal(matrix.weight, before[name])
+    assert torch.allclose(matrix.b @ matrix.a, change, atol=1e-3)
+    assert sum(weight.requires_grad for weight in model.parameters()) == 2 * len(model.matrices())
+    save_adapter(model, tmp_path / "cut.npz")
+    again = Llama(two_layers)
+    start_from(again, tmp_path / "cut.npz")
+    assert torch.allclose(again.matrices()[name].a, matrix.a, atol=1e-2)
+
+
+def test_the_tokeniser_reads_what_the_judge_reads(two_layers, world):
+    import random
+
+    from training.kinds.base import Draw
+    from training.prompts import Tokeniser, shown
+    from training.rows import all_kinds
+
+    tokeniser = Tokeniser(two_layers)
+    drawn = [
+        kind.make(Draw(world, random.Random(7), "ru" if place % 3 == 0 and "ru" in kind.languages else "en", False))
+        for place, kind in enumerate(all_kinds()[::7])
+    ]
+    prompts = [one.prompt for case in drawn if case for one in shown(case, "en")]
+    split_as_scored = [tokeniser._llama._split(prompt) for prompt in prompts]
+    assert len(prompts) > 50 and tokeniser.prompts(prompts) == [shared + own for shared, own in split_as_scored]

@@ -1,0 +1,48 @@
+"""The trained adapter as the package ships it.
+
+    python -m training.export --trained OUT --out src/adjudge/gateway/weights/adapter
+
+Writes smollm2-135m.gguf, which llama.cpp loads, and smollm2-135m.json: temperature, weight of the prior and threshold of
+confidence for each kind of answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from training.weights import write_adapter
+
+NAME = "smollm2-135m"
+MOST_BYTES = 10_000_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trained", type=Path, required=True, help="the folder with adapter.npz and lora.json")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    size = export(args.trained / "adapter.npz", args.out / f"{NAME}.gguf")
+    settings = json.loads((args.trained / "lora.json").read_text())["settings"]
+    (args.out / f"{NAME}.json").write_text(json.dumps(settings, indent=2) + "\n")
+    print(f"{size} bytes; settings {settings}")
+
+
+def export(adapter: Path, target: Path) -> int:
+    """Write the GGUF file and say how large it is. Alpha is the rank, so the change counts as it was trained."""
+    with np.load(adapter) as file:
+        tensors = {name: file[name].astype(np.float32) for name in file.files}
+    rank = next(iter(tensors.values())).shape[0]
+    write_adapter(target, tensors, float(rank))
+    size = target.stat().st_size
+    if size >= MOST_BYTES:
+        raise SystemExit(f"{target} has {size} bytes: the wheel takes less than {MOST_BYTES}")
+    return size
+
+
+if __name__ == "__main__":
+    main()

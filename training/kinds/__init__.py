@@ -1,0 +1,1 @@
+"""Kinds of criteria, each with a rule that makes texts and their right answers."""

@@ -1,0 +1,132 @@
+"""A small Llama in PyTorch, in GGUF's own order of rows, so that nothing has to be permuted on the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from adjudge.gateway.weights.gguf import read_header
+from training.weights import read_tensors
+
+MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+"""What is trained in each block; embeddings and norms stay as they are, since an adapter cannot hold their change."""
+
+
+class Linear(nn.Module):
+    """A matrix, and beside it a change of low rank where one was added."""
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+        self.a: nn.Parameter | None = None
+        self.b: nn.Parameter | None = None
+
+    def add_change(self, a: Tensor, b: Tensor) -> None:
+        """Freeze the matrix and train ``b @ a`` beside it."""
+        self.weight.requires_grad_(False)
+        self.a, self.b = nn.Parameter(a), nn.Parameter(b)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.linear(x, self.weight)
+        return y if self.a is None or self.b is None else y + F.linear(F.linear(x, self.a), self.b)
+
+
+class Norm(nn.Module):
+    """Root mean square norm, in float32."""
+
+    def __init__(self, weight: Tensor, epsilon: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight, requires_grad=False)
+        self.epsilon = epsilon
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x.float(), self.weight.shape, self.weight, self.epsilon)
+
+
+class Block(nn.Module):
+    """Attention and feed-forward."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], heads: int, kv_heads: int, epsilon: float) -> None:
+        super().__init__()
+        self.heads, self.kv_heads = heads, kv_heads
+        self.matrices = nn.ModuleDict({name: Linear(tensors[name]) for name in MATRICES})
+        self.attn_norm, self.ffn_norm = Norm(tensors["attn_norm"], epsilon), Norm(tensors["ffn_norm"], epsilon)
+
+    def forward(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+        x = x + self._attention(self.attn_norm(x), turn)
+        return x + self._feed_forward(self.ffn_norm(x))
+
+    def _attention(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+        m, (batch, length, width) = self.matrices, x.shape
+        q = _turned(m["attn_q"](x).view(batch, length, self.heads, -1), turn).transpose(1, 2)
+        k = _turned(m["attn_k"](x).view(batch, length, self.kv_heads, -1), turn).transpose(1, 2)
+        v = m["attn_v"](x).view(batch, length, self.kv_heads, -1).transpose(1, 2)
+        k, v = (part.repeat_interleave(self.heads // self.kv_heads, 1) for part in (k, v))
+        # Prompts are padded behind their end, where nothing before it looks: being causal is all the mask there is.
+        seen = F.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, is_causal=True)
+        out: Tensor = m["attn_output"](seen.transpose(1, 2).reshape(batch, length, width))
+        return out
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        m = self.matrices
+        out: Tensor = m["ffn_down"](F.silu(m["ffn_gate"](x)) * m["ffn_up"](x))
+        return out
+
+
+class Llama(nn.Module):
+    """Token ids → log-probabilities of the token behind the last one."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        about, tensors = read_header(path).metadata, {k: torch.from_numpy(v) for k, v in read_tensors(path).items()}
+        of = {key.removeprefix("llama."): value for key, value in about.items()}
+        epsilon, size = of["attention.layer_norm_rms_epsilon"], of["rope.dimension_count"]
+        self.embeddings = nn.Parameter(tensors["token_embd.weight"], requires_grad=False)
+        self.output_norm = Norm(tensors["output_norm.weight"], epsilon)
+        heads, kv_heads = of["attention.head_count"], of["attention.head_count_kv"]
+        parts = [_of_block(tensors, place) for place in range(of["block_count"])]
+        self.blocks = nn.ModuleList(Block(part, heads, kv_heads, epsilon) for part in parts)
+        angles = 1.0 / of["rope.freq_base"] ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
+        self.register_buffer("angles", angles)
+
+    def matrices(self) -> dict[str, Linear]:
+        """The trained matrices by their GGUF names."""
+        named = ((f"blk.{place}.{name}", block.matrices[name]) for place, block in enumerate(self.blocks) for name in MATRICES)
+        return dict(named)  # type: ignore[arg-type]  # ModuleList forgets what it holds
+
+    def forward(self, ids: Tensor, last: Tensor) -> Tensor:
+        """``ids``: prompts padded behind their end; ``last``: where each one ends."""
+        x = F.embedding(ids, self.embeddings)
+        place = torch.arange(ids.shape[1], device=ids.device, dtype=torch.float32)
+        angle = torch.outer(place, self.angles)  # type: ignore[arg-type]
+        turn = angle.cos()[None, :, None], angle.sin()[None, :, None]
+        for block in self.blocks:
+            x = block(x, turn)
+        ends = self.output_norm(x[torch.arange(len(ids), device=ids.device), last])
+        return F.linear(ends, self.embeddings).float().log_softmax(-1)
+
+
+def padded(prompts: list[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Prompts of unlike length as one matrix, and where each ends."""
+    lengths = [len(prompt) for prompt in prompts]
+    ids = np.zeros((len(prompts), -(-max(lengths) // 8) * 8), np.int64)
+    for row, prompt in zip(ids, prompts, strict=True):
+        row[: len(prompt)] = prompt
+    return torch.from_numpy(ids).to(device), torch.tensor(lengths, device=device) - 1
+
+
+def _turned(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    """Rotary positions, neighbouring values in pairs."""
+    even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+    cos, sin = turn
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+
+
+def _of_block(tensors: Mapping[str, Tensor], place: int) -> dict[str, Tensor]:
+    start = f"blk.{place}."
+    return {k.removeprefix(start).removesuffix(".weight"): v for k, v in tensors.items() if k.startswith(start)}
