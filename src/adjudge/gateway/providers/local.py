@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
@@ -46,8 +46,12 @@ class LocalModel:
         if base in KNOWN and not adapter:
             self._adapter = adapter_for(base)
             self.capabilities = replace(self.capabilities, calibration=calibration_for(base))
-        self.identity = _identity(self.name, self._path, self._adapter)
+
+    @cached_property
+    def identity(self) -> str:
         """The name and the very files: converted or trained again, they are another model."""
+        weights = f"{self.name}@{self._path.name}:{self._path.stat().st_size}"
+        return f"{weights}@{sha256(self._adapter)[:16]}" if self._adapter else weights
 
     async def complete(self, request: Request) -> Reply:
         """Score the labels where some are given, else write."""
@@ -62,11 +66,6 @@ def weights_of(id: str) -> tuple[Path, Path | None]:
     base, _, adapter = id.removeprefix("local/").partition("+")
     name = base.removesuffix(RAW)
     return find(name) if name in KNOWN else _existing(base), _existing(adapter) if adapter else None
-
-
-def _identity(name: str, weights: Path, adapter: Path | None) -> str:
-    files = f"{name}@{weights.name}:{weights.stat().st_size}"
-    return f"{files}@{sha256(adapter)[:16]}" if adapter else files
 
 
 class _Loaded:
