@@ -20,8 +20,9 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Verdict, Vote
+from adjudge.engine import ledger as ledger_module
 from adjudge.engine import ledger_file
-from adjudge.engine.ledger import Ledger, key_of
+from adjudge.engine.ledger import Ledger
 from adjudge.engine.ledger_file import FILE, MIGRATIONS, connect, differences
 from adjudge.runs.folder import recover, run_info
 
@@ -33,6 +34,10 @@ CONFIGURATION: dict[str, Any] = {
 
 def ballot(number: int = 0, **parts: Any) -> Ballot:
     return Ballot(CRITERIA, Instance({"response": f"text {number}"}), "direct", "m", **parts)
+
+
+def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
+    return ledger_module.key_of(ballot, model)
 
 
 def vote(number: int = 0, **parts: Any) -> Vote:
@@ -52,7 +57,7 @@ def opened(folder: Path, configuration: dict[str, Any] = CONFIGURATION, **option
 def keep(folder: Path, *votes: Vote) -> None:
     async def go() -> None:
         with opened(folder) as ledger:
-            await asyncio.gather(*(ledger.keep(one.ballot, one) for one in votes))
+            await asyncio.gather(*(ledger.keep(key_of(one.ballot), one) for one in votes))
 
     asyncio.run(go())
 
@@ -60,7 +65,7 @@ def keep(folder: Path, *votes: Vote) -> None:
 def recall(folder: Path, *ballots: Ballot) -> list[Vote | None]:
     async def go() -> list[Vote | None]:
         with opened(folder) as ledger:
-            return ledger.recall(ballots)
+            return ledger.recall(ballots, [key_of(one) for one in ballots])
 
     return asyncio.run(go())
 
@@ -104,6 +109,21 @@ def test_a_failed_call_is_no_answer_but_stays_on_record(tmp_path: Path) -> None:
     assert run_info(tmp_path).failed_calls == 1
 
 
+def test_whatever_cannot_be_written_is_an_error_and_nobody_waits_for_ever(tmp_path: Path) -> None:
+    async def go() -> None:
+        with opened(tmp_path) as ledger, pytest.raises(RunError, match="then go on with the run"):
+            await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 10)
+
+    asyncio.run(go())
+
+
+def test_half_characters_in_names_are_kept_too(tmp_path: Path) -> None:
+    odd = replace(ballot(), model="m\ud83d")
+    keep(tmp_path, Vote(ballot=odd, outcome=Outcome.OK, verdict=Verdict("A\ud83d")))
+    (found,) = recall(tmp_path, odd)
+    assert found and found.verdict == Verdict("A\\ud83d")
+
+
 def test_the_last_answer_counts(tmp_path: Path) -> None:
     keep(tmp_path, vote(outcome=Outcome.UNREADABLE, verdict=None))
     keep(tmp_path, vote(verdict=Verdict("No")))
@@ -130,6 +150,7 @@ def test_votes_are_found_by_what_was_asked_alone() -> None:
         replace(ballot(), criteria=replace(CRITERIA, description="Is there a year?")),
     ]
     assert len({key_of(one) for one in (ballot(), *others)}) == len(others) + 1
+    assert key_of(ballot()) != key_of(ballot(), "m@elsewhere")
 
 
 def test_other_words_of_the_template_ask_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +180,7 @@ def test_a_fork_takes_over_what_still_holds(tmp_path: Path) -> None:
 
     async def go() -> list[Vote | None]:
         with opened(tmp_path / "new", changed, fork_of=tmp_path / "old") as ledger:
-            return ledger.recall([ballot(), ballot(1)])
+            return ledger.recall([ballot(), ballot(1)], [key_of(ballot()), key_of(ballot(1))])
 
     assert asyncio.run(go()) == [vote(), None]
     assert run_info(tmp_path / "new").facts["forked_from"] == str(tmp_path / "old")
@@ -206,7 +227,7 @@ def test_a_run_is_gone_on_with_by_one_process_at_a_time(tmp_path: Path) -> None:
 def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
     async def go() -> int:
         with opened(tmp_path) as ledger:
-            await ledger.keep(ballot(), vote())
+            await ledger.keep(key_of(ballot()), vote())
             return run_info(tmp_path).votes
 
     assert asyncio.run(go()) == 1
@@ -220,9 +241,9 @@ def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, m
         with opened(tmp_path) as ledger, connect(tmp_path / FILE) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(RunError, match="another program has held it"):
-                await ledger.keep(ballot(1), vote(1))
+                await ledger.keep(key_of(ballot(1)), vote(1))
             with pytest.raises(RunError, match="another program"):  # and it stays so: nothing is promised after a failure
-                await ledger.keep(ballot(2), vote(2))
+                await ledger.keep(key_of(ballot(2)), vote(2))
 
     asyncio.run(go())
     assert recall(tmp_path, ballot(0), ballot(1)) == [vote(0), None]
@@ -248,7 +269,7 @@ def _fill_the_disk(folder: Path) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
             try:
                 while True:
-                    await ledger.keep(ballot(kept), vote(kept, text="x" * 5000))
+                    await ledger.keep(key_of(ballot(kept)), vote(kept, text="x" * 5000))
                     kept += 1
             except RunError as error:
                 print(f"{kept}\n{error}")

@@ -32,9 +32,10 @@ from adjudge.errors import BudgetSpent, RunStopped, Unavailable
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import open_model
+from adjudge.gateway.reply_store import ReplyStore
 from adjudge.runs.folder import judgments, run_info
 from support.asking import critic, marked, open_at, truth, wait_until
-from support.fake_provider import HANGS, KEY, FakeProvider
+from support.fake_provider import HANGS, KEY, PROSE, FakeProvider, always, never
 
 TEXTS = [f"text {number}" for number in range(20)]
 
@@ -328,3 +329,104 @@ def test_numbers_are_kept_as_well(tmp_path: Path) -> None:
     assert len(model.requests) == 2
     assert first.to_dict() == again.to_dict()
     assert sorted(again.numbers) == [3.0, 4.5]
+
+
+# -- what a review found -----------------------------------------------------------
+
+
+def test_a_row_whose_failed_call_was_mended_is_stored_anew(tmp_path: Path) -> None:
+    down = {"b": True}
+
+    def says(request: Any) -> Any:
+        return Unavailable("down") if down["b"] else '{"selected_option": "FAIL"}'
+
+    def judged() -> Any:
+        models = [ScriptedModel(name="a"), open_model(ScriptedModel(says, name="b"), max_retries=0)]
+        return AspectCritic("c", models).evaluate(["x"], run=tmp_path)[0]
+
+    assert judged().score == 1.0
+    down["b"] = False
+    assert judged().score == 0.5
+    (row,) = judgments(tmp_path)
+    assert (row["score"], row["excluded_models"]) == (0.5, {})
+
+
+def test_a_fork_makes_its_judgments_anew(tmp_path: Path) -> None:
+    said = ["PASS", "what?"]
+    AspectCritic("c", ScriptedModel(said), strictness=2, max_repairs=0).evaluate(["x"], run=tmp_path / "one")
+    stricter = AspectCritic("c", ScriptedModel(said), strictness=2, max_repairs=0, min_valid=2)
+    assert stricter.evaluate(["x"], run=Run(tmp_path / "two", fork_of=tmp_path / "one"))[0].status is Status.FAILED
+    assert [row["status"] for row in judgments(tmp_path / "two")] == ["failed"]
+
+
+def test_one_name_at_two_servers_is_two_models(tmp_path: Path, provider: FakeProvider) -> None:
+    with FakeProvider() as other:
+        critic(open_at(provider)).evaluate(marked(3), run=tmp_path / "one")
+        critic(open_at(other)).evaluate(marked(3), run=Run(tmp_path / "two", fork_of=tmp_path / "one"))
+        assert (len(provider.requests), len(other.requests)) == (3, 3)
+
+
+def test_calls_that_failed_count_after_an_interruption_too(tmp_path: Path) -> None:
+    asked = 0
+
+    def says(request: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return Unavailable("down") if asked % 2 else "PASS"
+
+    def judged() -> None:
+        model = open_model(ScriptedModel(says), max_retries=3, max_concurrency=1)
+        with pytest.raises(BudgetSpent):
+            AspectCritic("c", model).evaluate(TEXTS, run=tmp_path, budget=Budget(max_calls=8))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adjudge.gateway.retrying._FIRST_WAIT", 0.001)
+        for _ in range(3):
+            judged()
+    assert asked == 8
+
+
+def test_one_large_row_does_not_stop_a_run_that_fits(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: Reply("PASS", usage=Usage(1, len(request.prompt.text) // 4, 20)))
+    texts = ["x" * 80_000, *(f"short {number}" for number in range(200))]
+    AspectCritic("c", open_model(model, max_concurrency=32)).evaluate(texts, budget=Budget(max_tokens=110_000))
+    assert len(model.requests) == 201
+
+
+def test_a_stop_does_not_wait_for_the_pace(tmp_path: Path) -> None:
+    model = open_model(ScriptedModel(), requests_per_minute=30, max_concurrency=8)
+
+    def stop() -> None:
+        wait_until(lambda: bool(home._stops))
+        time.sleep(0.2)
+        home.home_loop().call_soon_threadsafe(home._stops[0])
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    started = time.monotonic()
+    with pytest.raises(RunStopped):
+        AspectCritic("c", model).evaluate(TEXTS, run=tmp_path)
+    stopper.join()
+    assert time.monotonic() - started < 5
+
+
+def test_an_error_of_the_reader_waits_for_what_was_sent(tmp_path: Path, provider: FakeProvider) -> None:
+    provider.latency = 0.2
+
+    def rows() -> Any:
+        yield from (Instance({"response": text}) for text in marked(5))
+        raise RunError("rows.csv, line 6: not a row")
+
+    with pytest.raises(RunError, match="line 6"):
+        home.run(critic(open_at(provider)).judge_stream(rows(), lambda number, result: None, run=tmp_path))
+    assert run_info(tmp_path).votes == len(provider.requests) == 5
+
+
+def test_a_reply_that_cannot_be_read_is_not_kept_in_the_cache(tmp_path: Path, provider: FakeProvider) -> None:
+    store = ReplyStore(tmp_path / "cache")
+    provider.faults = always(PROSE)
+    critic(open_at(provider, cache=store), max_repairs=1).evaluate(marked(1))
+    assert len(provider.requests) == 2
+    provider.faults = never
+    (result,) = critic(open_at(provider, cache=store), max_repairs=1).evaluate(marked(1))
+    assert result.status is Status.SCORED

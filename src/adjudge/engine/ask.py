@@ -11,6 +11,7 @@ from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
+from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import read_ballot
 from adjudge.verdicts.schema import answer_schema, number_schema
@@ -39,8 +40,11 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
 
 
 async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
-    reply = await model.complete(_request(ballot, prompt))
+    request = _request(ballot, prompt)
+    reply = await model.complete(request)
     reading = read_ballot(reply, ballot)
+    if reading.outcome is Outcome.UNREADABLE and isinstance(model, OpenModel):
+        model.forget(request)
     return Vote(
         ballot=ballot,
         outcome=reading.outcome,

@@ -9,6 +9,7 @@ from typing import TypeVar
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
 from adjudge.engine.ask import prompt_for
+from adjudge.engine.likelihood import likelihood_requests
 from adjudge.engine.schedule import Plans
 from adjudge.gateway.prices import PriceTable
 
@@ -22,13 +23,13 @@ _REPEATED = {"low": 1.0, "high": 1.1}
 """Calls for each ballot: some replies have to be asked for again."""
 
 
-Known = Callable[[Sequence[Ballot]], Sequence[bool]]
-"""Says of ballots whether they were answered already."""
+Known = Callable[[Sequence[bytes]], Sequence[bool]]
+"""Says of the keys of ballots whether they were answered already."""
 
 
-def nothing_known(ballots: Sequence[Ballot]) -> Sequence[bool]:
+def nothing_known(keys: Sequence[bytes]) -> Sequence[bool]:
     """Nothing was answered yet."""
-    return [False] * len(ballots)
+    return [False] * len(keys)
 
 
 @dataclass
@@ -71,7 +72,7 @@ def estimate(
     least: Plans[I, object],
     most: Plans[I, object],
     items: Iterable[I],
-    known: Known,
+    known: Callable[[Sequence[Ballot]], Sequence[bool]],
     prices: PriceTable,
 ) -> Estimate:
     """What ``items`` would take: ``least`` plans the fewest ballots (it may stop early), ``most`` all of them."""
@@ -82,7 +83,7 @@ def estimate(
         ballots = most.plan(item, ())
         asked = [ballot for ballot, there in zip(ballots, known(ballots), strict=True) if not there]
         answered += len(ballots) - len(asked)
-        fewest += min(len(asked), len(least.plan(item, ())))
+        fewest += sum(map(_requests, asked[: len(least.plan(item, ()))]))
         for ballot in asked:
             _count(shares.setdefault(ballot.model, _Share()), ballot)
     total = sum(share.ballots for share in shares.values())
@@ -97,6 +98,11 @@ def estimate(
     )
 
 
+def _requests(ballot: Ballot) -> int:
+    """Calls that a ballot takes: letters are read in both orders."""
+    return len(likelihood_requests(ballot)) if ballot.mode == "likelihood" else 1
+
+
 def _count(share: _Share, ballot: Ballot) -> None:
     if share.ballots < _RENDERED_FIRST or share.ballots % _THEN_EVERY == 0:
         text = prompt_for(ballot).text
@@ -104,7 +110,7 @@ def _count(share: _Share, ballot: Ballot) -> None:
         share.rendered += 1
         share.ascii += ascii_only
         share.other += len(text) - ascii_only
-    share.ballots += 1
+    share.ballots += _requests(ballot)
     share.written = share.written or ballot.mode == "generate"
 
 

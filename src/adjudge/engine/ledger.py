@@ -33,7 +33,9 @@ _RECALL = (
     "SELECT ballot, outcome, option, explanation, reason, text, prompt, calls, prompt_tokens, completion_tokens, cached_tokens, "
     "latency, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
 )
-_KNOWN = "SELECT ballots, status, id FROM judgments WHERE judge = ? AND number = ?"
+_KNOWN = "SELECT ballots, result FROM judgments WHERE judge = ? AND number = ?"
+_NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+_encode = json.JSONEncoder().encode
 _KEEP_JUDGMENT = (
     "INSERT OR REPLACE INTO judgments (judge, number, id, instance, ballots, status, score, result) VALUES (?,?,?,?,?,?,?,?)"
 )
@@ -50,10 +52,8 @@ class Ledger:
             open_checked(folder, configuration, fork_of)
             written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
             self._reader = self._held.enter_context(connect(self.path, writable=False))
-            (self._rows_at_start,) = self._reader.execute("SELECT coalesce(max(number) + 1, 0) FROM judgments").fetchone()
-            self._maybe_known = MaybeKnown()
-            for (key,) in self._reader.execute("SELECT ballot FROM votes"):
-                self._maybe_known.add(key)
+            ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
+            self._maybe_known = self._known_so_far()
             self._writer = Writer(written, lambda error: str(trouble(self.path, error)))
             self._held.callback(self._writer.close)
         except BaseException:
@@ -64,51 +64,66 @@ class Ledger:
         """Write what waits, and let go of the file."""
         self._held.close()
 
-    def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
+    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
         """The last vote that was cast on each ballot. A call that failed is no answer: it is asked again."""
-        keys = [key_of(ballot) for ballot in ballots]
         likely = [key for key in keys if key in self._maybe_known]
         rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely) if likely else []
         known = {row[0]: row[1:] for row in rows}
         return [_vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
 
-    async def keep(self, ballot: Ballot, vote: Vote) -> None:
+    async def keep(self, key: bytes, vote: Vote) -> None:
         """Store a vote; it is on the disk when this returns."""
-        row = _row(ballot, vote)
-        await self._writer.write(_KEEP_VOTE, row)
-        self._maybe_known.add(row[0])
+        await self._writer.write(_KEEP_VOTE, _row(key, vote))
+        self._maybe_known.add(key)
 
-    async def keep_judgment(self, judge: str, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
+    async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
         """Store what came of a row, unless that is what is stored already."""
-        keys = b"".join(map(key_of, ballots))
-        now = (keys, result.status.value, result.instance.id)
-        if number < self._rows_at_start and self._all(_KNOWN, (judge, number)) == [now]:
+        said, ballots, label = _encode(result.to_dict(votes=False)), b"".join(keys), _storable(judge)
+        if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [(ballots, said)]:
             return
         instance = json.dumps(plain(result.instance.fields))
-        said = json.dumps(result.to_dict(votes=False))
-        values = (judge, number, _storable(result.instance.id), instance, keys, result.status.value, result.score, said)
+        values = (label, number, _storable(result.instance.id), instance, ballots, result.status.value, result.score, said)
         self._writer.put(_KEEP_JUDGMENT, values)
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 
     async def finish(self, judge: str, rows: int) -> None:
         """All rows have passed: forget judgments of rows that are no longer there."""
-        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (judge, rows))
+        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (_storable(judge), rows))
         await self._writer.flush()
 
     async def note(self, name: str, value: object) -> None:
         """Keep a fact about the run."""
-        await self._writer.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+        await self._writer.write(_NOTE, (name, json.dumps(value)))
+
+    def note_soon(self, name: str, value: object) -> None:
+        """Keep a fact along with whatever is written next."""
+        self._writer.put(_NOTE, (name, json.dumps(value)))
+
+    def fact(self, name: str) -> Any:
+        """A fact about the run, or None."""
+        rows = self._all("SELECT value FROM meta WHERE name = ?", (name,))
+        return json.loads(rows[0][0]) if rows else None
 
     async def flush(self) -> None:
         """Wait until everything is on the disk."""
         await self._writer.flush()
 
     def used(self) -> dict[str, Usage]:
-        """What each model was asked so far."""
+        """What each model answered so far. Calls that brought no reply are counted elsewhere."""
         sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
-        rows = self._reader.execute(f"SELECT model, {sums} FROM votes GROUP BY model")  # noqa: S608 - constant text
+        answered = "outcome NOT IN ('model_error', 'refused')"
+        rows = self._all(f"SELECT model, {sums} FROM votes WHERE {answered} GROUP BY model", ())  # noqa: S608 - constant text
         return {model: Usage(*numbers) for model, *numbers in rows}
+
+    def _known_so_far(self) -> MaybeKnown:
+        found = MaybeKnown()
+        try:
+            for (key,) in self._reader.execute("SELECT ballot FROM votes"):
+                found.add(key)
+        except sqlite3.Error as error:
+            raise trouble(self.path, error) from error
+        return found
 
     def _all(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
@@ -117,13 +132,14 @@ class Ledger:
             raise trouble(self.path, error) from error
 
 
-def key_of(ballot: Ballot) -> bytes:
-    """What is asked, of whom, in which words."""
+def key_of(ballot: Ballot, model: str) -> bytes:
+    """What is asked, in which words, of which model: ``model`` is its identity, since one name may be served at two places."""
     prefix = "likelihood" if ballot.mode == "likelihood" else f"{ballot.template}."
-    return hashlib.sha256(f"{ballot.id} {wording(prefix, ballot.language)}".encode()).digest()[:_KEY_BYTES]
+    asked = f"{ballot.id} {wording(prefix, ballot.language)} {model}"
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
-def _row(ballot: Ballot, vote: Vote) -> tuple[Any, ...]:
+def _row(key: bytes, vote: Vote) -> tuple[Any, ...]:
     said, usage = vote.verdict, vote.usage
     more = {
         "feedback": said.feedback if said else None,
@@ -137,11 +153,11 @@ def _row(ballot: Ballot, vote: Vote) -> tuple[Any, ...]:
     }
     rest = {name: value for name, value in more.items() if value is not None}
     return (
-        key_of(ballot),
-        vote.model,
+        key,
+        _storable(vote.model),
         vote.sample,
         vote.outcome.value,
-        said.option if said else None,
+        _storable(said.option if said else None),
         _storable(said.explanation if said else None),
         _storable(vote.reason),
         _storable(vote.text),

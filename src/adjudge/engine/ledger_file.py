@@ -63,6 +63,9 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
     try:
         if fork_of is not None and not path.exists():
             _copy(fork_of / FILE, path)
+            with connect(path) as connection:
+                migrate(connection, path)
+                connection.execute("DELETE FROM judgments")  # they are made anew from the votes that still hold
             write_meta(path, {"configuration": configuration, "forked_from": str(fork_of)})
         _refuse_damaged(path)
         with connect(path) as connection:
@@ -107,18 +110,18 @@ def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What changed, one text a setting. Versions may change."""
     old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
-    names = [name for name in {**old, **new} if old.get(name) != new.get(name) and "versions" not in name.split(".")]
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name) and name.split(".")[2:3] != ["versions"]]
     return [f"{name}: {_shown(old.get(name))} → {_shown(new.get(name))}" for name in names]
 
 
-def trouble(path: Path, error: sqlite3.Error) -> RunError:
+def trouble(path: Path, error: Exception) -> RunError:
     """What happened to the ledger, and what to do."""
     text = str(error)
     if "full" in text:
         advice = "the disk is full: make room, then go on with the run; what was acknowledged is kept"
     elif "locked" in text or "busy" in text:
         advice = f"another program has held it for {PATIENCE:.0f} s: close that, then go on with the run"
-    elif isinstance(error, sqlite3.OperationalError):
+    elif isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.Error):
         advice = "see that the file can be read and written, then go on with the run"
     else:
         advice = "it is damaged: 'adjudge runs recover RUN' saves what can be read"

@@ -12,10 +12,10 @@ from typing import Any
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
-from adjudge.engine.ledger import Ledger, key_of
+from adjudge.engine.ledger import Ledger
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway import home
-from adjudge.gateway.allowance import Allowance, Budget, current
+from adjudge.gateway.allowance import Allowance, Budget, Spent, current
 from adjudge.gateway.prices import PriceTable
 
 
@@ -48,6 +48,8 @@ class Asker:
     label: str
     """What its judgments are filed under."""
     ask: Callable[[Ballot], Awaitable[Vote]]
+    key: Callable[[Ballot], bytes]
+    """What a ballot's vote is found by."""
     at_once: Mapping[str, int]
     """Model → ballots that may be under way at once."""
     configuration: Mapping[str, Any]
@@ -82,6 +84,13 @@ class OpenRun:
         self.allowance = allowance
         self.retry_failed = retry_failed
         self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
+        self._noted = 0
+
+    def note_failed_calls(self) -> None:
+        """Requests without a reply are in no vote, but count towards the budget, also after an interruption."""
+        if self.allowance.failed_calls != self._noted:
+            self._noted = self.allowance.failed_calls
+            self.ledger.note_soon("failed_calls", self._noted)
 
 
 class Remembering(Answering):
@@ -95,28 +104,29 @@ class Remembering(Answering):
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """What the ledger knows."""
         self._run.allowance.go_on()
-        votes = self._run.ledger.recall(ballots)
+        votes = self._run.ledger.recall(ballots, [self._judge.key(ballot) for ballot in ballots])
         return [vote if vote and (vote.valid or not self._run.retry_failed) else None for vote in votes]
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask, or wait for who is asking the same."""
-        key, under_way = key_of(ballot), self._run.under_way
+        key, under_way = self._judge.key(ballot), self._run.under_way
         if key in under_way:
             return await asyncio.shield(under_way[key])
-        under_way[key] = asked = asyncio.ensure_future(self._ask_and_keep(ballot))
+        under_way[key] = asked = asyncio.ensure_future(self._ask_and_keep(key, ballot))
         asked.add_done_callback(lambda _: under_way.pop(key, None))
         return await asked
 
-    async def _ask_and_keep(self, ballot: Ballot) -> Vote:
+    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
         """The place is held until the vote is on the disk: whoever kills us loses no more than was under way."""
         async with self._room.get(ballot.model, nullcontext()):
             vote = await self._judge.ask(ballot)
-            await self._run.ledger.keep(ballot, vote)
+            self._run.note_failed_calls()
+            await self._run.ledger.keep(key, vote)
         return vote
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Keep what came of a row."""
-        await self._run.ledger.keep_judgment(self._judge.label, number, result, ballots)
+        await self._run.ledger.keep_judgment(self._judge.label, number, result, [self._judge.key(one) for one in ballots])
 
     async def finish(self, rows: int) -> None:
         """All rows have passed."""
@@ -151,6 +161,8 @@ async def opened(
         try:
             for model, usage in ledger.used().items():
                 allowance.add(model, usage)
+            allowance.failed_calls = int(ledger.fact("failed_calls") or 0)
+            allowance.spent += Spent(calls=allowance.failed_calls)
             for name, fact in {**run.facts, "ended": None}.items():
                 await ledger.note(name, fact)
             with home.stoppable(lambda: allowance.stop(f"stopped: what was answered is in {folder}, go on with the same run")):

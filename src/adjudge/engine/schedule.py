@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Vote
-from adjudge.errors import HALTS
+from adjudge.errors import HALTS, AdjudgeError
 
 I = TypeVar("I")  # noqa: E741 - what is judged
 I_contra = TypeVar("I_contra", contravariant=True)
@@ -85,7 +85,7 @@ class _Work(Generic[I, R]):
 
     async def go_on(self) -> None:
         """Take one item after the other."""
-        for item in self.items:
+        for item in self._items():
             number, self.count = self.count, self.count + 1
             try:
                 votes, ballots = await self._votes(item)
@@ -98,6 +98,16 @@ class _Work(Generic[I, R]):
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
         self.ready = False
+
+    def _items(self) -> Iterator[I]:
+        """What is left. An error of the reader ends the run as gently as a spent budget: what was sent is waited for."""
+        while not self.halt:
+            try:
+                yield next(self.items)
+            except StopIteration:
+                return
+            except AdjudgeError as error:
+                self.halt = error
 
     async def _votes(self, item: I) -> tuple[list[Vote], list[Ballot]]:
         votes: list[Vote] = []

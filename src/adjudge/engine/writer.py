@@ -18,7 +18,7 @@ _LARGEST_GROUP = 1000
 class Writer:
     """Rows go in from the event loop; whoever wants to know awaits the commit. SQLite's own wait covers a busy ledger."""
 
-    def __init__(self, connection: sqlite3.Connection, complain: Callable[[sqlite3.Error], str]) -> None:
+    def __init__(self, connection: sqlite3.Connection, complain: Callable[[Exception], str]) -> None:
         self._connection = connection
         self._complain = complain
         self._loop = asyncio.get_running_loop()
@@ -78,7 +78,7 @@ class Writer:
         try:
             if self._failure is None:
                 self._write(rows)
-        except sqlite3.Error as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
             self._failure = self._complain(error)
         waiting = [done for *_, done in rows if done is not None]
         if waiting and not self._loop.is_closed():
@@ -90,7 +90,7 @@ class Writer:
             for sql, group in _by_statement(rows).items():
                 self._connection.executemany(sql, group)
             self._connection.execute("COMMIT")
-        except sqlite3.Error:
+        except Exception:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise

@@ -44,6 +44,12 @@ class Cached(Layer):
             self.cache.put(self.identity, request, reply)
         return reply
 
+    def forget(self, request: Request) -> None:
+        """Let go of a reply that turned out to be none; a cache that only records keeps it."""
+        forget = getattr(self.cache, "forget", None)
+        if forget:
+            forget(self.identity, request)
+
 
 class JsonlCache:
     """Replies in a JSONL file, one a line, as ``replay/PATH`` reads them back."""

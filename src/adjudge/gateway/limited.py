@@ -8,16 +8,9 @@ from time import monotonic
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import RateLimited
+from adjudge.gateway.allowance import go_on, pause
+from adjudge.gateway.expected import expected_tokens
 from adjudge.gateway.model import Layer, Model
-
-_CHARS_PER_TOKEN = 4
-_EXPECTED_ANSWER = 150
-"""Tokens set aside for an answer until the provider says how many it was."""
-
-
-def expected_tokens(request: Request) -> tuple[int, int]:
-    """About how many tokens the prompt and the answer will be."""
-    return len(request.prompt.text) // _CHARS_PER_TOKEN + 1, request.max_tokens or _EXPECTED_ANSWER
 
 
 class Gate:
@@ -84,7 +77,7 @@ class Pace:
         """Wait until ``amount`` more fits."""
         start = max(monotonic(), self._next)
         self._next = start + amount * self.seconds_each
-        await asyncio.sleep(max(0.0, start - monotonic()))
+        await pause(max(0.0, start - monotonic()))
 
     def correct(self, amount: float) -> None:
         """Add what an estimate left out, or give back what it took too much."""
@@ -111,6 +104,7 @@ class Limited(Layer):
         await self.gate.enter()
         started = monotonic()
         try:
+            go_on()
             reply = await self._paced(request)
         except RateLimited:
             self.gate.too_many(started)

@@ -65,6 +65,11 @@ class OpenModel(Layer):
         """Answer, or raise a ModelError."""
         return await home.visit(self.inner.complete(request))
 
+    def forget(self, request: Request) -> None:
+        """Do not answer this request from the cache again: its reply could not be read."""
+        if isinstance(self.inner, Cached):
+            self.inner.forget(request)
+
     async def probe(self) -> None:
         """Reach the model's server without paying for an answer; raises a ModelError when that fails."""
         if isinstance(self.provider, HttpProvider):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -18,6 +19,8 @@ _MILLION = 1_000_000
 _FREE = ("local/", "scripted", "replay/", "ollama/")
 """What runs on the user's own machine, or not at all."""
 VARIABLE = "ADJUDGE_PRICES"
+_NUMBERED = re.compile(r" \d+$")
+"""How a panel tells models of one name apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class PriceTable:
 
     def of(self, model: str) -> Price | None:
         """The price of a model, or None where it is not known."""
+        model = _NUMBERED.sub("", model)
         if model not in self._found:
             fitting = [id for id in self.prices if fnmatchcase(model, id)]
             best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")

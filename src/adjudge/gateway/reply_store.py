@@ -48,6 +48,10 @@ class ReplyStore:
         if self._kept % _CHECK_EVERY == 1:
             self._shrink()
 
+    def forget(self, model: str, request: Request) -> None:
+        """Let go of a reply."""
+        self._execute("DELETE FROM replies WHERE model = ? AND request = ?", (model, bytes.fromhex(request.key)))
+
     def size(self) -> tuple[int, int]:
         """How many replies there are, and how many bytes they take."""
         taken = "page_count * page_size FROM pragma_page_count, pragma_page_size"

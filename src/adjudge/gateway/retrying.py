@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import random
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited
+from adjudge.gateway.allowance import pause
 from adjudge.gateway.model import Layer, Model
 
 _LOG = logging.getLogger("adjudge.gateway")
@@ -34,7 +34,7 @@ class Retrying(Layer):
                 if not error.retryable or attempt == self.max_retries or wait > _PATIENCE:
                     raise
                 _LOG.info("%s; asking again in %.1f s", error, wait)
-                await asyncio.sleep(wait)
+                await pause(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 

@@ -19,6 +19,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, estimate, nothing_known
+from adjudge.engine.ledger import key_of
 from adjudge.engine.run import Asker, RunLike, answering
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
@@ -131,7 +132,7 @@ class PlannedJudge(ABC, Generic[I, R]):
         """
         at_once = {name: model.max_concurrency for name, model in self.panel.items()}
         configuration = self.configuration(criteria) if run or budget else {}
-        asker = Asker(label or type(self).__name__, self.ask, at_once, configuration)
+        asker = Asker(label or type(self).__name__, self.ask, self.vote_key, at_once, configuration)
         await home.visit(self._stream(items, saw, asker, run, budget))
 
     async def _stream(
@@ -149,7 +150,15 @@ class PlannedJudge(ABC, Generic[I, R]):
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
         all_votes = replace(self, early_stop=False) if getattr(self, "early_stop", False) else self  # type: ignore[type-var]
-        return estimate(self, all_votes, items, known or nothing_known, prices or PriceTable.load())
+        found = known or nothing_known
+        return estimate(
+            self, all_votes, items, lambda ballots: found([self.vote_key(one) for one in ballots]), prices or PriceTable.load()
+        )
+
+    def vote_key(self, ballot: Ballot) -> bytes:
+        """What a ballot's vote is found by in a ledger."""
+        model = self.panel.get(ballot.model)
+        return key_of(ballot, model.identity if model else ballot.model)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""

@@ -16,7 +16,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Budget, Spent
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
-from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.folder import knows
 
 
@@ -48,6 +48,13 @@ class RowSkipped:
 
 Event = JudgeStarted | Judged | RowSkipped
 """What happens in a run, in the order it happens."""
+
+
+def _limits(given: Budget | None, own: BudgetEntry) -> Budget:
+    """The limits that were given, and the file's where none was."""
+    names = ("max_usd", "max_calls", "max_tokens")
+    chosen = {name: getattr(given, name, None) for name in names}
+    return Budget(**{name: getattr(own, name) if chosen[name] is None else chosen[name] for name in names})
 
 
 def _nobody(event: Event) -> None:
@@ -82,8 +89,7 @@ class EvalRun:
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end."""
         run = Run(self.folder, fork_of, retry_failed, self.facts)
-        own = self.file.budget
-        home.run(self._execute(run, budget or Budget(own.max_usd, own.max_calls, own.max_tokens), listen))
+        home.run(self._execute(run, _limits(budget, self.file.budget), listen))
 
     def estimate(self) -> Estimate:
         """What is left of it would take; nothing is asked."""

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
 from adjudge.engine.estimate import Known, nothing_known
-from adjudge.engine.ledger import key_of
 from adjudge.engine.ledger_file import FILE, connect, differences, migrate, read_meta, trouble
 from adjudge.errors import RunError
 
@@ -102,15 +100,15 @@ def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, 
 
 
 def knows(folder: str | Path) -> Known:
-    """A function that says of ballots whether the run was answered them already."""
+    """A function that says of the keys of ballots whether the run was answered them already."""
     if not (Path(folder) / FILE).is_file():
         return nothing_known
     with reading(folder) as connection:
         rows = connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'")
         keys = {row[0] for row in rows}
 
-    def known(ballots: Sequence[Ballot]) -> list[bool]:
-        return [key_of(ballot) in keys for ballot in ballots]
+    def known(wanted: Sequence[bytes]) -> list[bool]:
+        return [key in keys for key in wanted]
 
     return known
 
