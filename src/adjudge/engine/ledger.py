@@ -33,9 +33,8 @@ _RECALL = (
     "SELECT ballot, outcome, option, explanation, reason, text, prompt, calls, prompt_tokens, completion_tokens, cached_tokens, "
     "latency, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
 )
-_KNOWN = "SELECT ballots, result FROM judgments WHERE judge = ? AND number = ?"
+_KNOWN = "SELECT ballots, status, id, json_extract(result, '$.votes_valid') FROM judgments WHERE judge = ? AND number = ?"
 _NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-_encode = json.JSONEncoder().encode
 _KEEP_JUDGMENT = (
     "INSERT OR REPLACE INTO judgments (judge, number, id, instance, ballots, status, score, result) VALUES (?,?,?,?,?,?,?,?)"
 )
@@ -78,11 +77,12 @@ class Ledger:
 
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
         """Store what came of a row, unless that is what is stored already."""
-        said, ballots, label = _encode(result.to_dict(votes=False)), b"".join(keys), _storable(judge)
-        if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [(ballots, said)]:
+        ballots, label, id = b"".join(keys), _storable(judge), _storable(result.instance.id)
+        now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
+        if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        instance = json.dumps(plain(result.instance.fields))
-        values = (label, number, _storable(result.instance.id), instance, ballots, result.status.value, result.score, said)
+        instance, said = json.dumps(plain(result.instance.fields)), json.dumps(result.to_dict(votes=False))
+        values = (label, number, id, instance, ballots, result.status.value, result.score, said)
         self._writer.put(_KEEP_JUDGMENT, values)
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()

@@ -8,6 +8,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -157,8 +158,11 @@ class PlannedJudge(ABC, Generic[I, R]):
 
     def vote_key(self, ballot: Ballot) -> bytes:
         """What a ballot's vote is found by in a ledger."""
-        model = self.panel.get(ballot.model)
-        return key_of(ballot, model.identity if model else ballot.model)
+        return key_of(ballot, self._identities.get(ballot.model, ballot.model))
+
+    @cached_property
+    def _identities(self) -> Mapping[str, str]:
+        return {name: model.identity for name, model in self.panel.items()}
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
