@@ -235,3 +235,19 @@ def test_export_writes_beside_the_ledger_or_where_it_is_told(project: Path) -> N
     assert "36 judgments" in adjudge("export", "runs/one", "-o", "there.html", cwd=project).stdout
     assert (project / "there.html").exists()
     assert adjudge("export", "nowhere", cwd=project).returncode == 1
+
+
+def test_rows_from_standard_input_are_read_for_every_judge(project: Path) -> None:
+    text = (project / "eval.yaml").read_text().replace("data: rows.csv", "data: '-'")
+    (project / "eval.yaml").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "adjudge", "run", "eval.yaml"],
+        input=(project / "rows.csv").read_text(),
+        capture_output=True,
+        text=True,
+        cwd=project,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert run_info(project / "runs/one").judges == {"dates": {"scored": 12}, "kind": {"scored": 24}}

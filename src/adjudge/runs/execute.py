@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.data.dataset import STDIN, BadRow
+from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, opened
@@ -75,8 +76,8 @@ class EvalRun:
     def of(cls, file: EvalFile, *, cache: bool = True, folder: Path | None = None, **more: Any) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there."""
         made = judges(file, partial(open_entry, cache=cache))
-        if file.data.path == STDIN and len(made) > 1:
-            raise SetupError(f"{file.path}: standard input can be read once: use a file for several judges")
+        if file.data.path == STDIN:
+            hold_stdin()
         return cls(file, tuple(made), folder or file.run_folder, **more)
 
     def execute(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -78,7 +81,21 @@ def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) ->
 def _stdin_rows(origin: Origin, format: str | None, encoding: str | None) -> Rows:
     if format == "parquet":
         raise RunError("Parquet cannot be read from standard input: save it to a file")
+    if isinstance(sys.stdin, _Held):
+        sys.stdin.seek(0)
     yield from _text_rows(sys.stdin.buffer, origin, format, encoding)
+
+
+class _Held(io.TextIOWrapper):
+    """Standard input, read to its end and kept in a file that is gone with the process."""
+
+
+def hold_stdin() -> None:
+    """Read standard input to its end now: a run must not wait for it while replies come, and may read it several times."""
+    if not isinstance(sys.stdin, _Held):
+        kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is standard input from now on
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        sys.stdin = _Held(kept)
 
 
 def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str | None) -> Rows:
