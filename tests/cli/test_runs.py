@@ -193,7 +193,7 @@ def test_run_folders_are_listed_shown_compared_and_collected(project: Path) -> N
     assert "dates: scored 12; mean 1.000" in shown
     assert '"strictness": 1' in shown
     assert json.loads(adjudge("runs", "show", "runs/one", "--json", cwd=project).stdout)["votes"] == 36
-    assert "0 settings and 0 scores differ" in adjudge("runs", "diff", "runs/one", "runs/two", cwd=project).stdout
+    assert "0 settings and 0 judgments differ" in adjudge("runs", "diff", "runs/one", "runs/two", cwd=project).stdout
     assert "would delete runs/two" in adjudge("runs", "gc", "--older-than", "0", cwd=project).stdout
     assert (project / "runs/two/ledger.sqlite").exists()
     adjudge("runs", "gc", "--older-than", "0", "--yes", cwd=project)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Instance, RunError, ScriptedModel, SetupError
-from adjudge.reports.export import export
+from adjudge.engine.ledger_file import FILE, connect
+from adjudge.reports.export import _types, export
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -96,10 +97,62 @@ def test_parquet_names_what_to_install(run: Path, tmp_path: Path) -> None:
         export(run, tmp_path / "out.parquet")
 
 
+MORE_ROWS = """WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 1200)
+    INSERT INTO judgments SELECT 'Early', n, id, instance, ballots, status, score, result
+    FROM judgments, counted WHERE number = 0"""
+
+
+@pytest.fixture
+def uneven(run: Path) -> Path:
+    """Many rows of a judge, none with an explanation; then one of another, with columns of its own."""
+    with connect(run / FILE) as ledger:
+        ledger.execute(MORE_ROWS)
+        ledger.execute("UPDATE judgments SET result = json_set(result, '$.explanation', NULL) WHERE judge = 'Early'")
+        own = json.dumps(
+            {"status": "scored", "score": 1, "explanation": "late", "option": "Yes", "positional_bias": {"detected": True}}
+        )
+        values = ("Late", 0, "last", json.dumps({"other": "field \ud83d"}), b"", "scored", 1.0, own)
+        ledger.execute("INSERT INTO judgments VALUES (?,?,?,?,?,?,?,?)", values)
+    return run
+
+
+def test_csv_has_the_columns_of_every_judge(uneven: Path, tmp_path: Path) -> None:
+    assert export(uneven, tmp_path / "out.csv") == len(HOSTILE) + 1201
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
+        *_, last = csv.DictReader(file)
+    assert (last["option"], last["other"], last["explanation"]) == ("Yes", "field \\ud83d", "late")
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
+def test_parquet_has_the_columns_of_every_judge(uneven: Path, tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    assert export(uneven, tmp_path / "out.parquet") == len(HOSTILE) + 1201
+    table = parquet.read_table(tmp_path / "out.parquet")
+    last = table.slice(table.num_rows - 1).to_pylist()[0]
+    assert (last["option"], last["other"], last["explanation"]) == ("Yes", "field \\ud83d", "late")
+    assert json.loads(last["positional_bias"]) == {"detected": True}
+    kinds = {name: str(table.schema.field(name).type) for name in ("row", "score", "tie", "fallback", "positional_bias")}
+    assert kinds == {"row": "int64", "score": "double", "tie": "bool", "fallback": "string", "positional_bias": "string"}
+
+
+def test_the_types_of_columns_are_those_of_all_rows() -> None:
+    rows = [{"a": None, "b": 1, "c": True, "d": 1, "e": None}, {"a": "x", "b": 1.5, "c": None, "d": "x", "f": [1]}]
+    assert _types(rows) == {"a": "string", "b": "float64", "c": "bool_", "d": "string", "e": "string", "f": "string"}
+
+
+def test_what_cannot_be_written_is_named(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(SetupError, match=r"folder\.csv cannot be written: it is a folder"):
+        export(run, tmp_path / "folder.csv")
+    with pytest.raises(SetupError, match="cannot be written: File name too long"):
+        export(run, tmp_path / f"{'x' * 300}.csv")
+
+
 def test_wrong_wishes_are_named(run: Path, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="csv, jsonl, parquet, md, html"):
         export(run, tmp_path / "out.docx")
-    with pytest.raises(SetupError, match="its folder does not exist"):
+    with pytest.raises(SetupError, match="or its folder does not exist"):
         export(run, tmp_path / "nowhere" / "out.csv")
     with pytest.raises(RunError, match="holds no run"):
         export(tmp_path / "nothing", tmp_path / "out.csv")

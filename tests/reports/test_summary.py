@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from adjudge import AspectCritic, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
 from adjudge.domain.results import AspectResult
-from adjudge.errors import ModelError
-from adjudge.reports.gate import ExitCode, exit_code
+from adjudge.errors import ModelError, SetupError
+from adjudge.reports.gate import ExitCode, check_gate, exit_code
 from adjudge.reports.summary import summarise
 from adjudge.reports.words import _RUSSIAN, Word, word
 
@@ -27,6 +28,30 @@ def test_nothing_scored_has_no_mean() -> None:
     summary = summarise(results(ModelError("down")))
     assert summary.mean is None
     assert summary.to_dict()["mean"] is None
+
+
+def test_an_outcome_that_is_no_number_is_scored_and_in_no_mean() -> None:
+    bare = Criteria("register", "How formal is it?", [CriteriaOption("Formal"), CriteriaOption("Casual", score=0.5)])
+    said = ['{"selected_option": "Formal"}', '{"selected_option": "Casual"}', ModelError("down")]
+    summary = summarise(DirectJudge(ScriptedModel(said), max_repairs=0).evaluate(["a", "b", "c"], bare))
+    assert (summary.scored, summary.without_number, summary.failed, summary.mean) == (2, 1, 1, 0.5)
+    assert (summary.lower, summary.upper) == (0.25, 0.75)
+    compared = PairwiseJudge(ScriptedModel(['{"selected_option": "A"}'])).evaluate([["a", "b"]], "Which is better?")
+    summary = summarise(compared)
+    assert (summary.scored, summary.without_number, summary.mean) == (1, 1, None)
+    assert summary.to_dict()["without_number"] == 1
+
+
+@pytest.mark.parametrize(
+    ("points", "why"), [((None, 1), "'a' of criteria 'n' has no score"), ((0, 5), "scores 5"), ((-1, 1), "scores -1")]
+)
+def test_a_gate_needs_scores_from_0_to_1(points: tuple[float | None, ...], why: str) -> None:
+    criteria = Criteria("n", "d", [CriteriaOption(name, score=score) for name, score in zip("ab", points, strict=True)])
+    with pytest.raises(SetupError, match=f"fail_under cannot hold for 'mine': .*{why}"):
+        check_gate("mine", [criteria])
+    with pytest.raises(SetupError, match="compares responses"):
+        check_gate("mine", [], compares=True)
+    check_gate("mine", [yes_no_criteria("Is it?")])
 
 
 @pytest.mark.parametrize(

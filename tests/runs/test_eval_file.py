@@ -131,6 +131,21 @@ ONLY_THE_READER_CAN_SEE = [
     ("data: a.csv\n? [x]\n: 1\n" + JUDGE, "line 2: must be a key, not a list"),
     ("data: " + "[" * 600 + "\n", "nested too deep"),
     ("data: a.csv\njudges: [{kind: direct, criteria: &a {name: n, description: d, options: [*a]}}]\n", "nested too deep"),
+    ("data: a.csv\nmodels: [{model: x, seed: !!int abc}]\n" + JUDGE, "line 2, models[1].seed: must be a whole number, not abc"),
+    ("data: a.csv\nmodels: [{model: x, seed: !!int ''}]\n" + JUDGE, "models[1].seed: must be a whole number"),
+    ("data: a.csv\nbudget: {max_usd: !!float x}\n" + JUDGE, "budget.max_usd: must be a number above 0, not x"),
+    (
+        "data: a.csv\njudges: [{kind: aspect, criteria: x y, early_stop: !!bool maybe}]\n",
+        "early_stop: must be true or false, not maybe",
+    ),
+    ("data: {path: a.csv, limit: 99999999999999999999}\n" + JUDGE, "data.limit: is too large a number: 99999999999999999999"),
+    ("data: a.csv\nbudget: {max_usd: 1" + "0" * 400 + "}\n" + JUDGE, "budget.max_usd: is too large a number: 1000"),
+    (
+        "data: a.csv\nbudget: {max_calls: 1" + "0" * 5000 + "}\n" + JUDGE,
+        "budget.max_calls: must be a whole number from 1, not 1000",
+    ),
+    ('data: a.csv\nrun: "a\\0b"\n' + JUDGE, "line 2, run: holds a character that no file can: NUL"),
+    ('data: a.csv\nrun: "a\\ud83d"\n' + JUDGE, "line 2, run: holds a character that no file can"),
     (BOMB, "its aliases unfold to more than 100,000 values"),
 ]
 

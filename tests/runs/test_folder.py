@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance, RunError, ScriptedModel
-from adjudge.domain.criteria import yes_no_criteria
-from adjudge.runs.folder import find_runs, judgments, knows, run_differences, run_info
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel
+from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
+from adjudge.engine.ledger_file import FILE, connect, under_lock
+from adjudge.engine.maybe_known import MaybeKnown
+from adjudge.runs.folder import delete_run, find_runs, judgments, knows, run_differences, run_info
 
 
 def made(folder: Path, texts: list[str], script: Any = None, **settings: Any) -> Path:
@@ -51,8 +54,36 @@ def test_what_differs_between_two_runs(tmp_path: Path) -> None:
     two = made(tmp_path / "two", ["a", "b", "c"], ["PASS", "FAIL", "PASS"], name="other")
     settings, rows = run_differences(one, two)
     assert settings == ['judges.AspectCritic.settings.name: "aspect" → "other"', *settings[1:]]
-    assert rows == [("AspectCritic", 2, 1.0, 0.0)]
+    assert rows == [("AspectCritic", 2, ("scored", 1.0, "PASS"), ("scored", 0.0, "FAIL"))]
     assert run_differences(one, one) == ([], [])
+
+
+def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
+    bare = Criteria("register", "How formal?", [CriteriaOption("Formal"), CriteriaOption("Casual")])
+    for folder, said in (("one", ["Formal", "Formal", "Formal"]), ("two", ["Formal", "Casual", "neither"])):
+        model = ScriptedModel([json.dumps({"selected_option": option}) for option in said])
+        DirectJudge(model, max_repairs=0).evaluate(["a", "b", "c"], bare, run=tmp_path / folder)
+        scripted = ScriptedModel([json.dumps({"selected_option": "A" if folder == "one" else "B"})])
+        PairwiseJudge(scripted).evaluate([["a", "b"]], "Which?", run=tmp_path / f"pairs {folder}")
+    _, rows = run_differences(tmp_path / "one", tmp_path / "two")
+    assert [(row, before.chosen, after.status, after.chosen) for _, row, before, after in rows] == [
+        (2, "Formal", "scored", "Casual"),
+        (3, "Formal", "failed", None),
+    ]
+    _, rows = run_differences(tmp_path / "pairs one", tmp_path / "pairs two")
+    assert [(before.chosen, after.chosen) for _, _, before, after in rows] == [(0, 1)]
+
+
+def test_a_run_is_deleted_only_when_nobody_is_at_it(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", ["a"])
+    with under_lock(run):
+        for only_try in (True, False):
+            with pytest.raises(RunError, match="under way"):
+                delete_run(run, only_try=only_try)
+    delete_run(run, only_try=True)
+    assert run_info(run).rows == 1
+    delete_run(run)
+    assert not run.exists()
 
 
 def test_runs_are_found_below_a_folder(tmp_path: Path) -> None:
@@ -77,3 +108,19 @@ def test_what_is_known_already_is_told_of_ballots(tmp_path: Path) -> None:
     keys = [critic.vote_key(ballot) for ballot in ballots]
     assert knows(tmp_path)(keys) == [True, False]
     assert knows(tmp_path / "nowhere")(keys) == [False, False]
+
+
+def test_a_key_that_only_may_be_known_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    critic = AspectCritic("c", "scripted")
+    critic.evaluate(["a"], run=tmp_path)
+    monkeypatch.setattr(MaybeKnown, "__contains__", lambda self, key: True)
+    ballots = [*critic.plan(Instance({"response": "a"}), ()), *critic.plan(Instance({"response": "b"}), ())]
+    assert knows(tmp_path)([critic.vote_key(ballot) for ballot in ballots]) == [True, False]
+
+
+def test_what_is_no_json_in_a_ledger_is_damage(tmp_path: Path) -> None:
+    made(tmp_path, ["a"])
+    with connect(tmp_path / FILE) as ledger:
+        ledger.execute("UPDATE meta SET value = '{' WHERE name = 'ended'")
+    with pytest.raises(RunError, match="it is damaged"):
+        run_info(tmp_path)

@@ -9,7 +9,7 @@ import typer
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import check_writable, instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.inputs import instances_from, is_rows, keeping_from, models_from
 from adjudge.cli.options import (
     AsJson,
     AtOnce,
@@ -40,7 +40,7 @@ from adjudge.gateway.open import MAX_CONCURRENCY
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.gate import ExitCode, exit_code
 from adjudge.reports.summary import summarise
-from adjudge.reports.table import write_rows
+from adjudge.reports.table import check_writable, write_rows
 from adjudge.runs.folder import knows
 
 
@@ -93,10 +93,10 @@ def check(
     instances = instances_from(text, file, column, limit)
     check_writable(output)
     extra: dict[str, Any] = {"user_input": user_input, "reference": reference, "contexts": context or None}
+    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
         show_estimate(critic.estimate([critic.prepare(one, **extra) for one in instances], knows(run) if run else None))
         return ExitCode.OK
-    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     with Watch(len(instances), quiet=quiet or as_json) as watch:
         results = critic.evaluate(instances, progress=watch.saw, **keeping, **extra)
     if output:

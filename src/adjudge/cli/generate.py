@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adjudge.cli.inputs import check_writable, models_from
+from adjudge.cli.inputs import models_from
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.errors import NoValidCandidate, SetupError
@@ -16,6 +16,7 @@ from adjudge.gateway.open import MAX_CONCURRENCY
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.gate import ExitCode
+from adjudge.reports.table import check_writable
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from adjudge.errors import SetupError
 from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.gateway.prices import VARIABLE
+
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
+"""``user:password@`` in an address."""
 
 
 def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[OpenModel]:
@@ -30,11 +34,11 @@ def keeping_from(run: Path | None, budget: Budget | None, prices: Path | None) -
 
 
 def command_line() -> dict[str, object]:
-    """What was typed, and where, so that it can be given again; a key is left out."""
+    """What was typed, and where, so that it can be given again; a key, and a password in an address, are left out."""
     words = sys.argv[1:]
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
     kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key")]
-    return {"argv": kept, "cwd": str(Path.cwd())}
+    return {"argv": [_LOGIN.sub("", word) for word in kept], "cwd": str(Path.cwd())}
 
 
 def is_rows(file: Path | None) -> bool:
@@ -57,12 +61,6 @@ def columns_from(given: list[str] | None, judged: str = "response") -> dict[str,
     """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
     pairs = [item.partition("=") for item in given or []]
     return {field if equals else judged: column if equals else field for field, equals, column in pairs}
-
-
-def check_writable(path: Path | None) -> None:
-    """Before anything is paid for, not after."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise SetupError(f"{path} cannot be written: it is a folder, or its folder does not exist")
 
 
 def _text(text: str | None, file: Path | None) -> str:

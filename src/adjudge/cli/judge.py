@@ -12,7 +12,7 @@ import typer
 from adjudge.catalog.criteria import criteria as from_catalog
 from adjudge.catalog.criteria import read_criteria
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import check_writable, columns_from, instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.inputs import columns_from, instances_from, is_rows, keeping_from, models_from
 from adjudge.cli.options import (
     AsJson,
     AtOnce,
@@ -48,9 +48,9 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import MAX_CONCURRENCY
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
-from adjudge.reports.gate import ExitCode, exit_code
+from adjudge.reports.gate import ExitCode, check_gate, exit_code
 from adjudge.reports.summary import summarise
-from adjudge.reports.table import write_rows
+from adjudge.reports.table import check_writable, write_rows
 from adjudge.runs.folder import knows
 
 
@@ -89,6 +89,8 @@ def judge(
     5 gate inconclusive.
     """
     wanted = _criteria(criterion, named, language)
+    if fail_under is not None and len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
+        check_gate(wanted[0].name, wanted)
     instances = instances_from(text, file, column, limit, _fields(wanted))
     check_writable(output)
     direct = DirectJudge(
@@ -100,11 +102,11 @@ def judge(
         temperature=temperature,
         seed=seed,
     )
+    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
         cases = [direct.case(instance, one) for instance in direct.instances_of(instances) for one in wanted]
         show_estimate(direct.estimate(cases, knows(run) if run else None))
         return ExitCode.OK
-    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     with Watch(len(instances) * len(wanted), quiet=quiet or as_json) as watch:
         results = direct.evaluate_multi_criteria(instances, wanted, progress=watch.saw, **keeping)
     each = [entry.result for result in results for entry in result.item_results]
@@ -164,11 +166,11 @@ def compare(
         temperature=temperature,
         seed=seed,
     )
+    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
         cases = [pairwise.case(instance, wanted[0]) for instance in pairwise.instances_of(instances)]
         show_estimate(pairwise.estimate(cases, knows(run) if run else None))
         return ExitCode.OK
-    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     with Watch(len(instances), quiet=quiet or as_json) as watch:
         results = pairwise.evaluate(instances, wanted[0], progress=watch.saw, **keeping)
     _output(output, as_json, results, results)

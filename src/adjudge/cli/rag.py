@@ -93,13 +93,13 @@ def rag(
         seed=seed,
     )
     rows = evaluator.rows(csv, columns_from(column), limit)
+    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
         show_estimate(evaluator.estimate(rows.instances, knows(run) if run else None))
         return ExitCode.OK
     _check_folder(output)
     if not quiet:
         say_columns(rows, evaluator.language)
-    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     with Watch(len(rows.instances), quiet=quiet) as watch:
         results = evaluator.evaluate(rows.instances, progress=watch.saw, **keeping)
     report = rag_report(evaluator, rows, results, source=str(csv), shown=entries)

@@ -17,14 +17,16 @@ from rich.text import Text
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.inputs import command_line
 from adjudge.cli.options import DryRun, FailUnder, Limit, MaxCalls, MaxTokens, MaxUsd, NoCache, Prices, Quiet, budget_from
-from adjudge.cli.show import clean, notes
+from adjudge.cli.show import clean, notes, scored_of
 from adjudge.cli.watch import Watch
 from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
-from adjudge.reports.export import export
-from adjudge.reports.gate import ExitCode, exit_code, worst
+from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.reports.export import check_export, export
+from adjudge.reports.gate import ExitCode, check_gate, exit_code, worst
 from adjudge.reports.summary import Summary, Tally
 from adjudge.reports.words import word
+from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import EvalFile, load_eval, schema
 from adjudge.runs.execute import EvalRun, Event, Judged, RowSkipped
 
@@ -63,10 +65,12 @@ def run(
         os.environ[VARIABLE] = str(prices.absolute())
     wanted = load_eval(file)
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
+    _check_gates(made, fail_under)
     if dry_run:
         show_estimate(made.estimate())
         return ExitCode.OK
-    seen = _Seen(made, Watch(None, quiet=quiet))
+    _check_outputs(wanted)
+    seen = _Seen(made, Watch(None if quiet else made.total(), quiet=quiet))
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         with seen.watch:
@@ -76,10 +80,9 @@ def run(
         typer.echo(f"adjudge: {halt}. Go on with: adjudge resume {made.folder}", err=True)
         return ExitCode.COULD_NOT_RUN
     for path in wanted.output_paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
         export(made.folder, path)
     seen.show()
-    return seen.exit_code(wanted, fail_under)
+    return seen.exit_code(fail_under)
 
 
 @dataclass
@@ -95,7 +98,7 @@ class _Seen:
         """Count it, and show it where that helps."""
         if isinstance(event, Judged):
             self.tallies.setdefault(event.judge, Tally()).add(event.result)
-            self.watch.saw(event.result)
+            self.watch.saw(event.result, event.spent)
         elif isinstance(event, RowSkipped):
             self.skipped += 1
             if self.skipped <= _MOST_TOLD:
@@ -110,7 +113,7 @@ class _Seen:
         for name, tally in self.tallies.items():
             found = tally.summary()
             mean = "–" if found.mean is None else f"{found.mean:.3f}"
-            table.add_row(Text(clean(name)), str(found.attempted), str(found.scored), mean)
+            table.add_row(Text(clean(name)), str(found.attempted), scored_of(found, language), mean)
         console = Console(highlight=False)
         console.print(table)
         if self.skipped:
@@ -121,15 +124,35 @@ class _Seen:
         for note in dict.fromkeys(note for ready in self.made.judges for note in notes(ready.judge)):
             console.print(Text(note, style="yellow"))
 
-    def exit_code(self, file: EvalFile, fail_under: float | None) -> ExitCode:
+    def exit_code(self, fail_under: float | None) -> ExitCode:
         """By the gates of the file, of each judge, and of the command line."""
         codes = [ExitCode.UNSCORED] if self.skipped else []
         for ready in self.made.judges:
             found = self.tallies.get(ready.name, Tally()).summary()
-            gate = next((one for one in (fail_under, ready.fail_under, file.gates.fail_under) if one is not None), None)
-            codes.append(exit_code(found, gate))
-            codes += [ExitCode.GATE_FAILED] if _too_many_failed(found, file.gates.max_failed) else []
+            codes.append(exit_code(found, _gate(self.made, ready, fail_under)))
+            codes += [ExitCode.GATE_FAILED] if _too_many_failed(found, self.made.file.gates.max_failed) else []
         return worst(codes)
+
+
+def _check_gates(made: EvalRun, fail_under: float | None) -> None:
+    for ready in made.judges:
+        if _gate(made, ready, fail_under) is not None:
+            check_gate(ready.name, ready.criteria, compares=isinstance(ready.judge, PairwiseJudge))
+
+
+def _gate(made: EvalRun, ready: ReadyJudge, fail_under: float | None) -> float | None:
+    gates = (fail_under, ready.fail_under, made.file.gates.fail_under)
+    return next((one for one in gates if one is not None), None)
+
+
+def _check_outputs(file: EvalFile) -> None:
+    """Before anything is paid for, not after."""
+    for path in file.output_paths:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SetupError(f"{path} cannot be written: {error.strerror or error}") from error
+        check_export(path)
 
 
 def _too_many_failed(found: Summary, most: float | None) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FORMATS, export
-from adjudge.runs.folder import RunInfo, find_runs, recover, run_differences, run_info
+from adjudge.runs.folder import Came, RunInfo, delete_run, find_runs, last_written, recover, run_differences, run_info
 
 app = typer.Typer(help="Look at run folders: list, show, diff, recover, gc.", no_args_is_help=True)
 _Folder = Annotated[Path, typer.Argument(help="A run folder.")]
@@ -33,16 +34,16 @@ def list_runs(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> int:
     """List the runs in a folder, the newest last."""
-    found = [run_info(folder) for folder in find_runs(parent)]
+    found = [_readable(folder) for folder in find_runs(parent)]
     if as_json:
-        typer.echo(json.dumps([_data(info) for info in found], ensure_ascii=False, indent=2))
+        typer.echo(json.dumps([_data(one) for one in found], ensure_ascii=False, indent=2))
         return 0
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("run", "started", "judgments", "without a score", "calls", "cost", "state"):
         table.add_column(heading)
-    for info in found:
-        table.add_row(*(Text(clean(text)) for text in _cells(info)))
-    Console(highlight=False).print(table if found else f"there are no runs in {parent}")
+    for one in found:
+        table.add_row(*(Text(clean(text)) for text in _cells(one)))
+    Console(highlight=False).print(table if found else Text(clean(f"there are no runs in {parent}")))
     return 0
 
 
@@ -74,8 +75,8 @@ def diff_runs(one: _Folder, two: Annotated[Path, typer.Argument(help="Another ru
     for line in settings:
         typer.echo(clean(line))
     for judge, row, before, after in rows:
-        typer.echo(clean(f"{judge}, row {row}: {_score(before)} → {_score(after)}"))
-    typer.echo(f"{len(settings)} settings and {len(rows)} scores differ")
+        typer.echo(clean(f"{judge}, row {row}: {_came(before)} → {_came(after)}"))
+    typer.echo(f"{len(settings)} settings and {len(rows)} judgments differ")
     return 0
 
 
@@ -94,13 +95,14 @@ def collect(
     cache: Annotated[bool, typer.Option("--cache", help="Empty the user's cache of replies, too.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,
 ) -> int:
-    """Delete old runs. Says what it would delete, unless told --yes."""
+    """Delete old runs, but none that is under way. Says what it would delete, unless told --yes.
+
+    Only a run's own files are deleted; its folder goes with them when nothing else is in it.
+    """
     now = time.time()
-    old = [folder for folder in find_runs(parent) if now - (folder / "ledger.sqlite").stat().st_mtime >= older_than * _DAY]
+    old = [folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY]
     for folder in old:
-        typer.echo(f"{'deleted' if yes else 'would delete'} {clean(str(folder))}")
-        if yes:
-            shutil.rmtree(folder)
+        typer.echo(clean(_deleted(folder, really=yes)))
     if cache:
         count, size = user_cache().size()
         typer.echo(f"{'emptied' if yes else 'would empty'} the cache: {count} replies, {size / 1e6:.1f} MB")
@@ -117,9 +119,8 @@ def export_run(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file; by default beside the ledger.")] = None,
 ) -> int:
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown or HTML. Works while it is under way."""
-    format_ = to or (output.suffix.lstrip(".") if output else "csv")
-    target = output or folder / f"results.{format_}"
-    rows = export(folder, target, format_)
+    target = output or folder / f"results.{(to or 'csv').lower()}"
+    rows = export(folder, target, to)
     typer.echo(f"{rows} judgments written to {target}")
     return 0
 
@@ -132,14 +133,45 @@ def resume(folder: _Folder, more: Annotated[list[str] | None, typer.Argument(hel
     command = run_info(folder).facts.get("command")
     if not command:
         raise RunError(f"{folder} was made by a program, not by a command: run that program again, it will go on")
-    os.chdir(command["cwd"])
-    sys.argv[1:] = [*command["argv"], *(more or [])]
+    sys.argv[1:] = _again(command["argv"], folder.absolute(), more or [])
+    try:
+        os.chdir(command["cwd"])
+    except OSError as error:
+        raise RunError(
+            f"{command['cwd']}, where the run was begun, cannot be entered: {error.strerror or error}. Go on where its files are "
+            f"now, with: adjudge {shlex.join(sys.argv[1:])}"
+        ) from error
     from adjudge.cli.main import app as all_commands
 
     return int(all_commands(standalone_mode=False) or 0)
 
 
-def _cells(info: RunInfo) -> list[str]:
+def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
+    """The command in this folder, with further options before what is not to be taken for options."""
+    place = argv.index("--") if "--" in argv else len(argv)
+    return [*argv[:place], "--run", str(folder), *more, *argv[place:]]
+
+
+def _deleted(folder: Path, *, really: bool) -> str:
+    try:
+        delete_run(folder, only_try=not really)
+    except RunError as error:
+        return f"kept {folder}: {error}"
+    left = ", without the files in it that are not the run's" if really and folder.exists() else ""
+    return f"{'deleted' if really else 'would delete'} {folder}{left}"
+
+
+def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
+    """What a run folder holds, or why that cannot be read: one damaged run does not hide the others."""
+    try:
+        return run_info(folder)
+    except RunError as error:
+        return folder, error
+
+
+def _cells(info: RunInfo | tuple[Path, RunError]) -> list[str]:
+    if not isinstance(info, RunInfo):
+        return [str(info[0]), *["–"] * 5, f"unreadable: {info[1]}"]
     started = info.facts.get("started")
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
     missing = sum(count for statuses in info.judges.values() for status, count in statuses.items() if status != "scored")
@@ -156,11 +188,16 @@ def _money(info: RunInfo, model: str | None = None) -> str:
     return " and ".join(part for part in (known, f"price of {unknown} not known" if unknown else "") if part)
 
 
-def _score(value: float | None) -> str:
-    return "no score" if value is None else f"{value:.3f}"
+def _came(to: Came) -> str:
+    """The score, what was chosen, and the status of what was not scored."""
+    score = "no score" if to.score is None else f"{to.score:.3f}"
+    more = [str(one) for one in (to.chosen, None if to.status == "scored" else to.status) if one is not None]
+    return f"{score} ({', '.join(more)})" if more else score
 
 
-def _data(info: RunInfo) -> dict[str, object]:
+def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
+    if not isinstance(info, RunInfo):
+        return {"folder": str(info[0]), "state": "unreadable", "error": str(info[1])}
     return {
         "folder": str(info.folder),
         "state": info.state,

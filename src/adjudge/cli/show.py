@@ -74,6 +74,12 @@ def notes(judge: PlannedJudge[Any, Any]) -> list[str]:
     return list(dict.fromkeys(model.note for model in judge.panel.values() if model.note))
 
 
+def scored_of(summary: Summary, language: str) -> str:
+    """How many were scored, and how many of them with an outcome that is no number."""
+    bare = summary.without_number
+    return f"{summary.scored} ({bare} {word('without a number', language)})" if bare else str(summary.scored)
+
+
 def _headed(language: str, *headings: Word) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in headings:
@@ -201,6 +207,6 @@ def _footer(summary: Summary, language: str) -> str:
     if summary.attempted == 1:
         return used
     mean = "–" if summary.mean is None else f"{summary.mean:.3f}"
-    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {summary.scored}"
+    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored_of(summary, language)}"
     failed = summary.abstained + summary.failed
     return f"{word('mean', language)} {mean}; {counts}, {word('failed', language)} {failed}; {used}"

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from adjudge.domain.results import Result, Status
+from adjudge.gateway.allowance import Spent
 from adjudge.gateway.prices import PriceTable
 
 _SECONDS_A_LINE = 30.0
@@ -30,19 +31,25 @@ class Watch:
         self._lines = shown and self._bar is None
         self._task = self._bar.add_task("judging", total=total, note="") if self._bar else None
 
-    def saw(self, result: Result) -> None:
-        """Count one more."""
+    def saw(self, result: Result, spent: Spent | None = None) -> None:
+        """Count one more. ``spent``: by the whole run so far, where that is known; else what the votes took is added up."""
         self._done += 1
         self._failed += result.status is not Status.SCORED
-        for vote in result.votes:
-            cost = self._prices.cost(vote.model, vote.usage)
-            self._usd += cost or 0.0
-            self._unpriced += cost is None
+        if spent is None:
+            self._add(result)
+        else:
+            self._usd, self._unpriced = spent.usd, spent.unpriced
         if self._bar and self._task is not None:
             self._bar.update(self._task, advance=1, note=self.note())
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE:
             self._said = time.monotonic()
             typer.echo(f"judged {self._done}{f' of {self.total}' if self.total else ''}; {self.note()}", err=True)
+
+    def _add(self, result: Result) -> None:
+        for vote in result.votes:
+            cost = self._prices.cost(vote.model, vote.usage)
+            self._usd += cost or 0.0
+            self._unpriced += cost is None
 
     def note(self) -> str:
         """How it goes, in a few words."""

@@ -4,47 +4,60 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from adjudge.errors import SetupError
+from adjudge.errors import RunError, SetupError
 from adjudge.gateway.weights.files import written_whole
 from adjudge.reports.markdown import escaped
-from adjudge.reports.table import cell
-from adjudge.runs.folder import RunInfo, judgments, run_info
+from adjudge.reports.table import cell, check_writable
+from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
 
 _MOST_SHOWN = 500
 """Rows that a page for people lists; the rest is counted, and in the CSV."""
 _BATCH = 1000
 _LEFT_OUT = ("votes", "fields", "criteria")
+_KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
 
 def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
     """Write the run to ``path``; the format is ``to``, else the file's ending. Says how many rows there were."""
     target = Path(path)
-    format_ = to or target.suffix.lstrip(".").lower()
+    write = FORMATS[check_export(target, to)]
+    try:
+        return write(Path(run), target)
+    except OSError as error:
+        raise RunError(f"{target} cannot be written: {error.strerror or error}") from error
+
+
+def check_export(target: Path, to: str | None = None) -> str:
+    """The format that ``target`` would be written in. A SetupError says why it could not be, before anything is paid for."""
+    format_ = (to or target.suffix.lstrip(".")).lower()
     if format_ not in FORMATS:
         raise SetupError(f"a run can be exported to {', '.join(FORMATS)}, not to {format_ or 'a file without an ending'!r}")
-    if not target.absolute().parent.is_dir():
-        raise SetupError(f"{target} cannot be written: its folder does not exist")
-    return FORMATS[format_](Path(run), target)
+    if format_ == "parquet" and find_spec("pyarrow") is None:
+        raise SetupError("Parquet needs pyarrow: pip install 'adjudge[parquet]'")
+    check_writable(target)
+    return format_
 
 
 def _to_csv(run: Path, target: Path) -> int:
     count = 0
-    rows = _flat(judgments(run))
-    head = list(_ahead(rows))
-    columns = list(dict.fromkeys(name for row in head for name in row))
-    with target.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([cell(name) for name in columns])
-        for row in chain(head, rows):
-            writer.writerow([cell(row.get(name)) for name in columns])
-            count += 1
+    with _at_one_moment(run) as ledger:
+        columns = list(dict.fromkeys(name for row in _flat(judgments_in(ledger)) for name in row))
+        with target.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([cell(name) for name in columns])
+            for row in _flat(judgments_in(ledger)):
+                writer.writerow([cell(row.get(name)) for name in columns])
+                count += 1
     return count
 
 
@@ -58,20 +71,18 @@ def _to_jsonl(run: Path, target: Path) -> int:
 
 
 def _to_parquet(run: Path, target: Path) -> int:
-    try:
-        import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
-        from pyarrow import parquet
-    except ImportError:
-        raise SetupError("Parquet needs pyarrow: pip install 'adjudge[parquet]'") from None
-    rows = _flat(judgments(run))
-    head = [_plain_cells(row) for row in _ahead(rows)]
-    schema = pa.Table.from_pylist(head).schema if head else pa.schema([])
-    count = len(head)
-    with written_whole(target) as file, parquet.ParquetWriter(file, schema) as writer:
-        writer.write_table(pa.Table.from_pylist(head, schema=schema))
-        while batch := [_plain_cells(row) for row in _ahead(rows)]:
-            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
-            count += len(batch)
+    import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
+    from pyarrow import parquet
+
+    count = 0
+    with _at_one_moment(run) as ledger:
+        types = _types(_flat(judgments_in(ledger)))
+        schema = pa.schema([(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()])
+        rows = _flat(judgments_in(ledger))
+        with written_whole(target) as file, parquet.ParquetWriter(file, schema) as writer:
+            while batch := [_typed(row, types) for row in islice(rows, _BATCH)]:
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                count += len(batch)
     return count
 
 
@@ -137,13 +148,36 @@ def _flat(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         yield {**fields, **result}
 
 
-def _ahead(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The next rows, as many as are looked at together."""
-    for _, row in zip(range(_BATCH), rows, strict=False):
-        yield row
+@contextmanager
+def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
+    """The run's ledger, to be read twice: for the columns, and for the rows. What is written meanwhile is not seen."""
+    with reading(run) as ledger:
+        ledger.execute("BEGIN")
+        yield ledger
 
 
-def _plain_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Parquet wants one type a column: what is nested goes in as JSON."""
-    nested = {name: json.dumps(value, ensure_ascii=False) for name, value in row.items() if isinstance(value, dict | list)}
-    return {**row, **nested}
+def _types(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Parquet wants one type a column: the one that all its values have, else text."""
+    seen: dict[str, set[type]] = {}
+    for row in rows:
+        for name, value in row.items():
+            seen.setdefault(name, set()).update([] if value is None else [type(value)])
+    return {
+        name: next((kind for kind, fits in _KINDS.items() if kinds and kinds <= fits), "string") for name, kinds in seen.items()
+    }
+
+
+def _typed(row: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+    """What is nested, or of several types, goes in as JSON."""
+    return {_encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name) for name, kind in types.items()}
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return _encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _encodable(text: str) -> str:
+    """Half a surrogate pair has no UTF-8: its escape stands for it."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -18,12 +18,14 @@ class Summary:
     abstained: int
     failed: int
     mean: float | None
-    """Over the scored results; None when there are none."""
+    """Over the scored results that have a number; None when there are none."""
     lower: float
-    """The mean if every result without a score were 0."""
+    """The mean if every result that was not scored were 0."""
     upper: float
     """The mean if every one of them were 1."""
     usage: Usage
+    without_number: int = 0
+    """Scored, but no number: a comparison, or an option without points. They are in no mean, and in neither bound."""
 
     def to_dict(self) -> dict[str, object]:
         """This summary as JSON knows it."""
@@ -32,6 +34,7 @@ class Summary:
             "scored": self.scored,
             "abstained": self.abstained,
             "failed": self.failed,
+            "without_number": self.without_number,
             "mean": self.mean,
             "calls": self.usage.calls,
             "prompt_tokens": self.usage.prompt_tokens,
@@ -44,7 +47,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(Status, 0)
-        self._total, self._usage = 0.0, Usage()
+        self._total, self._without_number, self._usage = 0.0, 0, Usage()
 
     def add(self, result: Result) -> None:
         """One more."""
@@ -52,19 +55,22 @@ class Tally:
         self._usage += result.usage
         if result.status is Status.SCORED:
             self._total += result.score or 0.0
+            self._without_number += result.score is None
 
     def summary(self) -> Summary:
         """What they come to so far."""
         attempted, scored, total = sum(self._counts.values()), self._counts[Status.SCORED], self._total
+        numbers, possible = scored - self._without_number, attempted - self._without_number
         return Summary(
             attempted=attempted,
             scored=scored,
             abstained=self._counts[Status.ABSTAINED],
             failed=self._counts[Status.FAILED],
-            mean=total / scored if scored else None,
-            lower=total / attempted if attempted else 0.0,
-            upper=(total + attempted - scored) / attempted if attempted else 1.0,
+            mean=total / numbers if numbers else None,
+            lower=total / possible if possible else 0.0,
+            upper=(total + possible - numbers) / possible if possible else 1.0,
             usage=self._usage,
+            without_number=self._without_number,
         )
 
 

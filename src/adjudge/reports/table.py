@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the wide ones do so in East Asian editions."""
 _LONGEST_CELL = 100_000_000
+
+
+def check_writable(path: Path | None) -> None:
+    """Before anything is paid for, not after."""
+    if path is None:
+        return
+    folder = path.absolute().parent
+    try:
+        if path.is_dir() or not folder.is_dir():
+            raise SetupError(f"{path} cannot be written: it is a folder, or its folder does not exist")
+        if not os.access(path if path.exists() else folder, os.W_OK):
+            raise SetupError(f"{path} cannot be written: it is read-only, or its folder is")
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from adjudge.catalog.values import Place, nearest
 
 Schema = dict[str, Any]
+_LARGEST = 2**63 - 1
+"""What counters and clocks can hold; no setting means more."""
 
 
 class Node(Protocol):
@@ -56,6 +58,8 @@ class Text:
         said = _scalar(node, place, "a text").strip()
         if not said:
             raise at_line(place, node).wrong("is empty")
+        if "\0" in said or not _storable(said):
+            raise at_line(place, node).wrong("holds a character that no file can: NUL, or half of an emoji")
         if self.endings and not said.endswith(tuple(self.endings)):
             raise at_line(place, node).wrong(f"must end in {' or '.join(self.endings)}, not {said!r}")
         return said
@@ -96,6 +100,8 @@ class Number:
     def read(self, node: Node, place: Place) -> float:
         value = _constructed(node)
         fits = isinstance(value, int) if self.whole else isinstance(value, int | float)
+        if fits and value not in (math.inf, -math.inf) and abs(value) > _LARGEST:
+            raise at_line(place, node).wrong(f"is too large a number: {what(node)}")
         if not fits or isinstance(value, bool) or not math.isfinite(value) or not self._within(value):
             raise at_line(place, node).wrong(f"must be {self._wanted()}, not {what(node)}")
         return value if self.whole else float(value)
@@ -257,10 +263,20 @@ def _scalar(node: Node, place: Place, wanted: str) -> str:
     return str(node.value)
 
 
+def _storable(text: str) -> bool:
+    try:
+        return bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def _constructed(node: Node) -> Any:
-    """A scalar as what YAML takes it for; None where it is none."""
+    """A scalar as what YAML takes it for; None where it is none, also where a tag says what it is not: ``!!int abc``."""
     import yaml
 
     if node.id != "scalar" or node.tag.rpartition(":")[2] not in ("int", "float", "bool"):
         return None
-    return yaml.constructor.SafeConstructor().construct_object(node)
+    try:
+        return yaml.constructor.SafeConstructor().construct_object(node)
+    except (ArithmeticError, LookupError, ValueError):
+        return None

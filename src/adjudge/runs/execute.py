@@ -13,12 +13,15 @@ from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, opened
-from adjudge.errors import SetupError
+from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Budget, Spent
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.folder import knows
+
+_QUICKLY_COUNTED = 100_000_000
+"""Bytes of a file whose rows are counted before they are judged."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,10 @@ def _nobody(event: Event) -> None:
     """Listens to nothing."""
 
 
+def _ignore(row: BadRow) -> None:
+    """It is told of when it is judged."""
+
+
 @dataclass(frozen=True)
 class EvalRun:
     """An eval file with its judges made, ready to be carried out."""
@@ -97,6 +104,17 @@ class EvalRun:
         known = knows(self.folder)
         found = [ready.judge.estimate(self._items(ready, _nobody), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
+
+    def total(self) -> int | None:
+        """How many judgments there will be; None where counting would take long, or cannot be done twice."""
+        source = self.file.source
+        try:
+            if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
+                return None
+            rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
+        except (OSError, RunError):
+            return None  # what is wrong with the rows is said when judging gets there
+        return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
 
     async def _execute(self, run: Run, budget: Budget, listen: Callable[[Event], None]) -> None:
         configuration = {"judges": {ready.name: ready.judge.configuration(ready.criteria) for ready in self.judges}}

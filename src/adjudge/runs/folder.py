@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import finalize
 
 from adjudge.domain.message import Usage
 from adjudge.engine.estimate import Known, nothing_known
-from adjudge.engine.ledger_file import FILE, connect, differences, migrate, read_meta, trouble
+from adjudge.engine.ledger_file import FILE, connect, differences, migrate, read_meta, trouble, under_lock
+from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.errors import RunError
+from adjudge.runs.eval_file import OUTPUTS
 
 _KEY = 16
+_LOG = f"{FILE}-wal"
+_OWN = (FILE, _LOG, f"{FILE}-shm", "ledger.recovered", "ledger.recovered-wal", "ledger.recovered-shm", "ledger.damaged")
+_LOCK = "ledger.lock"
+_EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 _VOTE = "model, sample, outcome, option, explanation, reason, text, calls, prompt_tokens, completion_tokens, latency, at, more"
 
 
@@ -58,6 +65,8 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise trouble(path, error) from error
+    except json.JSONDecodeError as error:
+        raise trouble(path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")) from error
 
 
 def run_info(folder: str | Path) -> RunInfo:
@@ -86,48 +95,122 @@ def run_info(folder: str | Path) -> RunInfo:
 def find_runs(parent: str | Path) -> list[Path]:
     """The run folders in ``parent`` and one below, the newest last."""
     found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
-    return sorted(found, key=lambda folder: (folder / FILE).stat().st_mtime)
+    return sorted(found, key=last_written)
+
+
+def last_written(folder: Path) -> float:
+    """When something was last written to a run, as the clock counts. An empty log is one that a reader left."""
+    ledger, log = (folder / FILE).stat(), folder / _LOG
+    logged = log.stat() if log.exists() else ledger
+    return max(ledger.st_mtime, logged.st_mtime) if logged.st_size else ledger.st_mtime
+
+
+def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
+    """Delete a run's own files, and its folder when nothing else is in it. A RunError says why it cannot be.
+
+    Exports go with it only where the folder holds nothing else: among other files, somebody may have put them there.
+    """
+    place = Path(folder)
+    if only_try and not (place / _LOCK).exists():
+        return
+    with under_lock(place):
+        if only_try:
+            return
+        alone = {path.name for path in place.iterdir()} <= {*_OWN, *_EXPORTED, _LOCK}
+        for name in (*_OWN, *(_EXPORTED if alone else ()), _LOCK):
+            (place / name).unlink(missing_ok=True)
+        if alone:
+            place.rmdir()
 
 
 def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:
     """Every judgment, by judge and row: the instance's fields, the result, and on request its votes."""
     with reading(folder) as connection:
-        for judge, number, id, instance, ballots, result in connection.execute(
-            "SELECT judge, number, id, instance, ballots, result FROM judgments ORDER BY judge, number"
-        ):
-            found = {"judge": judge, "row": number + 1, "id": id, "fields": json.loads(instance), **json.loads(result)}
-            yield {**found, "votes": _votes(connection, ballots)} if votes else found
+        yield from judgments_in(connection, votes=votes)
+
+
+def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+    """The same, of a ledger that is open."""
+    for judge, number, id, instance, ballots, result in connection.execute(
+        "SELECT judge, number, id, instance, ballots, result FROM judgments ORDER BY judge, number"
+    ):
+        found = {"judge": judge, "row": number + 1, "id": id, "fields": json.loads(instance), **json.loads(result)}
+        yield {**found, "votes": _votes(connection, ballots)} if votes else found
 
 
 def knows(folder: str | Path) -> Known:
     """A function that says of the keys of ballots whether the run was answered them already."""
     if not (Path(folder) / FILE).is_file():
         return nothing_known
+    maybe = MaybeKnown()
     with reading(folder) as connection:
-        rows = connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'")
-        keys = {row[0] for row in rows}
+        for (key,) in connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'"):
+            maybe.add(key)
+    held = ExitStack()
+    ledger = held.enter_context(reading(folder))
 
-    def known(wanted: Sequence[bytes]) -> list[bool]:
-        return [key in keys for key in wanted]
+    def known(keys: Sequence[bytes]) -> list[bool]:
+        likely = [key for key in keys if key in maybe]
+        sure = _answered(Path(folder) / FILE, ledger, likely) if likely else set()
+        return [key in sure for key in keys]
 
+    finalize(known, held.close)
     return known
 
 
-def run_differences(one: str | Path, two: str | Path) -> tuple[list[str], list[tuple[str, int, Any, Any]]]:
+class Came(NamedTuple):
+    """What a judgment came to."""
+
+    status: str
+    score: float | None
+    chosen: str | int | None
+    """The verdict, the option, or the better response."""
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> Came:
+        """As the ledger holds it."""
+        said = (result.get(name) for name in ("verdict", "option", "selected_option"))
+        return cls(result["status"], result["score"], next((one for one in said if one is not None), None))
+
+
+def run_differences(one: str | Path, two: str | Path) -> tuple[list[str], list[tuple[str, int, Came, Came]]]:
     """What differs between two runs: their configuration, and the rows that came out otherwise (judge, row, one, two)."""
     settings = differences(run_info(one).configuration, run_info(two).configuration)
+    came = ((judge, row, Came.of(json.loads(a)), Came.of(json.loads(b))) for judge, row, a, b in _unlike(one, two))
+    return settings, [each for each in came if each[2] != each[3]]
+
+
+def _unlike(one: str | Path, two: str | Path) -> Iterator[tuple[str, int, str, str]]:
     with reading(one) as connection:
         connection.execute("ATTACH DATABASE ? AS other", (f"{(Path(two) / FILE).absolute().as_uri()}?mode=ro",))
-        rows = connection.execute(
-            "SELECT a.judge, a.number + 1, a.score, b.score FROM judgments a JOIN other.judgments b USING (judge, number) "
-            "WHERE a.score IS NOT b.score ORDER BY a.judge, a.number"
-        ).fetchall()
-    return settings, rows
+        yield from connection.execute(
+            "SELECT a.judge, a.number + 1, a.result, b.result FROM judgments a JOIN other.judgments b USING (judge, number) "
+            "WHERE a.result <> b.result ORDER BY a.judge, a.number"
+        )
+
+
+def _answered(path: Path, ledger: sqlite3.Connection, keys: Sequence[bytes]) -> set[bytes]:
+    marks = ",".join("?" * len(keys))
+    sql = f"SELECT ballot FROM votes WHERE ballot IN ({marks}) AND outcome <> 'model_error'"  # noqa: S608 - only marks
+    try:
+        return {key for (key,) in ledger.execute(sql, keys)}
+    except sqlite3.Error as error:
+        raise trouble(path, error) from error
 
 
 def recover(folder: str | Path) -> tuple[int, int]:
     """Save what can be read of a damaged ledger; the damaged file stays beside the new one. Says how many votes and rows."""
     path = Path(folder) / FILE
+    if not path.is_file():
+        raise RunError(f"{folder} holds no run: there is no {FILE} in it")
+    with under_lock(path.parent):
+        try:
+            return _recover(path)
+        except sqlite3.Error as error:
+            raise trouble(path, error) from error
+
+
+def _recover(path: Path) -> tuple[int, int]:
     whole = path.with_suffix(".recovered")
     whole.unlink(missing_ok=True)
     with connect(whole) as new:

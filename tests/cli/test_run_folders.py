@@ -1,0 +1,262 @@
+"""What commands do with run folders that are damaged, moved, shared or under way, and with outputs that cannot be written."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adjudge.cli.inputs import command_line
+from adjudge.cli.main import main
+from adjudge.cli.watch import Watch
+from adjudge.domain.results import Result
+from adjudge.gateway.allowance import Spent
+from adjudge.gateway.prices import VARIABLE
+from adjudge.gateway.weights.files import locked
+from adjudge.runs.folder import run_info
+
+EVAL = "data: rows.csv\nmodels: [scripted]\nrun: runs/one\njudges:\n  - {{kind: aspect, criteria: conciseness{judge}}}\n{more}"
+PAIRWISE = "data: pairs.csv\nmodels: [scripted]\njudges: [{kind: pairwise, criteria: 'Which is better?', fail_under: 0.5}]\n"
+OPTIONS = (
+    "data: rows.csv\nmodels: [scripted]\njudges:\n  - kind: direct\n    name: register\n"
+    "    criteria: {{name: r, description: How formal, options: {options}}}\n"
+)
+Adjudge = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def adjudge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adjudge:
+    """A command, in this process: (exit code, what it printed, what it complained of)."""
+    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{number},text {number}\n" for number in range(4)))
+    (tmp_path / "pairs.csv").write_text("response_1,response_2\na,b\n")
+    (tmp_path / "eval.yaml").write_text(EVAL.format(judge="", more=""))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.delenv(VARIABLE)
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["adjudge", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def one_line(said: str, *parts: str) -> bool:
+    return said.startswith("adjudge: ") and said.count("\n") == 1 and all(part in said for part in parts)
+
+
+def test_gc_deletes_a_runs_own_files_and_nothing_else(adjudge: Adjudge) -> None:
+    for folder in ("runs/alone", "runs/shared"):
+        adjudge("run", "eval.yaml", "--run", folder)
+        adjudge("export", folder)
+    Path("runs/shared/notes.txt").write_text("mine")
+    Path("runs/shared/below").mkdir()
+    code, said, _ = adjudge("runs", "gc", "--older-than", 0, "--yes")
+    assert code == 0
+    assert not Path("runs/alone").exists()
+    assert sorted(path.name for path in Path("runs/shared").iterdir()) == ["below", "notes.txt", "results.csv"]
+    assert "deleted runs/shared, without the files in it that are not the run's" in said
+
+
+@pytest.mark.parametrize("flags", [(), ("--yes",)])
+def test_gc_leaves_a_run_that_is_under_way(adjudge: Adjudge, flags: tuple[str, ...]) -> None:
+    adjudge("run", "eval.yaml")
+    with locked(Path("runs/one/ledger.lock"), wait=False) as held:
+        assert held
+        assert "kept runs/one: the run runs/one is under way" in adjudge("runs", "gc", "--older-than", 0, *flags)[1]
+    assert run_info("runs/one").rows == 4
+
+
+def test_gc_counts_the_days_since_anything_was_written(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    os.utime("runs/one/ledger.sqlite", (1, 1))
+    log = Path("runs/one/ledger.sqlite-wal")
+    log.write_bytes(b"just written")
+    assert "nothing to delete" in adjudge("runs", "gc")[1]
+    log.write_bytes(b"")  # as readers leave it
+    assert "would delete runs/one" in adjudge("runs", "gc")[1]
+    Path("runs/new").mkdir()
+    Path("runs/new/ledger.sqlite").touch()
+    assert "runs/new" not in adjudge("runs", "gc")[1]
+
+
+def test_one_damaged_run_does_not_hide_the_others(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    for name, content in (("empty", b""), ("noise", b"no database at all" * 100)):
+        Path("runs", name).mkdir()
+        Path("runs", name, "ledger.sqlite").write_bytes(content)
+    code, said, _ = adjudge("runs", "list")
+    assert code == 0
+    assert "complete" in said
+    assert said.count("unreadable: the ledger") == 2
+    states = {one["folder"]: one["state"] for one in json.loads(adjudge("runs", "list", "--json")[1])}
+    assert states == {"runs/one": "complete", "runs/empty": "unreadable", "runs/noise": "unreadable"}
+
+
+def test_a_folder_named_like_markup_is_only_a_name(adjudge: Adjudge) -> None:
+    assert adjudge("runs", "list", "[/x]")[:2] == (0, "there are no runs in [/x]\n")
+
+
+def test_recover_says_in_a_line_what_it_cannot_do(adjudge: Adjudge) -> None:
+    Path("empty").mkdir()
+    for folder in ("empty", "nowhere"):
+        code, _, complaint = adjudge("runs", "recover", folder)
+        assert code == 1
+        assert one_line(complaint, "holds no run")
+    assert not Path("nowhere").exists()
+    adjudge("run", "eval.yaml")
+    with locked(Path("runs/one/ledger.lock"), wait=False):
+        assert one_line(adjudge("runs", "recover", "runs/one")[2], "is under way in another process")
+    assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 4 judgments")
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("rows.csv/x.csv", "rows.csv/x.csv cannot be written: "),
+        ("folder.csv", "folder.csv cannot be written: it is a folder"),
+        pytest.param("x.parquet", "pip install 'adjudge[parquet]'"),
+    ],
+)
+def test_outputs_that_cannot_be_written_are_told_of_before_anything_is_asked(
+    adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch, output: str, why: str
+) -> None:
+    monkeypatch.setattr("adjudge.reports.export.find_spec", lambda name: None)
+    Path("folder.csv").mkdir()
+    Path("eval.yaml").write_text(EVAL.format(judge="", more=f"outputs: [{output}]"))
+    code, _, complaint = adjudge("run", "eval.yaml")
+    assert code == 1
+    assert one_line(complaint, why)
+    assert not Path("runs").exists()
+
+
+def test_export_goes_by_the_ending_whatever_its_case(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    assert adjudge("export", "runs/one", "-o", "X.CSV")[0] == 0
+    assert Path("X.CSV").read_text(encoding="utf-8-sig").startswith("response,")
+    Path("folder.csv").mkdir()
+    assert one_line(adjudge("export", "runs/one", "-o", "folder.csv")[2], "folder.csv cannot be written: it is a folder")
+    Path("results.d").mkdir()
+    assert one_line(adjudge("export", "runs/one", "-o", "results.d/none/x.csv")[2], "its folder does not exist")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (PAIRWISE, "it compares responses, which gives no score"),
+        (OPTIONS.format(options="[Formal, Casual]") + "    fail_under: 0.5", "the option 'Formal' of criteria 'r' has no score"),
+        (OPTIONS.format(options="[{name: A, score: 1}, {name: B, score: 5}]") + "gates: {fail_under: 0.5}", "'B' .* scores 5"),
+    ],
+)
+def test_a_gate_that_cannot_hold_is_refused_before_anything_is_asked(adjudge: Adjudge, content: str, why: str) -> None:
+    Path("eval.yaml").write_text(content)
+    code, _, complaint = adjudge("run", "eval.yaml")
+    assert code == 1
+    assert one_line(complaint, "fail_under cannot hold for")
+    assert re.search(why, complaint)
+    assert not Path("runs").exists()
+
+
+def test_outcomes_that_are_no_numbers_are_counted_and_have_no_mean(adjudge: Adjudge) -> None:
+    Path("eval.yaml").write_text(OPTIONS.format(options="[Formal, Casual]"))
+    code, said, _ = adjudge("run", "eval.yaml")
+    assert code == 0
+    assert said.splitlines()[1].split() == ["register", "4", "4", "(4", "without", "a", "number)", "–"]
+
+
+def test_judge_refuses_a_gate_for_scores_beyond_it(adjudge: Adjudge) -> None:
+    Path("own.yaml").write_text("name: r\ndescription: How good\noptions: [{name: A, score: 1}, {name: B, score: 5}]\n")
+    judge = ("judge", "x", "-c", "own.yaml", "-m", "scripted")
+    assert adjudge(*judge)[0] == 0
+    assert one_line(adjudge(*judge, "--fail-under", 0.5)[2], "fail_under cannot hold for 'r'", "'B' of criteria 'r' scores 5")
+
+
+def test_resume_goes_on_in_the_folder_it_is_told(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml", "--max-calls", 1)
+    shutil.move("runs/one", "moved")
+    code, _, complaint = adjudge("resume", "moved", "--", "--max-calls", 100)
+    assert code == 0, complaint
+    assert run_info("moved").rows == 4
+    assert not Path("runs/one").exists()
+
+
+def test_resume_adds_options_before_what_is_none(adjudge: Adjudge) -> None:
+    command = ("check", "--criterion", "is short", "-m", "scripted", "--run", "kept", "--max-calls", 0, "--", "-text")
+    assert adjudge(*command)[0] == 1
+    code, _, complaint = adjudge("resume", "kept", "--", "--max-calls", 9)
+    assert code == 0, complaint
+
+
+def test_resume_says_when_the_place_it_was_begun_in_is_gone(adjudge: Adjudge, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    shutil.copy("rows.csv", "project")
+    shutil.copy("eval.yaml", "project")
+    os.chdir("project")
+    adjudge("run", "eval.yaml", "--run", tmp_path / "kept", "--max-calls", 1)
+    os.chdir(tmp_path)
+    shutil.move("project", "elsewhere")
+    code, _, complaint = adjudge("resume", "kept")
+    assert code == 1
+    assert one_line(complaint, "project, where the run was begun", f"adjudge run eval.yaml --run {tmp_path / 'kept'}")
+
+
+def test_a_password_in_an_address_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["-m", "http://user:p@ss@host:80/v1#m", "--model=https://key@h/v1#m", "mail me@home, see http://a/b@c"]
+    monkeypatch.setattr(sys, "argv", ["adjudge", "check", *words])
+    kept = ["check", "-m", "http://host:80/v1#m", "--model=https://h/v1#m", "mail me@home, see http://a/b@c"]
+    assert command_line()["argv"] == kept
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "x", "--criterion", "is short"),
+        ("judge", "x", "--criterion", "Is it short?"),
+        ("compare", "x", "y", "--criterion", "Is it short?"),
+        ("rag", "--csv", "rag.csv"),
+    ],
+)
+def test_own_prices_count_in_a_dry_run(adjudge: Adjudge, command: tuple[str, ...]) -> None:
+    Path("rag.csv").write_text("question,answer,context\nq,a,c\n")
+    Path("prices.yaml").write_text("'http://127.0.0.1:9/*': {input: 1, output: 1}")
+    code, said, complaint = adjudge(*command, "-m", "http://127.0.0.1:9/v1#m", "--dry-run", "--prices", "prices.yaml")
+    assert code == 0, complaint
+    assert "cost: $0.0" in said
+
+
+def test_a_run_is_watched_with_its_total_and_its_true_spending(adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    totals, spendings = [], []
+
+    class Seen(Watch):
+        def saw(self, result: Result, spent: Spent | None = None) -> None:
+            totals.append(self.total)
+            spendings.append(spent)
+            super().saw(result, spent)
+
+    monkeypatch.setattr("adjudge.cli.run.Watch", Seen)
+    direct = "  - {kind: direct, criteria: ['Is it kind?', 'Is it short?'], name: d}\n"
+    Path("eval.yaml").write_text(EVAL.format(judge="", more=direct))
+    assert adjudge("run", "eval.yaml", "--limit", 3)[0] == 0
+    assert totals == [9] * 9
+    assert spendings[-1] is not None
+    assert spendings[-1].calls == 9
+
+
+def test_the_money_shown_is_the_whole_runs() -> None:
+    from adjudge import AspectCritic
+
+    (result,) = AspectCritic("c", "scripted").evaluate(["x"])
+    watch = Watch(2, quiet=True)
+    watch.saw(result, Spent(calls=7, usd=2.5))
+    watch.saw(result, Spent(calls=8, usd=2.75, unpriced=1))
+    assert "$2.75, price not known" in watch.note()

@@ -1,0 +1,44 @@
+"""What is known of a run before it begins."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from adjudge.runs import execute
+from adjudge.runs.eval_file import parse_eval
+from adjudge.runs.execute import EvalRun, Judged
+
+JUDGES = "judges:\n  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, name: d, criteria: ['Is it?', 'Was it?']}\n"
+
+
+def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: object) -> EvalRun:
+    return EvalRun.of(parse_eval(f"data: {data}\nmodels: scripted\n{more}{JUDGES}", folder / "eval.yaml"), **settings)
+
+
+def test_the_judgments_are_counted_before_they_are_made(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\nx,too,many\n3,three\n")
+    run, seen = made(tmp_path), []
+    run.execute(lambda event: seen.append(event) if isinstance(event, Judged) else None)
+    assert run.total() == len(seen) == 9
+    assert made(tmp_path, limit=2).total() == 6
+
+
+def test_rows_that_are_many_or_bad_are_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\n1,one\nx,too,many\n")
+    assert made(tmp_path, more="on_bad_row: stop\n").total() is None
+    assert made(tmp_path, "none.csv").total() is None
+    monkeypatch.setattr(execute, "_QUICKLY_COUNTED", 10)
+    assert made(tmp_path).total() is None
+
+
+def test_what_can_be_read_once_is_not_read_to_be_counted(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.csv")
+    counted: list[int | None] = []
+    counting = threading.Thread(target=lambda: counted.append(made(tmp_path).total()), daemon=True)
+    counting.start()
+    counting.join(10)
+    assert counted == [None]
