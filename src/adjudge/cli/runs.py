@@ -125,7 +125,11 @@ def export_run(
     return 0
 
 
-def resume(folder: _Folder, more: Annotated[list[str] | None, typer.Argument(help="Options to add, behind --.")] = None) -> int:
+def resume(
+    context: typer.Context,
+    folder: _Folder,
+    more: Annotated[list[str] | None, typer.Argument(help="Options to add, behind --.")] = None,
+) -> int:
     """Go on with a run that was stopped or killed: the command that made it is given again, and asks only what is missing.
 
     Options behind -- are added to it, such as: adjudge resume RUN -- --max-usd 10
@@ -141,9 +145,7 @@ def resume(folder: _Folder, more: Annotated[list[str] | None, typer.Argument(hel
             f"{command['cwd']}, where the run was begun, cannot be entered: {error.strerror or error}. Go on where its files are "
             f"now, with: adjudge {shlex.join(sys.argv[1:])}"
         ) from error
-    from adjudge.cli.main import app as all_commands
-
-    return int(all_commands(standalone_mode=False) or 0)
+    return int(context.find_root().command.main(sys.argv[1:], standalone_mode=False) or 0)
 
 
 def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
