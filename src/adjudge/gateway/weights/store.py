@@ -44,7 +44,8 @@ KNOWN = {
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         format="Q4_1",
         licence="Apache-2.0",
-        note="smollm2-135m is a very small model: its scores are for trying the tool, not for deciding anything.",
+        note="smollm2-135m is a very small model, for trying the tool: it reads simple criteria (presence, topic, tone, "
+        "relevance, refusal), best in English; not truth, danger or preference.",
     )
 }
 
