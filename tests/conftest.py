@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +14,13 @@ from support.fake_provider import FakeProvider
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts_arrive() -> None:
+    """Also where the tests are started in the background, with interrupts ignored: what they start must hear them."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
