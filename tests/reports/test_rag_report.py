@@ -21,7 +21,7 @@ from adjudge.reports.rag_report import RagReport, rag_report
 from adjudge.reports.table import read_rows
 from support.rag import EXAMPLE, GOOD, ROW, SHARED, gives, varied
 
-HOSTILE = '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 7 * 7 }} </div> =1+1 "\'&amp;'
+HOSTILE = '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 1234 * 5678 }} </div> =1+1 "\'&amp;'
 
 
 def reported(rows: object = EXAMPLE, model: ModelLike | Sequence[ModelLike] | None = None, **settings: object) -> RagReport:
@@ -84,7 +84,7 @@ def test_text_from_rows_is_text(language: str) -> None:
     assert page.count("script") == 1
     assert page.count("a") == 0
     assert page.text.count(HOSTILE) >= 6
-    assert "49" not in page.text
+    assert "7006652" not in page.text
     source = markdown_page(reported([{**hostile, "id": HOSTILE}], model, language=language))
     rendered = MarkdownIt("commonmark").enable("table").render(source)
     assert "<script" not in rendered
