@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -65,11 +66,9 @@ class Writer:
 
     def _next_group(self) -> list[Row | None]:
         group = [self._queue.get()]
-        try:
+        with suppress(Empty):
             while group[-1] is not None and len(group) < _LARGEST_GROUP:
                 group.append(self._queue.get_nowait())
-        except Empty:
-            pass
         return group
 
     def _commit(self, rows: list[Row]) -> None:
