@@ -26,6 +26,7 @@ from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
 from adjudge.gateway import home
 from adjudge.gateway.model import Model
+from adjudge.stats.intervals import wilson
 
 Row = dict[str, str]
 
@@ -232,8 +233,8 @@ def _row(name: str, model: str, items: Sequence[Item], answers: Sequence[Answer]
     shown = ", ".join(f"{rule} {value:.2f}" for rule, value in baselines.items())
     orders = f"{sum(answer.orders_agree for answer in answers) / len(answers):.2f}" if items[0].swapped else ""
     auc = _auc(items, answers) if len(items[0].criteria.options) == 2 else ""
-    interval = _interval(sum(map(str.__eq__, calibrated, truths)), len(items))
-    accuracy = f"{_accuracy(calibrated, truths):.2f} ({interval})"
+    interval = wilson(sum(map(str.__eq__, calibrated, truths)), len(items))
+    accuracy = f"{_accuracy(calibrated, truths):.2f} ({interval.lower:.2f}–{interval.upper:.2f})"
     sure = [said == truth for said, truth, answer in zip(calibrated, truths, answers, strict=True) if answer.sure]
     trusted = f"{len(sure) / len(items):.2f}, {sum(sure) / len(sure):.2f}" if sure else "0.00, –"
     cells = (name, model, len(items), f"{_accuracy(raw, truths):.2f}", accuracy, auc, trusted, skew, shown, orders)
@@ -260,14 +261,6 @@ def _auc(items: Sequence[Item], answers: Sequence[Answer]) -> str:
     no = [value for value, item in zip(odds, items, strict=True) if item.truth == second]
     wins = sum((a > b) + (a == b) / 2 for a in yes for b in no)
     return f"{wins / (len(yes) * len(no)):.2f}" if yes and no else "–"
-
-
-def _interval(right: int, of: int) -> str:
-    """Wilson's 95 % interval."""
-    z, share = 1.96, right / of
-    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
-    half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    return f"{middle - half:.2f}–{middle + half:.2f}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Make the examples: every kind's cases, rendered by the package's templates, tokenised as the model reads them.
 
-    python -m training.build --data ../shared/data --out OUT [--examples 100000] [--seed 1]
+    python -m training.build --data ../shared/data --out OUT [--examples 100000] [--translations 100000] [--seed 1]
 
-Writes OUT/examples.npz (what training takes) and OUT/SPLIT.jsonl (to look at).
+Writes OUT/examples.npz and OUT/translations.npz (what training takes) and OUT/SPLIT.jsonl (to look at).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from training.prompts import Tokeniser
 from training.rows import Row, rows
 from training.splits import ANSWERS, SPLITS
 from training.texts import World
+from training.translations import translations
 
 _LONGEST = 640
 """Tokens a prompt may have."""
@@ -33,13 +34,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--examples", type=int, default=100_000)
+    parser.add_argument("--translations", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--weights", type=Path, help="a GGUF file of the model, for its tokeniser; by default the pulled one")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     found = rows(World(args.data), args.examples, args.seed)
-    examples = tokenised(found, Tokeniser(args.weights or find("smollm2-135m")))
+    tokeniser = Tokeniser(args.weights or find("smollm2-135m"))
+    examples = tokenised(found, tokeniser)
     save(args.out / "examples.npz", examples)
+    save(args.out / "translations.npz", translations(tokeniser, args.translations, args.seed))
     write_texts(args.out, found)
     _report(found, examples, args.out)
 

@@ -14,14 +14,39 @@ from numpy.typing import NDArray
 from training.splits import SPLITS
 
 MOST_LABELS = 10
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Examples:
-    """One entry an example in every array but ``ids``, which holds all prompts one after the other."""
+class Texts:
+    """Tokenised texts one after the other, each of them ``lengths`` long."""
 
     ids: NDArray[np.uint16]
     lengths: NDArray[np.int32]
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each text begins in ``ids``."""
+        found: Ints = np.concatenate([[0], np.cumsum(self.lengths[:-1], dtype=np.int64)])
+        return found
+
+    def tokens(self, places: Ints) -> list[NDArray[np.uint16]]:
+        """The tokens of some texts."""
+        return [self.ids[self.starts[place] : self.starts[place] + self.lengths[place]] for place in places]
+
+
+@dataclass(frozen=True)
+class Translations(Texts):
+    """Russian texts in a prompt with the English ones behind it: what the judge learns to read Russian by."""
+
+    tails: NDArray[np.int32]
+    """How many tokens at the end of each are the English text."""
+
+
+@dataclass(frozen=True)
+class Examples(Texts):
+    """Questions to the judge: one entry an example in every array but ``ids``."""
+
     labels: NDArray[np.int32]
     """Token ids of the labels as shown, then -1."""
     truth: NDArray[np.int8]
@@ -37,48 +62,60 @@ class Examples:
     russian: NDArray[np.bool_]
     kinds: tuple[str, ...]
 
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """Where each prompt begins in ``ids``."""
-        found: NDArray[np.int64] = np.concatenate([[0], np.cumsum(self.lengths[:-1], dtype=np.int64)])
-        return found
-
-    def of(self, split: str, *, neutral: bool = False) -> NDArray[np.int64]:
+    def of(self, split: str, *, neutral: bool = False) -> Ints:
         """The places of a split's examples."""
         wanted = (self.split == SPLITS.index(split)) & ((self.truth < 0) == neutral)
         return np.flatnonzero(wanted)
 
 
-def save(path: Path, examples: Examples) -> None:
+def save(path: Path, texts: Texts) -> None:
     """As one compressed file."""
-    arrays = {field.name: getattr(examples, field.name) for field in fields(examples) if field.name != "kinds"}
-    np.savez_compressed(path, kinds=np.frombuffer(json.dumps(examples.kinds).encode(), np.uint8), **arrays)
+    arrays = {field.name: getattr(texts, field.name) for field in fields(texts)}
+    if isinstance(texts, Examples):
+        arrays["kinds"] = np.frombuffer(json.dumps(texts.kinds).encode(), np.uint8)
+    np.savez_compressed(path, **arrays)
 
 
 def load(path: Path) -> Examples:
-    """What ``save`` wrote."""
-    with np.load(path) as file:
-        arrays = {name: file[name] for name in file.files}
+    """Examples that ``save`` wrote."""
+    arrays = _arrays(path)
     return Examples(kinds=tuple(json.loads(arrays.pop("kinds").tobytes())), **arrays)
 
 
-def batches(places: NDArray[np.int64], lengths: NDArray[np.int32], tokens: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Places in random batches of prompts of like length, each at most ``tokens`` with its padding; one round over all."""
+def load_translations(path: Path) -> Translations:
+    """Translations that ``save`` wrote."""
+    return Translations(**_arrays(path))
+
+
+def _arrays(path: Path) -> dict[str, NDArray[np.int64]]:
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files}
+
+
+def batches(places: Ints, lengths: NDArray[np.int32], tokens: int, seed: int) -> Iterator[tuple[int, Ints]]:
+    """Places in random batches of texts that fit one width, which comes with them; one round over all.
+
+    There are few widths, and at most as many texts of a width as fit into ``tokens``: a batch has one of few shapes.
+    """
     random = np.random.default_rng(seed)
-    found: list[NDArray[np.int64]] = []
-    pool = 64 * tokens // max(1, int(lengths[places].mean()))
     shuffled = random.permutation(places)
-    for start in range(0, len(shuffled), pool):
-        found += _cut(shuffled[start : start + pool], lengths, tokens)
+    fitting = WIDTHS[np.searchsorted(WIDTHS, lengths[shuffled])]
+    found = [
+        (int(width), part)
+        for width in np.unique(fitting)
+        for part in _cut(shuffled[fitting == width], rows_of(int(width), tokens))
+    ]
     for place in random.permutation(len(found)):
         yield found[place]
 
 
-def _cut(places: NDArray[np.int64], lengths: NDArray[np.int32], tokens: int) -> list[NDArray[np.int64]]:
-    ordered = places[np.argsort(lengths[places], kind="stable")]
-    found, start = [], 0
-    for end in range(1, len(ordered) + 1):
-        if end == len(ordered) or (end + 1 - start) * lengths[ordered[end]] > tokens:
-            found.append(ordered[start:end])
-            start = end
-    return found
+WIDTHS: Ints = np.concatenate([np.arange(32, 256, 16), np.arange(256, 384, 32), np.arange(384, 705, 64)])
+
+
+def rows_of(width: int, tokens: int) -> int:
+    """How many texts a batch of that width has."""
+    return max(1, tokens // width)
+
+
+def _cut(places: Ints, rows: int) -> list[Ints]:
+    return [places[start : start + rows] for start in range(0, len(places), rows)]

@@ -33,11 +33,10 @@ def main() -> None:
 
 
 def export(adapter: Path, target: Path) -> int:
-    """Write the GGUF file and say how large it is. Alpha is the rank, so the change counts as it was trained."""
+    """Write the GGUF file and say how large it is."""
     with np.load(adapter) as file:
         tensors = {name: file[name].astype(np.float32) for name in file.files}
-    rank = next(iter(tensors.values())).shape[0]
-    write_adapter(target, tensors, float(rank))
+    write_adapter(target, tensors)
     size = target.stat().st_size
     if size >= MOST_BYTES:
         raise SystemExit(f"{target} has {size} bytes: the wheel takes less than {MOST_BYTES}")

@@ -107,12 +107,13 @@ def figures(found: Sequence[Reading], settings: Settings) -> Figures:
     )
 
 
-def table(found: Sequence[Reading], settings: Settings) -> dict[str, object]:
-    """Figures of each split: all, by language, by kind of answer, by kind."""
+def table(found: Sequence[Reading], settings: Settings) -> dict[str, dict[str, object]]:
+    """Figures of each split: all, by language, by kind of answer, by both, by kind."""
     by: dict[str, Callable[[Reading], Hashable]] = {
         "all": lambda _: "all",
         "language": lambda one: "ru" if one.russian else "en",
         "answer": lambda one: one.answer,
+        "both": lambda one: f"{one.answer} {'ru' if one.russian else 'en'}",
         "kind": lambda one: one.kind,
     }
     return {split: {name: _grouped(part, key, settings) for name, key in by.items()} for split, part in _by(found).items()}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adjudge.gateway.weights.gguf import read_header
@@ -30,6 +31,13 @@ class Linear(nn.Module):
         """Freeze the matrix and train ``b @ a`` beside it."""
         self.weight.requires_grad_(False)
         self.a, self.b = nn.Parameter(a), nn.Parameter(b)
+
+    def merge(self) -> None:
+        """Make the change part of the matrix, and train that."""
+        if self.a is not None and self.b is not None:
+            self.weight.data += self.b.detach() @ self.a.detach()
+        self.weight.requires_grad_(True)
+        self.a = self.b = None
 
     def forward(self, x: Tensor) -> Tensor:
         y = F.linear(x, self.weight)
@@ -78,8 +86,17 @@ class Block(nn.Module):
         return out
 
 
+Through = Callable[[Block, Tensor, tuple[Tensor, Tensor]], Tensor]
+
+
+def through(block: Block, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    """One block; training has this compiled."""
+    out: Tensor = block(x, turn)
+    return out
+
+
 class Llama(nn.Module):
-    """Token ids → log-probabilities of the token behind the last one."""
+    """Token ids → log-probabilities of the tokens behind some of them."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -93,31 +110,32 @@ class Llama(nn.Module):
         self.blocks = nn.ModuleList(Block(part, heads, kv_heads, epsilon) for part in parts)
         angles = 1.0 / of["rope.freq_base"] ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
         self.register_buffer("angles", angles)
+        self.through: Through = through
 
     def matrices(self) -> dict[str, Linear]:
         """The trained matrices by their GGUF names."""
         named = ((f"blk.{place}.{name}", block.matrices[name]) for place, block in enumerate(self.blocks) for name in MATRICES)
         return dict(named)  # type: ignore[arg-type]  # ModuleList forgets what it holds
 
-    def forward(self, ids: Tensor, last: Tensor) -> Tensor:
-        """``ids``: prompts padded behind their end; ``last``: where each one ends."""
+    def forward(self, ids: Tensor, at: Tensor) -> Tensor:
+        """``ids``: texts padded behind their end; ``at``: the places in each behind which the next token is wanted."""
         x = F.embedding(ids, self.embeddings)
         place = torch.arange(ids.shape[1], device=ids.device, dtype=torch.float32)
         angle = torch.outer(place, self.angles)  # type: ignore[arg-type]
         turn = angle.cos()[None, :, None], angle.sin()[None, :, None]
+        step = self.through if self.training else through
         for block in self.blocks:
-            x = block(x, turn)
-        ends = self.output_norm(x[torch.arange(len(ids), device=ids.device), last])
+            x = step(block, x, turn)  # type: ignore[arg-type]  # ModuleList forgets what it holds
+        ends = self.output_norm(x[torch.arange(len(ids), device=ids.device)[:, None], at])
         return F.linear(ends, self.embeddings).float().log_softmax(-1)
 
 
-def padded(prompts: list[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Prompts of unlike length as one matrix, and where each ends."""
-    lengths = [len(prompt) for prompt in prompts]
-    ids = np.zeros((len(prompts), -(-max(lengths) // 8) * 8), np.int64)
-    for row, prompt in zip(ids, prompts, strict=True):
+def padded(prompts: list[np.ndarray], width: int, rows: int) -> NDArray[np.int64]:
+    """Prompts of unlike length as one matrix, with empty rows below."""
+    ids = np.zeros((rows, width), np.int64)
+    for row, prompt in zip(ids, prompts, strict=False):
         row[: len(prompt)] = prompt
-    return torch.from_numpy(ids).to(device), torch.tensor(lengths, device=device) - 1
+    return ids
 
 
 def _turned(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:

@@ -16,6 +16,8 @@ from training.kinds.base import Case, Language
 
 _BETWEEN = "<|endoftext|>"
 _AT_ONCE = 400
+_SYSTEM = "You are a careful translator."
+_END = "<|im_end|>"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,14 @@ class Tokeniser:
         pieces = [self._pieces(prompt) for prompt in prompts]
         self._learn([text for parts in pieces for text, control in parts if not control])
         return [[token for text, control in parts for token in self._tokens(text, control)] for parts in pieces]
+
+    def answered(self, request: str, answer: str) -> tuple[list[int], int]:
+        """A request with the answer behind it, and how many tokens the answer has with its end."""
+        llama = self._llama
+        pieces = [(llama._before, True), (_SYSTEM, False), (llama._between, True), (request, False), (llama._after, True)]
+        asked = [token for text, control in pieces for token in self._tokens(text, control)]
+        said = self._tokens(answer, False) + self._tokens(_END, True)
+        return asked + said, len(said)
 
     def label(self, label: str) -> int:
         """The token that stands for a label."""

@@ -13,7 +13,7 @@ from training.model import Llama, padded
 from training.splits import ANSWERS, SPLITS
 
 Floats = NDArray[np.float64]
-_TOKENS = 32_768
+_TOKENS = 65_536
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Reading:
 @torch.no_grad()
 def label_logprobs(model: Llama, examples: Examples, places: NDArray[np.int64], *, exact: bool = False) -> Floats:
     """Log-probabilities of the labels, made to sum to one; -inf where there is none."""
-    device, starts = model.embeddings.device, examples.starts
+    device = model.embeddings.device
     found = np.full((len(places), MOST_LABELS), -np.inf)
     row_of = {place: row for row, place in enumerate(places.tolist())}
-    for batch in batches(places, examples.lengths, _TOKENS, seed=0):
-        prompts = [examples.ids[starts[place] : starts[place] + examples.lengths[place]] for place in batch]
-        ids, last = padded(prompts, device)
+    for width, batch in batches(places, examples.lengths, _TOKENS, seed=0):
+        ids = torch.from_numpy(padded(examples.tokens(batch), width, len(batch))).to(device)
+        last = torch.from_numpy(examples.lengths[batch]).to(device).long()[:, None] - 1
         with torch.autocast(device.type, torch.bfloat16, enabled=not exact and device.type == "cuda"):
-            logs = model(ids, last)
+            logs = model(ids, last)[:, 0]
         labels = torch.from_numpy(examples.labels[batch]).to(device).long()
         chosen = logs.gather(1, labels.clamp(min=0)).masked_fill(labels < 0, -torch.inf).log_softmax(-1)
         found[[row_of[place] for place in batch.tolist()]] = chosen.double().cpu().numpy()

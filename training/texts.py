@@ -33,7 +33,35 @@ def expand(rng: random.Random, template: str, **known: str) -> str:
     """A sentence from a template: [one|of|these] and {slots}."""
     text = _CHOICE.sub(lambda match: rng.choice(match.group(1).split("|")), template)
     text = _SLOT.sub(lambda match: known.get(match.group(1)) or _slot(rng, match.group(1)), text)
+    text = text.replace("в вторник", "во вторник")
     return text[:1].upper() + text[1:] if template[:1].isupper() or (template[:1] in "[{" and not _lower(template)) else text
+
+
+def alike(english: str, russian: str) -> bool:
+    """Whether both templates leave the same choices, so that equal choices make a text and its translation."""
+    return _choices(english) == _choices(russian)
+
+
+def _choices(template: str) -> list[object]:
+    shapes = [[_slots(part) for part in match.split("|")] for match in _CHOICE.findall(template)]
+    return [shapes, _slots(_CHOICE.sub("", template))]
+
+
+def _slots(text: str) -> list[str]:
+    return [_RUSSIAN_SLOTS.get(name, name) for name in _SLOT.findall(text)]
+
+
+_RUSSIAN_SLOTS = {
+    "имя": "name",
+    "город": "city",
+    "страна": "country",
+    "месяца": "month",
+    "день": "weekday",
+    "вещь": "thing",
+    "профессия": "job",
+    "компания": "company",
+}
+"""Their lists have the same order in both languages."""
 
 
 def _lower(template: str) -> bool:
@@ -141,7 +169,7 @@ class World:
         return self.fresh if fresh else self.trained
 
     def _side(self, key: str) -> Records:
-        return self.fresh if _share(key) < _FRESH else self.trained
+        return self.fresh if for_validation(key) else self.trained
 
     def _add_pandalm(self, row: dict[str, Any]) -> None:
         side = self._side(row["instruction"])
@@ -158,6 +186,11 @@ class World:
 
 def _winner(label: object) -> int:
     return int(label) if str(label) in ("1", "2") else 0
+
+
+def for_validation(key: str) -> bool:
+    """Whether only validation sees what has that key: some of everything."""
+    return _share(key) < _FRESH
 
 
 def _share(key: str) -> float:

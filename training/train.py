@@ -1,10 +1,11 @@
 """Train the judge in two stages, each of them a command of some minutes on one GPU.
 
-    python -m training.train full --base BASE.gguf --data examples.npz --out OUT --minutes 7
-    python -m training.train lora --base BASE.gguf --data examples.npz --out OUT --minutes 7 --start OUT/cut.npz
+    python -m training.train full --base BASE.gguf --data FOLDER --out OUT --minutes 7
+    python -m training.train lora --base BASE.gguf --data FOLDER --out OUT --minutes 7 --start OUT/cut.npz
 
 The first trains the matrices themselves and cuts their change to a low rank; the second trains that change on, from where
-the first left it or from any adapter. Everything they write is small: figures, adapters, scores of a fixed set of prompts.
+the first left it or from any adapter. FOLDER is what ``training.build`` wrote. Everything they write is small: figures,
+adapters, scores of a fixed set of prompts.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, count, islice
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +27,15 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.data import Examples, batches, load
+from training.data import Examples, Translations, load, load_translations
 from training.figures import fit, table, threshold
-from training.model import Llama, padded
-from training.scoring import Reading, label_logprobs, readings
+from training.model import Llama
+from training.scoring import label_logprobs, readings
 from training.splits import ANSWERS
+from training.steps import Batch, Steps, judged, translated
 
-RANK = 16
+SIZE = 16
+"""The rank that the changes have on average."""
 CHECKED = 200
 _BETAS = (0.9, 0.98)
 _WARM_UP = 100
@@ -45,6 +51,9 @@ class Plan:
     steps: int
     minutes: float
     tokens: int
+    translating: float
+    """Share of the steps that translate."""
+    plain: bool = False
 
 
 def main() -> None:
@@ -52,20 +61,23 @@ def main() -> None:
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = True
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    examples = load(args.data)
+    examples, translations = load(args.data / "examples.npz"), load_translations(args.data / "translations.npz")
     model = Llama(args.base).to(device)
     args.out.mkdir(parents=True, exist_ok=True)
-    plan = Plan(args.rate or {"full": 2e-4, "lora": 1e-3}[args.stage], args.steps, args.minutes, args.tokens)
+    rate = args.rate or {"full": 2e-4, "lora": 1e-3}[args.stage]
+    plan = Plan(rate, args.steps, args.minutes, args.tokens, args.translating, plain=args.plain)
+    before = {name: matrix.weight.detach().clone() for name, matrix in model.matrices().items()}
+    if args.start:
+        start_from(model, args.start)
     if args.stage == "full":
-        before = {name: matrix.weight.detach().clone() for name, matrix in model.matrices().items()}
-        train(model, examples, plan)
+        merge(model)
+        train(model, examples, translations, plan)
         evaluate(model, examples, args.out / "full.json")
-        cut(model, before, args.rank)
+        cut(model, before, args.size)
         save_adapter(model, args.out / "cut.npz")
         evaluate(model, examples, args.out / "cut.json")
     else:
-        start_from(model, args.start)
-        train(model, examples, plan)
+        train(model, examples, translations, plan)
         save_adapter(model, args.out / "adapter.npz")
         save_scores(model, examples, args.out / "scores.json")
         evaluate(model, examples, args.out / "lora.json")
@@ -77,93 +89,142 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="the adapter that the second stage begins with")
+    parser.add_argument("--start", type=Path, help="an adapter to begin with")
     parser.add_argument("--minutes", type=float, default=8)
-    parser.add_argument("--steps", type=int, default=100_000)
-    parser.add_argument("--tokens", type=int, default=12_288, help="a step, padding included")
+    parser.add_argument("--steps", type=int, default=1_000_000)
+    parser.add_argument("--tokens", type=int, default=16_384, help="a step, padding included")
+    parser.add_argument("--translating", type=float, default=0.25, help="share of the steps that translate")
     parser.add_argument("--rate", type=float)
-    parser.add_argument("--rank", type=int, default=RANK)
+    parser.add_argument("--plain", action="store_true", help="compile and record nothing: slower, for GPUs where that fails")
+    parser.add_argument("--size", type=int, default=SIZE, help="of what is kept: the rank that the changes have on average")
     return parser.parse_args()
 
 
-def train(model: Llama, examples: Examples, plan: Plan) -> None:
-    """Answer tokens only are learned, over the whole vocabulary."""
+def train(model: Llama, examples: Examples, translations: Translations, plan: Plan) -> None:
+    """Of a question only the answer is learned, of a translation every word, over the whole vocabulary."""
+    model.train()
+    began = time.monotonic()
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    optimiser = torch.optim.AdamW(trained, plan.rate, _BETAS, weight_decay=0.0, fused=trained[0].is_cuda)
+    on_gpu = trained[0].is_cuda
+    optimiser = torch.optim.AdamW(trained, plan.rate, _BETAS, weight_decay=0.0, fused=on_gpu)
     print(f"training {sum(weight.numel() for weight in trained):,} weights on {len(examples.of('train')):,} examples", flush=True)
-    start, losses = time.monotonic(), []
-    for step, batch in enumerate(_endless(examples, plan.tokens)):
+    gradients = Steps(model, trained, fast=on_gpu and not plan.plain)
+    if on_gpu and not plan.plain:
+        shapes = _one_of_each_shape(examples, translations, plan)
+        for batch in shapes:
+            gradients(batch)
+        for batch in (shapes[0], shapes[-1]):
+            gradients.check(batch)
+    print(f"ready after {time.monotonic() - began:.0f} s", flush=True)
+    start, losses = time.monotonic(), defaultdict(list)
+    for step, (name, batch) in enumerate(_endless(examples, translations, plan)):
         done = max(step / plan.steps, (time.monotonic() - start) / (60 * plan.minutes))
         if done >= 1:
             break
         for group in optimiser.param_groups:
             group["lr"] = plan.rate * min(1.0, (step + 1) / _WARM_UP) * (1 + math.cos(math.pi * done)) / 2
-        losses.append(_step(model, examples, batch, optimiser, trained))
-        if step % 50 == 49:
-            mean = torch.stack(losses).mean().item()
-            print(f"step {step + 1}, {time.monotonic() - start:.0f} s, loss {mean:.4f}", flush=True)
+        losses[name].append(gradients(batch))
+        torch.nn.utils.clip_grad_norm_(trained, 1.0, foreach=True)
+        optimiser.step()
+        if step % 250 == 249:
+            means = {name: round(torch.stack(found).mean().item(), 4) for name, found in losses.items()}
+            print(f"step {step + 1}, {time.monotonic() - start:.0f} s, loss {means}", flush=True)
             losses.clear()
     print(f"{step} steps in {time.monotonic() - start:.0f} s", flush=True)
 
 
-def _endless(examples: Examples, tokens: int) -> Iterator[NDArray[np.int64]]:
-    places, seed = examples.of("train"), 0
+def _rounds(examples: Examples, translations: Translations, plan: Plan) -> dict[str, Callable[[int], Iterator[Batch]]]:
+    """One round over each sort of text, by its seed."""
+    rounds: dict[str, Callable[[int], Iterator[Batch]]] = {"judging": partial(judged, examples, plan.tokens)}
+    if plan.translating:
+        rounds["translating"] = partial(translated, translations, plan.tokens)
+    return rounds
+
+
+def _one_of_each_shape(examples: Examples, translations: Translations, plan: Plan) -> list[Batch]:
+    """So that nothing is set up while the clock runs; the largest first, whose memory the others then use."""
+    rounds = _rounds(examples, translations, plan).values()
+    known = {batch.shape: batch for one in rounds for batch in islice(one(0), 500)}
+    return [known[shape] for shape in sorted(known, key=math.prod, reverse=True)]
+
+
+def _endless(examples: Examples, translations: Translations, plan: Plan) -> Iterator[tuple[str, Batch]]:
+    random = np.random.default_rng(0)
+    sources = {name: chain.from_iterable(map(one, count())) for name, one in _rounds(examples, translations, plan).items()}
     while True:
-        yield from batches(places, examples.lengths, tokens, seed)
-        seed += 1
+        name = "translating" if "translating" in sources and random.random() < plan.translating else "judging"
+        yield name, next(sources[name])
 
 
-def _step(
-    model: Llama,
-    examples: Examples,
-    batch: NDArray[np.int64],
-    optimiser: torch.optim.Optimizer,
-    trained: list[torch.nn.Parameter],
-) -> Tensor:
-    device, starts = model.embeddings.device, examples.starts
-    ids, last = padded([examples.ids[starts[place] : starts[place] + examples.lengths[place]] for place in batch], device)
-    truth = torch.from_numpy(examples.labels[batch, examples.truth[batch]]).long().to(device)
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        loss = F.nll_loss(model(ids, last), truth)
-    optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(trained, 1.0, foreach=True)
-    optimiser.step()
-    return loss.detach()
+def merge(model: Llama) -> None:
+    """The changes become part of the matrices, which are trained from there."""
+    for matrix in model.matrices().values():
+        matrix.merge()
 
 
-def cut(model: Llama, before: dict[str, Tensor], rank: int) -> None:
-    """Keep the ``rank`` largest parts of each matrix's change beside the matrix as it was."""
-    _freeze(model)
+def cut(model: Llama, before: dict[str, Tensor], size: int) -> None:
+    """Keep the largest parts of the changes beside the matrices as they were.
+
+    Matrices that changed more get a higher rank; together they are as large as if each had the rank ``size``.
+    """
+    parts = {name: _parts(matrix.weight.detach() - before[name], 2 * size) for name, matrix in model.matrices().items()}
+    ranks = shared_out({name: (s.cpu().numpy(), u.shape[0] + v.shape[0]) for name, (u, s, v) in parts.items()}, size)
+    changes = {}
     for name, matrix in model.matrices().items():
-        change = (matrix.weight.detach() - before[name]).float()
-        u, s, v = torch.svd_lowrank(change, q=min(4 * rank, *change.shape), niter=6)
+        (u, s, v), rank = parts[name], ranks[name]
         root = s[:rank].sqrt()
         matrix.weight.data.copy_(before[name])
-        matrix.add_change((v[:, :rank] * root).T.contiguous(), (u[:, :rank] * root).contiguous())
+        changes[name] = (v[:, :rank] * root).T, u[:, :rank] * root
+    put_beside(model, changes)
+
+
+def _parts(change: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.svd_lowrank(change.float(), q=min(most, *change.shape), niter=6)
+
+
+def shared_out(parts: Mapping[str, tuple[NDArray[np.float32], int]], size: int) -> dict[str, int]:
+    """The rank of each matrix: ``parts`` has the strengths of its parts, falling, and what one part costs.
+
+    The first part of each is taken, then whichever is strongest for its cost, until all cost as much as ``size`` of each.
+    """
+    offers = [(float(s) ** 2 / cost, name, cost) for name, (found, cost) in parts.items() for s in found[1:]]
+    left, ranks = (size - 1) * sum(cost for _, cost in parts.values()), dict.fromkeys(parts, 1)
+    for _, name, cost in sorted(offers, reverse=True):
+        if cost <= left:
+            left, ranks[name] = left - cost, ranks[name] + 1
+    return ranks
 
 
 def start_from(model: Llama, adapter: Path) -> None:
     """The model with an adapter as it was saved."""
-    _freeze(model)
     with np.load(adapter) as file:
-        for name, matrix in model.matrices().items():
-            a, b = (torch.from_numpy(file[f"{name}.weight.lora_{part}"]).float() for part in "ab")
-            matrix.add_change(a.to(matrix.weight.device), b.to(matrix.weight.device))
+        parts = {name: torch.from_numpy(file[name]).float().to(model.embeddings.device) for name in file.files}
+    put_beside(model, {name: (parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"]) for name in model.matrices()})
 
 
-def _freeze(model: Llama) -> None:
+def put_beside(model: Llama, changes: Mapping[str, tuple[Tensor, Tensor]]) -> None:
+    """Train only the changes.
+
+    They are filled up with zeros to one rank, so that all blocks are alike. Such zeros stay: where both factors are zero, so
+    are the gradients of both.
+    """
     for weight in model.parameters():
         weight.requires_grad_(False)
+    rank = max(len(a) for a, _ in changes.values())
+    for name, matrix in model.matrices().items():
+        a, b = changes[name]
+        wide = F.pad(a, (0, 0, 0, rank - len(a))), F.pad(b, (0, rank - len(a)))
+        matrix.add_change(*(part.contiguous() for part in wide))
 
 
 def save_adapter(model: Llama, path: Path) -> None:
-    """Both factors of every change, in float16."""
+    """Both factors of every change, in float16, without what they were filled up with."""
     parts = {}
     for name, matrix in model.matrices().items():
         assert matrix.a is not None and matrix.b is not None
-        parts[f"{name}.weight.lora_a"] = matrix.a.detach().half().cpu().numpy()
-        parts[f"{name}.weight.lora_b"] = matrix.b.detach().half().cpu().numpy()
+        a, b = matrix.a.detach().half().cpu().numpy(), matrix.b.detach().half().cpu().numpy()
+        used = a.any(1) | b.any(0)
+        parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"] = a[used], b[:, used]
     np.savez(path, **parts)
 
 
@@ -179,25 +240,20 @@ def save_scores(model: Llama, examples: Examples, path: Path) -> None:
 
 
 def evaluate(model: Llama, examples: Examples, path: Path) -> None:
-    """Fit the settings, then print and write the figures of all that was not trained on."""
+    """Fit the settings on the kinds kept for that, then print and write the figures."""
     model.eval()
     found = readings(model, examples, ("validation", "tuning", "held_out"))
-    settings, unsure = {}, {}
-    for answer in ANSWERS:
-        part = _for_fitting([one for one in found if one.answer == answer])
-        settings |= fit(part, [answer])
-        unsure[answer] = threshold(part, settings, _WANTED)
-    shown = {answer: {**vars(setting), "threshold": unsure[answer]} for answer, setting in settings.items()}
-    whole = {"settings": shown, "figures": table(found, settings)}
-    path.write_text(json.dumps(whole, indent=1))
-    for split, parts in whole["figures"].items():  # type: ignore[attr-defined]
-        print(path.stem, split, json.dumps(parts["all"]), json.dumps(parts["language"]), json.dumps(parts["answer"]), flush=True)
-
-
-def _for_fitting(found: list[Reading]) -> list[Reading]:
-    """Kinds kept for it where there are some, else other texts of trained kinds."""
-    tuning = [one for one in found if one.split == "tuning"]
-    return tuning or [one for one in found if one.split == "validation"]
+    fitting = [one for one in found if one.split == "tuning"]
+    settings = fit(fitting, ANSWERS)
+    shown = {
+        answer: {**vars(setting), "threshold": threshold([one for one in fitting if one.answer == answer], settings, _WANTED)}
+        for answer, setting in settings.items()
+    }
+    figures = table(found, settings)
+    path.write_text(json.dumps({"settings": shown, "figures": figures}, indent=1))
+    print(path.stem, json.dumps(shown), flush=True)
+    for split, parts in figures.items():
+        print(path.stem, split, json.dumps({name: part for name, part in parts.items() if name != "kind"}), flush=True)
 
 
 if __name__ == "__main__":

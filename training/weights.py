@@ -48,8 +48,11 @@ def _q8_0(raw: NDArray[np.uint8]) -> Array:
 _READERS = {F32: lambda raw: raw.view(np.float32), F16: lambda raw: raw.view(np.float16), Q4_1: _q4_1, Q8_0: _q8_0}
 
 
-def write_adapter(path: Path, tensors: Mapping[str, Array], alpha: float) -> None:
-    """A LoRA adapter that llama.cpp loads, in F16: ``NAME.lora_a`` is rank × in, ``NAME.lora_b`` out × rank."""
+def write_adapter(path: Path, tensors: Mapping[str, Array]) -> None:
+    """A LoRA adapter that llama.cpp loads, in F16: ``NAME.lora_a`` is rank × in, ``NAME.lora_b`` out × rank.
+
+    An alpha of zero means that the product of both counts as it is, whatever its rank.
+    """
     texts = {
         "general.architecture": "llama",
         "general.type": "adapter",
@@ -58,7 +61,7 @@ def write_adapter(path: Path, tensors: Mapping[str, Array], alpha: float) -> Non
         "adapter.type": "lora",
     }
     fields = [_text(key) + struct.pack("<I", _STRING) + _text(value) for key, value in texts.items()]
-    fields.append(_text("adapter.lora.alpha") + struct.pack("<If", _FLOAT32, alpha))
+    fields.append(_text("adapter.lora.alpha") + struct.pack("<If", _FLOAT32, 0.0))
     infos, blobs, offset = [], [], 0
     for name, values in tensors.items():
         blob = values.astype("<f2").tobytes()

@@ -7,7 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SUBJECTS = {"en": ("text", "response", "answer", "message", "reply", "passage"), "ru": ("текст", "ответ")}
+_SUBJECTS = {
+    "en": ("text", "response", "answer", "message", "reply", "passage"),
+    "ru": ("текст", "ответ", "отрывок", "комментарий"),
+}
 _VERB = {
     True: (
         ("The {s} {is_}.", 5),
@@ -18,6 +21,8 @@ _VERB = {
         ("Check that the {s} {is_}.", 1),
         ("Pass only if the {s} {is_}.", 1),
         ("Whether the {s} {is_}", 1),
+        ("Can one say that the {s} {is_}?", 1),
+        ("I want to know whether the {s} {is_}.", 1),
         ("A good {s} must {do}.", 1),
     ),
     False: (
@@ -38,6 +43,9 @@ _RUSSIAN = {
         ("Верно ли, что {s} {p}?", 2),
         ("Проверьте, что {s} {p}.", 1),
         ("Правда ли, что {s} {p}?", 1),
+        ("Убедитесь, что {s} {p}.", 1),
+        ("Действительно ли {s} {p}?", 1),
+        ("Можно ли сказать, что {s} {p}?", 1),
         ("{P}.", 1),
     ),
     False: (
@@ -45,7 +53,9 @@ _RUSSIAN = {
         ("Верно ли, что {s} не {p}?", 2),
         ("Неверно, что {s} {p}.", 1),
         ("Проверьте, что {s} не {p}.", 1),
-        ("{S} не должен быть таким: {p}.", 1),
+        ("Убедитесь, что {s} не {p}.", 1),
+        ("Нельзя сказать, что {s} {p}.", 1),
+        ("Не {p}.", 1),
     ),
 }
 _TAILS = {
@@ -77,6 +87,19 @@ def ask(rng: random.Random, phrases: Sequence[str], language: str, subjects: Seq
     if rng.random() < _TAIL_SHARE:
         text = f"{text.rstrip('.') + '.' if text[-1] not in '?.' else text} {rng.choice(_TAILS[language])}"
     return Asked(text, positive)
+
+
+def asked_alike(rng: random.Random, in_english: Sequence[str], in_russian: Sequence[str]) -> tuple[str, str]:
+    """The same thing asked for in English and in Russian."""
+    english, russian = third(rng.choice(in_english)), rng.choice(in_russian)
+    return rng.choice(
+        (
+            (f"The text {english}.", f"Текст {russian}."),
+            (f"Is it true that the answer {english}?", f"Верно ли, что ответ {russian}?"),
+            (f"Check that the text {english}.", f"Проверьте, что текст {russian}."),
+            (f"Which answer {english}?", f"Какой ответ {russian}?"),
+        )
+    )
 
 
 def third(phrase: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from adjudge import Instance, Outcome, RunError, SetupError, Status
-from adjudge.domain.message import Reply, Request
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Calibration, Reply, Request
 from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult, composite
@@ -157,6 +159,13 @@ def test_scores_by_likelihood_have_their_probability_for_an_explanation() -> Non
     result = RagEvaluator(ScriptedModel(lambda request: reply), mode="likelihood").evaluate(ROW)
     assert set(result.scores.values()) == {2}
     assert str(result.explanations["clarity"]).startswith("p = 0.")
+
+
+def test_a_score_of_low_confidence_is_marked_in_the_explanation_and_so_in_every_report() -> None:
+    model = ScriptedModel(lambda request: Reply("2", logprobs=({"0": -1.2, "1": -1.3, "2": -1.0, "3": -1.4, "4": -1.4},)))
+    model.capabilities = replace(model.capabilities, calibration=FrozenDict({"number": Calibration(threshold=0.9)}))
+    result = RagEvaluator(model, mode="likelihood").evaluate(ROW)
+    assert all(str(text).endswith("(low confidence)") for text in result.explanations.values())
 
 
 def test_raise_and_random_are_the_callers_choice() -> None:

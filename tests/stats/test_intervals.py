@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.stats.intervals import bootstrap_mean, quantile
+from adjudge.stats.intervals import bootstrap_mean, quantile, wilson
 
 
 def test_one_value_says_nothing_of_its_spread() -> None:
@@ -65,3 +65,17 @@ def test_scipy_gives_about_the_same() -> None:
     assert own is not None
     assert own.lower == pytest.approx(wanted.confidence_interval.low, abs=0.005)
     assert own.upper == pytest.approx(wanted.confidence_interval.high, abs=0.005)
+
+
+@given(st.integers(1, 400).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))), st.sampled_from([0.8, 0.95, 0.99]))
+def test_wilson_is_what_a_reference_implementation_gives(case: tuple[int, int], level: float) -> None:
+    scipy_stats = pytest.importorskip("scipy.stats", reason="requirements/dev.txt is not installed")
+    found = wilson(*case, level=level)
+    wanted = scipy_stats.binomtest(*case).proportion_ci(level, "wilson")
+    assert (found.lower, found.upper) == (pytest.approx(wanted.low, abs=1e-9), pytest.approx(wanted.high, abs=1e-9))
+
+
+@pytest.mark.parametrize("case", [(1, 0), (-1, 5), (6, 5)])
+def test_what_is_no_share_has_no_interval(case: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="is no share"):
+        wilson(*case)

@@ -7,10 +7,13 @@ import re
 from collections import Counter, defaultdict
 
 import pytest
+from training.kinds import scenes
+from training.kinds.bank import TRAINED as TRAINED_BANKS
 from training.kinds.base import Draw
 from training.prompts import neutral, shown
 from training.rows import all_kinds, held_out_names, rows
-from training.texts import bank
+from training.texts import alike, bank, expand, for_validation
+from training.translations import templates, words
 from training.wordings import ask, third
 
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, ScriptedModel
@@ -89,7 +92,7 @@ def test_held_out_kinds_were_chosen_beforehand_and_are_not_trained(world, few_ki
 
 
 def test_no_phrase_and_no_sentence_of_held_out_kinds_is_in_the_trained_banks():
-    trained = [entry for name in ("acts", "topics", "tones", "safety") for entry in bank(name).values()]
+    trained = [entry for name in TRAINED_BANKS for entry in bank(name).values()]
     phrases = {phrase for entry in trained for phrase in str(entry.get("en", entry.get("what"))).split(" | ")}
     sentences = {text for entry in trained for text in (*entry["texts"], *entry["тексты"])}
     for entry in [*bank("held_out").values(), *bank("tuning").values()]:
@@ -124,9 +127,59 @@ def test_both_polarities_questions_and_statements_in_both_languages():
         assert {one.positive for one in found} == {True, False}
         assert any("?" in one.text for one in found) and any("?" not in one.text for one in found)
         assert len({one.text for one in found}) > 30
-        negative = re.compile(r"\bnot\b|Nowhere|не |Неверно")
+        negative = re.compile(r"\bnot\b|Nowhere|\bне |Не |Неверно|Нельзя")
         first_sentences = [(re.split(r"(?<=[.?]) ", one.text)[0], one.positive) for one in found]
         assert all(bool(negative.search(text)) != positive for text, positive in first_sentences)
+
+
+def test_equal_choices_make_a_text_and_its_translation():
+    english, russian = "[A cat|A dog] saw {name} [twice|at {time}].", "[Кошку|Собаку] {имя} видит [дважды|в {time}]."
+    assert alike(english, russian)
+    made = {tuple(expand(random.Random(seed), text) for text in (english, russian)) for seed in range(200)}
+    assert all(("cat" in one) == ("Кошку" in other) and ("twice" in one) == ("дважды" in other) for one, other in made)
+    assert all(("Anna" in one) == ("Анна" in other) for one, other in made) and len(made) > 30
+    assert not alike("[a|b] c", "[а|б|в] г") and not alike("{name}", "{город}") and not alike("[{n}|two]", "[два|{n}]")
+
+
+def test_there_are_many_translations_of_words_and_sentences_and_none_of_what_is_measured():
+    assert len(templates()) > 5000 and len(words()) > 3000
+    kept = {text for text, _ in templates()}
+    for entry in [*bank("held_out").values(), *bank("tuning").values()]:
+        assert not kept & set(entry["texts"])
+    for name in ("passages", "dangers", "instructions"):
+        fresh = [entry for key, entry in bank(name).items() if for_validation(key)]
+        assert fresh and not any(kept & set(entry["en"].get("told") or entry["en"]["ask"]) for entry in fresh)
+
+
+@pytest.mark.parametrize("name", ["passages", "dangers", "instructions"])
+def test_scenes_say_the_same_in_both_languages(name):
+    def shape(part):
+        if isinstance(part, dict):
+            return {key: shape(value) for key, value in part.items()}
+        return [shape(one) for one in part] if isinstance(part, list) else "text"
+
+    for key, entry in bank(name).items():
+        assert shape(entry["en"]) == shape(entry["ru"]), key
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize(
+    "graded",
+    [
+        *(scenes.grounded, scenes.contradicting, scenes.relevant, scenes.complete, scenes.summed_up, scenes.answerable),
+        *(scenes.referred, scenes.endangering, scenes.sound, scenes.followed, scenes.followed_or_not),
+    ],
+)
+def test_good_and_bad_texts_of_a_scene_differ_only_in_the_answer(world, graded, language):
+    """Pairs and thresholds need it: the same draw gives the same question and context whatever the level."""
+    compared = 0
+    for seed in range(60):
+        good, bad = (graded(draw(world, seed, language), level) for level in (2, 0))
+        if good and bad and "response" in good.fields:
+            shared = [{name: text for name, text in one.fields.items() if name != "response"} for one in (good, bad)]
+            assert shared[0] == shared[1]
+            compared += good.fields["response"] != bad.fields["response"]
+    assert compared > 40 or graded is scenes.answerable
 
 
 def test_third_person():

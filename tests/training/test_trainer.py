@@ -44,8 +44,8 @@ def test_examples_come_back_as_they_were_saved(tmp_path):
 def test_batches_hold_every_example_once_and_keep_to_their_size():
     lengths = np.random.default_rng(0).integers(5, 60, 300).astype(np.int32)
     found = list(batches(np.arange(300), lengths, 256, seed=1))
-    assert sorted(np.concatenate(found).tolist()) == list(range(300))
-    assert all(len(batch) * lengths[batch].max() <= 256 for batch in found)
+    assert sorted(np.concatenate([places for _, places in found]).tolist()) == list(range(300))
+    assert all(lengths[places].max() <= width and len(places) * width <= 256 for width, places in found)
 
 
 def test_pieces_make_the_file_again_or_nothing(tmp_path):
@@ -149,6 +149,60 @@ def test_cutting_keeps_a_change_of_low_rank(two_layers, tmp_path):
     again = Llama(two_layers)
     start_from(again, tmp_path / "cut.npz")
     assert torch.allclose(again.matrices()[name].a, matrix.a, atol=1e-2)
+
+
+def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers, tmp_path):
+    from training.model import Llama
+    from training.train import put_beside, save_adapter, start_from
+
+    model = Llama(two_layers)
+    sizes = {name: (2 + place % 3, *matrix.weight.shape) for place, (name, matrix) in enumerate(model.matrices().items())}
+    put_beside(model, {name: (torch.randn(rank, width), torch.randn(out, rank)) for name, (rank, out, width) in sizes.items()})
+    assert {len(matrix.a) for matrix in model.matrices().values()} == {4}
+    loss = model(torch.arange(20, 60)[None], torch.tensor([[39]])).sum()
+    loss.backward()
+    for name, matrix in model.matrices().items():
+        assert not matrix.a.grad[sizes[name][0] :].any() and not matrix.b.grad[:, sizes[name][0] :].any()
+    save_adapter(model, tmp_path / "adapter.npz")
+    with np.load(tmp_path / "adapter.npz") as file:
+        assert all(len(file[f"{name}.weight.lora_a"]) == rank for name, (rank, *_) in sizes.items())
+    again = Llama(two_layers)
+    start_from(again, tmp_path / "adapter.npz")
+    name, matrix = next(iter(model.matrices().items()))
+    assert torch.allclose(again.matrices()[name].b @ again.matrices()[name].a, matrix.b @ matrix.a, atol=0.02)
+
+
+def test_the_rank_goes_where_the_change_is_and_the_whole_stays_as_large():
+    from training.train import shared_out
+
+    strengths = np.geomspace(1, 0.01, 32).astype(np.float32)
+    costs, factors = {"much": 100, "little": 100, "wide": 1000}, {"much": 10, "little": 1, "wide": 10}
+    ranks = shared_out({name: (factors[name] * strengths, cost) for name, cost in costs.items()}, 8)
+    assert ranks["much"] > ranks["wide"] > ranks["little"] >= 1
+    assert 8 * 1200 - 1000 < sum(ranks[name] * cost for name, cost in costs.items()) <= 8 * 1200
+
+
+def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers):
+    from training.data import Translations
+    from training.model import Llama
+    from training.steps import Steps, judged, translated
+
+    made = examples([40, 25, 61, 33])
+    (batch,) = [one for one in judged(made, 256, 0) if one.ids.shape[1] == 48]
+    assert batch.ids.shape == (5, 48) and batch.at[0, 0] == 39
+    assert batch.truth[:, 0].tolist() == [made.labels[0, made.truth[0]], -1, -1, -1, -1]
+    texts = Translations(np.arange(70, dtype=np.uint16), np.array([40, 30], np.int32), np.array([6, 5], np.int32))
+    found = {one.ids.shape[1]: one for one in translated(texts, 96, 0)}
+    assert found[48].truth[0, :7].tolist() == [34, 35, 36, 37, 38, 39, -1]
+    assert found[48].ids[0, found[48].at[0, :6] + 1].tolist() == [34, 35, 36, 37, 38, 39]
+    model = Llama(two_layers).train()
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    steps = Steps(model, trained, fast=False)
+    first = steps(found[48])
+    kept = [weight.grad.clone() for weight in trained]
+    assert steps(found[48]) == first and all(torch.equal(a, b.grad) for a, b in zip(kept, trained, strict=True))
+    wanted = -model(torch.from_numpy(found[32].ids), torch.from_numpy(found[32].at))[0, :5]
+    assert steps(found[32]).item() == pytest.approx(wanted.gather(1, torch.arange(65, 70)[:, None]).mean().item(), rel=1e-5)
 
 
 def test_the_tokeniser_reads_what_the_judge_reads(two_layers, world):

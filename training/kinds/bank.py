@@ -9,7 +9,7 @@ from functools import cache
 from typing import Literal
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from training.kinds.base import Case, Draw, Holds, Kind, Language, Phrases, Role, yes_no
+from training.kinds.base import Case, Draw, Kind, Language, Made, Phrases, Role, yes_no
 from training.texts import bank, expand, joined, sentences
 from training.wordings import third
 
@@ -80,10 +80,14 @@ class Tag:
         return expand(draw.rng, draw.rng.choice(found))
 
 
+TRAINED = ("acts", "presence", "topics", "tones", "safety")
+"""The banks of tags that are trained on."""
+
+
 @cache
 def tags(role: Role = "train") -> dict[str, Tag]:
     """All tags that may be asked for in a role."""
-    families = {"train": ("acts", "topics", "tones", "safety"), "tuning": ("tuning",), "held_out": ("held_out",)}[role]
+    families = {"train": TRAINED, "tuning": ("tuning",), "held_out": ("held_out",)}[role]
     return {name: _tag(name, family, entry) for family in families for name, entry in bank(family).items()}
 
 
@@ -92,19 +96,23 @@ def kinds() -> Iterator[Kind]:
     roles: tuple[Role, ...] = ("train", "tuning", "held_out")
     for role in roles:
         for tag in tags(role).values():
-            yield yes_no(tag.name, tag.phrases, _Texts(tag), role=role)
+            yield yes_no(tag.name, tag.phrases, TagTexts(tag), role=role)
     for family, question in _QUESTIONS.items():
-        yield Kind(f"which_{family}", _Options(family, question), weight=3)
+        yield Kind(f"which_{family}", _Options("train", family, question), weight=4)
+    for role in ("tuning", "held_out"):
+        yield Kind(f"which_{role}", _Options(role, "", _QUESTIONS["safety"]), role)
 
 
 @dataclass(frozen=True)
-class _Texts:
+class TagTexts:
+    """Texts with a tag, or without it."""
+
     tag: Tag
 
-    def __call__(self, draw: Draw, holds: bool) -> Holds | None:
+    def __call__(self, draw: Draw, holds: bool) -> Made | None:
         language = draw.language
         count = draw.rng.choices([n for n, _ in _LENGTHS], [weight for _, weight in _LENGTHS])[0]
-        first = self.tag.sentence(draw, language) if holds else self._other(draw)
+        first = self.tag.sentence(draw, language) if holds else self.other(draw)
         if first is None:
             return None
         if self.tag.scope == "alone":
@@ -115,20 +123,25 @@ class _Texts:
         parts = [first, *(one for one in rest if one)]
         text = joined(draw.rng, parts)
         if draw.rng.random() < 0.18:
-            return Holds({"user_input": _request(draw), "response": text})
-        return Holds({"response": text})
+            return Made({"user_input": _request(draw), "response": text})
+        return Made({"response": text})
 
     def _more(self, draw: Draw, holds: bool) -> str | None:
         if self.tag.scope == "whole":
-            return self.tag.sentence(draw, draw.language) if holds else self._other(draw)
+            return self.tag.sentence(draw, draw.language) if holds else self.other(draw)
         chance = draw.rng.random()
-        if chance < 0.2 and draw.language == "en" and self.tag.name not in _COMMON and self.tag.family in ("acts", "safety"):
+        if (
+            chance < 0.2
+            and draw.language == "en"
+            and self.tag.name not in _COMMON
+            and self.tag.family in ("acts", "presence", "safety")
+        ):
             return self._clean(_real_sentence(draw))
         if chance < 0.5:
-            return self._other(draw)
+            return self.other(draw)
         return self._clean(plain(draw, draw.language))
 
-    def _other(self, draw: Draw) -> str | None:
+    def other(self, draw: Draw) -> str | None:
         """A sentence without the tag: of a near tag, of its family, or of any."""
         pool = _negatives(self.tag.name)
         for _ in range(12):
@@ -178,6 +191,10 @@ _QUESTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "en": ("What does the text do?", "Which description fits the text?", "Choose what the response does."),
         "ru": ("Что делает текст?", "Какое описание подходит к тексту?"),
     },
+    "presence": {
+        "en": ("What does the text mention?", "Which of these things does the text do?", "Choose what the text speaks of."),
+        "ru": ("О чём упоминает текст?", "Какое описание подходит к тексту?"),
+    },
     "safety": {
         "en": ("Which problem does the text have?", "Choose the description that fits the text."),
         "ru": ("Какая проблема есть в тексте?", "Какое описание подходит к тексту?"),
@@ -187,13 +204,15 @@ _QUESTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class _Options:
-    """Which of some tags of one family does the text have?"""
+    """Which of some tags does the text have?"""
 
+    role: Role
     family: str
+    """Of all tags; empty takes all families."""
     questions: dict[str, tuple[str, ...]]
 
     def __call__(self, draw: Draw) -> Case | None:
-        known = [tag for tag in tags().values() if tag.family == self.family]
+        known = [tag for tag in tags(self.role).values() if self.family in ("", tag.family)]
         right = draw.rng.choice(known)
         free = [tag for tag in known if tag.name not in right.also and right.name not in tag.also and tag != right]
         others = draw.rng.sample(free, draw.rng.choice((1, 2, 2, 3, 4)))
@@ -209,7 +228,7 @@ class _Options:
 def _option(tag: Tag, language: Language) -> str:
     phrase = (tag.phrases.en if language == "en" else tag.phrases.ru)[0]
     if language == "en":
-        phrase = phrase.removeprefix("be about ").removeprefix("be ") if tag.family != "acts" else third(phrase)
+        phrase = phrase.removeprefix("be about ").removeprefix("be ") if tag.family in ("topics", "tones") else third(phrase)
     else:
         phrase = phrase.removeprefix("посвящён теме: ")
     return phrase[:1].upper() + phrase[1:]
@@ -253,11 +272,9 @@ def _tag(name: str, family: str, entry: dict[str, object]) -> Tag:
 def _phrases(family: str, entry: dict[str, object]) -> Phrases:
     if isinstance(entry.get("what"), dict):
         what: dict[str, str] = entry["what"]  # type: ignore[assignment]
-        english = [f"be about {one}" for one in what["en"].split(" | ")]
-        return Phrases(
-            english,
-            [f"посвящён теме: {one}" for one in _split(what["ru"])] + [f"рассказывает о {one}" for one in _split(what["ru"])],
-        )
+        named = _split(what["ru"])
+        told = [f"рассказывает {'об' if one[0] in 'аиоуэ' else 'о'} {one}" for one in named]
+        return Phrases([f"be about {one}" for one in _split(what["en"])], [f"посвящён теме: {one}" for one in named] + told)
     english, russian = _split(str(entry["en"])), _split(str(entry["ru"]))
     if family == "tones":
         english = [f"be {one}" for one in english] + [f"sound {one}" for one in english[:1]]

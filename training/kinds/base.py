@@ -55,8 +55,8 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Holds:
-    """Texts for which a phrase holds or does not."""
+class Made:
+    """Texts for which something is known: that a phrase holds, or how good they are."""
 
     fields: Fields
     origin: str = "bank"
@@ -74,7 +74,7 @@ class Phrases:
 def yes_no(
     name: str,
     phrases: Phrases,
-    texts: Callable[[Draw, bool], Holds | None],
+    texts: Callable[[Draw, bool], Made | None],
     *,
     role: Role = "train",
     weight: float = 1.0,

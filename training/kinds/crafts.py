@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import re
 
-from training.kinds.base import Draw, Language
+from training.kinds.base import Draw, Language, Made
 from training.kinds.facts import Fact, Thing, some, thing
 from training.kinds.forms import FORMS, base_text, scrambled, typos
-from training.kinds.graded import Made, said
+from training.kinds.graded import said
 from training.texts import bank
 
 

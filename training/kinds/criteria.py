@@ -16,8 +16,10 @@ from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
 from training.kinds import crafts as c
 from training.kinds import graded as g
 from training.kinds import manners as m
-from training.kinds.base import Case, Draw, Kind, Language
+from training.kinds import scenes
+from training.kinds.base import Case, Draw, Kind, Language, Made
 from training.kinds.facts import question
+from training.kinds.pairs import compared
 from training.texts import Contest, bank
 
 _factual = m.by_tags(
@@ -54,7 +56,7 @@ CATALOGUE: dict[str, g.Graded] = {
     "harmfulness": m.harmfulness,
     "helpfulness": g.helpfulness,
     "history_consistency": g.history,
-    "instruction_following": g.relevance,
+    "instruction_following": g.instructed,
     "jailbreak": m.by_tags("question_asked request_made permission", "", "jailbreak injection"),
     "language_consistency": c.other_language,
     "math_correctness": c.arithmetic,
@@ -100,12 +102,12 @@ def kinds() -> Iterator[Kind]:
         known = tuple(one for one in _LANGUAGES if name in all_names(one))
         yield Kind(f"catalogue_{name}", _Catalogue(name, texts), weight=1.6, languages=known)
     for name, (texts, count) in RAG.items():
-        yield Kind(f"rag_{name}", _Dimension(name, texts, count), weight=6)
+        yield Kind(f"rag_{name}", _Dimension(name, texts, count), weight=9)
     for name, texts in PAIRS.items():
         yield Kind(f"pair_{name}", _Pair(name, texts), weight=2.5)
     yield Kind("pair_preferred", _preferred, weight=2, languages=("en",))
     yield Kind("pair_letters", _pair_letters, weight=5)
-    yield Kind("right_wrong_dangerous", _three_way, weight=3)
+    yield Kind("right_wrong_dangerous", _three_way, weight=6)
 
 
 _LANGUAGES: tuple[Language, ...] = ("en", "ru")
@@ -191,6 +193,7 @@ class _Dimension:
 
 PAIRS: dict[str, g.Graded] = {
     "relevance": g.relevance,
+    "instruction": scenes.followed_or_not,
     "groundedness": g.groundedness,
     "completeness": g.completeness,
     "conciseness": g.conciseness,
@@ -208,7 +211,7 @@ _CATALOGUED = {
     "reference": "pairwise_factual_accuracy",
     "harmlessness": "pairwise_harmlessness",
     "helpfulness": "pairwise_helpfulness",
-    "relevance": "pairwise_instruction_following",
+    "instruction": "pairwise_instruction_following",
     "summary": "pairwise_summary_quality",
     "translation": "pairwise_translation_quality",
     "writing": "pairwise_writing_quality",
@@ -227,7 +230,7 @@ class _Pair:
         good, bad = (self.texts(replace(draw, rng=random.Random(seed)), level) for level in (better, worse))
         if good is None or bad is None or _shared(good) != _shared(bad) or good.fields["response"] == bad.fields["response"]:
             return None
-        return _compared(
+        return compared(
             draw, self._criteria(draw), _shared(good), (str(good.fields["response"]), str(bad.fields["response"])), 1, good.origin
         )
 
@@ -239,24 +242,8 @@ class _Pair:
         return Criteria(self.name, draw.rng.choice(bank("questions")["pairs"][self.name][draw.language]), options)
 
 
-def _shared(made: g.Made) -> dict[str, object]:
+def _shared(made: Made) -> dict[str, object]:
     return {name: text for name, text in made.fields.items() if name != "response"}
-
-
-def _compared(
-    draw: Draw, criteria: Criteria, shared: Mapping[str, object], texts: tuple[str, str], label: int, origin: str
-) -> Case:
-    """Two responses in any order; with a tie among the answers now and then."""
-    tied = draw.rng.random() < 0.65  # the pairwise judge offers a tie unless it is told not to
-    if tied and draw.rng.random() < 0.25:
-        texts, label = (texts[0], texts[0]), 0
-    if label == 0 and not tied:
-        label = 1
-    turned = draw.rng.random() < 0.5
-    shown = list(texts[::-1] if turned else texts)
-    truth = TIE if label == 0 else "AB"[(label == 2) != turned]
-    offered = ("A", "B", TIE) if tied else ("A", "B")
-    return Case(criteria, {**shared, "response": shown}, truth, origin, offered)  # type: ignore[dict-item]
 
 
 def _contest(draw: Draw, found: list[Contest]) -> Contest | None:
@@ -274,7 +261,7 @@ def _preferred(draw: Draw) -> Case | None:
     if contest is None:
         return None
     criteria = Criteria(name, draw.rng.choice(bank("questions")["pairs"][name]["en"]), pairwise_options(2, "en"))
-    return _compared(draw, criteria, {"user_input": contest.request}, contest.responses, contest.label, contest.origin)
+    return compared(draw, criteria, {"user_input": contest.request}, contest.responses, contest.label, contest.origin)
 
 
 def _pair_letters(draw: Draw) -> Case | None:
@@ -302,19 +289,21 @@ _BETTER: dict[str, tuple[tuple[str, str], ...]] = {
 def _three_way(draw: Draw) -> Case | None:
     """Right or wrong by the context, or dangerous whatever it says."""
     place = draw.rng.randrange(3)
-    made = g.groundedness(draw, 2 if place == 0 else 0)
+    made = scenes.three_ways(draw, place) if draw.rng.random() < 0.7 else _by_rule(draw, place)
     if made is None or "user_input" not in made.fields:
         return None
-    fields = dict(made.fields)
-    if place == 2:
-        harmful = m.by_tags("", "", "crime_help dangerous_advice hate violence_threat insult")(draw, 0)
-        if harmful is None:
-            return None
-        fields["response"] = harmful.fields["response"]
     names = draw.rng.choice(bank("questions")["three_ways"][draw.language])
     criteria = Criteria(
         "three",
         draw.rng.choice(bank("questions")["three_way_questions"][draw.language]),
         [CriteriaOption(name) for name in names],
     )
-    return Case(criteria, fields, names[place], made.origin)
+    return Case(criteria, made.fields, names[place], made.origin)
+
+
+def _by_rule(draw: Draw, place: int) -> Made | None:
+    made = g.groundedness(draw, 2 if place == 0 else 0)
+    harmful = m.by_tags("", "", "crime_help dangerous_advice hate violence_threat insult")(draw, 0)
+    if made is None or harmful is None:
+        return None
+    return made if place < 2 else Made({**made.fields, "response": harmful.fields["response"]}, made.origin)

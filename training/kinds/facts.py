@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from training.kinds.base import Draw, Holds, Kind, Language, Phrases, yes_no
+from training.kinds.base import Draw, Kind, Language, Made, Phrases, yes_no
 from training.texts import bank, joined
 
 _NUMBERS = {
@@ -154,7 +154,7 @@ class _Says:
     sort: str
     fact: Fact
 
-    def __call__(self, draw: Draw, holds: bool) -> Holds | None:
+    def __call__(self, draw: Draw, holds: bool) -> Made | None:
         found = thing(draw, sort=self.sort)
         others = [fact for fact in found.facts if fact != self.fact]
         shown = draw.rng.sample(others, draw.rng.randint(1, 3))
@@ -162,6 +162,6 @@ class _Says:
             shown[0] = self.fact
         told = [found.tell(fact, draw.rng.randrange(2)) for fact in shown]
         if holds or draw.rng.random() < 0.85:
-            return Holds({"response": joined(draw.rng, told)})
+            return Made({"response": joined(draw.rng, told)})
         other = thing(draw, not_=self.sort)
-        return Holds({"response": joined(draw.rng, [other.tell(fact) for fact in some(draw, other, len(shown))])})
+        return Made({"response": joined(draw.rng, [other.tell(fact) for fact in some(draw, other, len(shown))])})

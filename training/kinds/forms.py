@@ -11,7 +11,7 @@ from functools import partial
 
 from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
 from training.kinds.bank import plain, tags
-from training.kinds.base import Case, Draw, Holds, Kind, Language, Phrases, Role, yes_no
+from training.kinds.base import Case, Draw, Kind, Language, Made, Phrases, Role, yes_no
 from training.texts import bank, joined, sentences
 
 _CHANGED = "\u2060"
@@ -54,14 +54,14 @@ def base_text(draw: Draw) -> str:
     return joined(draw.rng, parts)
 
 
-def _texts(form: Form, draw: Draw, holds: bool) -> Holds | None:
+def _texts(form: Form, draw: Draw, holds: bool) -> Made | None:
     for _ in range(12):
         language: Language = draw.rng.choice(("en", "ru")) if form.any_language else draw.language
         text = base_text(replace(draw, language=language))
         if form.check(text) != holds:
             text = (form.add if holds else form.remove)(draw.rng, text)
         if text.strip() and form.check(text) == holds:
-            return Holds({"response": text.replace(_CHANGED, "")}, "real+bank" if draw.language == "en" else "bank")
+            return Made({"response": text.replace(_CHANGED, "")}, "real+bank" if draw.language == "en" else "bank")
     return None
 
 

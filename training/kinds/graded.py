@@ -7,23 +7,32 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import wraps
 
+from training.kinds import scenes
 from training.kinds.bank import plain, tags
-from training.kinds.base import Draw, Fields
+from training.kinds.base import Draw, Made
 from training.kinds.facts import Fact, Thing, context, some, thing
 from training.kinds.forms import scrambled, typos
 from training.texts import bank, expand, joined, sentences
 
-Graded = Callable[[Draw, int], "Made | None"]
+Graded = Callable[[Draw, int], Made | None]
+_SCENES = 0.45
+"""Share of the texts that come from scenes where there are fitting ones."""
 
 
-@dataclass(frozen=True)
-class Made:
-    """The fields of an instance, and where they come from."""
+def or_scene(other: Graded) -> Callable[[Graded], Graded]:
+    """Texts of a rule, or now and then of a scene that has the same grades."""
 
-    fields: Fields
-    origin: str = "bank"
+    def mixed(rule: Graded) -> Graded:
+        @wraps(rule)
+        def make(draw: Draw, level: int) -> Made | None:
+            found = other(draw, level) if draw.rng.random() < _SCENES else None
+            return found or rule(draw, level)
+
+        return make
+
+    return mixed
 
 
 def said(draw: Draw, *names: str, count: int = 1) -> str:
@@ -46,6 +55,7 @@ def _real(draw: Draw) -> bool:
 # -- about the question ----------------------------------------------------------
 
 
+@or_scene(scenes.relevant)
 def relevance(draw: Draw, level: int) -> Made | None:
     """2 answers, 1 answers a part or stays on the topic, 0 is about something else."""
     if level != 1 and _real(draw):
@@ -92,6 +102,7 @@ def relevance_four(draw: Draw, level: int) -> Made | None:
     )
 
 
+@or_scene(scenes.complete)
 def completeness(draw: Draw, level: int) -> Made | None:
     """2 covers all that was asked, 1 a part, 0 nothing of it."""
     found = thing(draw)
@@ -121,9 +132,16 @@ def helpfulness(draw: Draw, level: int) -> Made | None:
     return relevance(draw, level)
 
 
+@or_scene(scenes.followed)
+def instructed(draw: Draw, level: int) -> Made | None:
+    """2 does what was asked, 1 a part of it or nearly, 0 something else."""
+    return relevance(draw, level)
+
+
 # -- about the context -------------------------------------------------------------
 
 
+@or_scene(scenes.grounded)
 def groundedness(draw: Draw, level: int) -> Made | None:
     """2 says what the context says, 1 only in part, 0 something else."""
     found = thing(draw)
@@ -151,6 +169,7 @@ def _swapped(draw: Draw, found: Thing, fact: Fact, known: Sequence[Fact], way: i
     return found.tell(fact, way, fact.value(draw.rng, draw.language, not_=found.values[fact.name]))
 
 
+@or_scene(scenes.contradicting)
 def contradiction(draw: Draw, level: int) -> Made | None:
     """2 agrees with the context, 0 contradicts it."""
     found = thing(draw)
@@ -160,6 +179,7 @@ def contradiction(draw: Draw, level: int) -> Made | None:
     return Made({"contexts": context(draw, found, known), "response": found.tell(fact, way, value)})
 
 
+@or_scene(scenes.answerable)
 def answerable(draw: Draw, level: int) -> Made | None:
     """2: the context holds the answer, 1: a part of it, 0: nothing of it."""
     found = thing(draw)
@@ -175,6 +195,7 @@ def answerable(draw: Draw, level: int) -> Made | None:
     return Made({"user_input": _and(draw, [found.ask(fact) for fact in asked]), "contexts": passage})
 
 
+@or_scene(scenes.referred)
 def reference(draw: Draw, level: int) -> Made | None:
     """2 agrees with the reference, 1 in part, 0 contradicts it."""
     found = thing(draw)
@@ -189,6 +210,7 @@ def reference(draw: Draw, level: int) -> Made | None:
     return Made({"user_input": _and(draw, [found.ask(fact) for fact in facts]), "reference": told, "response": " ".join(answer)})
 
 
+@or_scene(scenes.summed_up)
 def summary(draw: Draw, level: int) -> Made | None:
     """2 says what the source says, 1 changes a detail, 0 distorts it."""
     found = thing(draw)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from training.kinds import scenes
 from training.kinds.bank import plain
-from training.kinds.base import Draw
+from training.kinds.base import Draw, Made
 from training.kinds.facts import thing
-from training.kinds.graded import Graded, Made, said
+from training.kinds.graded import Graded, or_scene, said
 from training.texts import joined
 
 
@@ -27,6 +28,7 @@ def by_tags(good: str, middling: str, bad: str, *, asked: bool = False) -> Grade
     return make
 
 
+@or_scene(scenes.endangering)
 def harmfulness(draw: Draw, level: int) -> Made | None:
     """2 safe, 1 questionable, 0 harmful: human labels where there are some."""
     records, rng = draw.world.of(draw.fresh), draw.rng

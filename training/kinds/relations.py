@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from training.kinds import crafts, graded, manners
-from training.kinds.base import Draw, Holds, Kind, Phrases, yes_no
+from training.kinds import crafts, graded, manners, scenes
+from training.kinds.base import Draw, Kind, Made, Phrases, yes_no
 from training.texts import bank
 
 _ANSWER = {"en": ("answer", "response", "reply"), "ru": ("ответ",)}
@@ -22,10 +22,9 @@ class Relation:
     strict: bool = False
     """Whether middling texts count as bad ones."""
 
-    def __call__(self, draw: Draw, holds: bool) -> Holds | None:
+    def __call__(self, draw: Draw, holds: bool) -> Made | None:
         level = 2 if holds == self.good else 1 if self.strict and draw.rng.random() < 0.35 else 0
-        made = self.texts(draw, level)
-        return Holds(made.fields, made.origin) if made else None
+        return self.texts(draw, level)
 
 
 def kinds() -> Iterator[Kind]:
@@ -43,6 +42,6 @@ def _texts(entry: Mapping[str, Any]) -> graded.Graded:
         return manners.of_harm(*entry["harms"])
     if "tags" in entry:
         return manners.by_tags(*entry["tags"])
-    home = next(module for module in (graded, manners, crafts) if hasattr(module, entry["texts"]))
+    home = next(module for module in (graded, manners, crafts, scenes) if hasattr(module, entry["texts"]))
     found: graded.Graded = getattr(home, entry["texts"])
     return found

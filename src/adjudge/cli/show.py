@@ -159,11 +159,7 @@ def _agreeing(result: AspectResult) -> list[Vote]:
 
 def _why(vote: Vote) -> str | None:
     """A vote's explanation; of one that was not written, the probability behind it."""
-    if vote.verdict is None:
-        return None
-    if vote.distribution and vote.verdict.explanation is None:
-        return f"p = {vote.distribution[vote.verdict.option]:.2f}{' (low confidence)' if vote.low_confidence else ''}"
-    return vote.verdict.explanation
+    return (vote.verdict.explanation or vote.how_sure) if vote.verdict else None
 
 
 def _verdict(result: AspectResult, language: str) -> Text:

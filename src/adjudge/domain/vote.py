@@ -66,6 +66,13 @@ class Vote:
         return self.verdict is not None
 
     @property
+    def how_sure(self) -> str | None:
+        """The probability of the verdict, where one was read, with a mark where it is low."""
+        if self.verdict is None or not self.distribution:
+            return None
+        return f"p = {self.distribution[self.verdict.option]:.2f}{' (low confidence)' if self.low_confidence else ''}"
+
+    @property
     def model(self) -> str:
         """The model that was asked."""
         return self.ballot.model

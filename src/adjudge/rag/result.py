@@ -60,13 +60,8 @@ def _score(result: DirectInstanceResult) -> int | None:
 def _explanation(result: DirectInstanceResult) -> str | None:
     if result.status is not Status.SCORED:
         return next((vote.reason for vote in result.votes if vote.reason), None)
-    return result.explanation or next((f"p = {share:.2f}" for share in _shares(result)), None)
-
-
-def _shares(result: DirectInstanceResult) -> list[float]:
-    """How probable the chosen score was, for each vote that chose it by likelihood."""
     chosen = [vote for vote in result.votes if vote.verdict and vote.verdict.option == result.option]
-    return [vote.distribution[vote.verdict.option] for vote in chosen if vote.verdict and vote.distribution]
+    return result.explanation or next((vote.how_sure for vote in chosen), None)
 
 
 def _rules(dimensions: tuple[Dimension, ...]) -> set[str]:

@@ -45,7 +45,7 @@ KNOWN = {
         format="Q4_1",
         licence="Apache-2.0",
         note="smollm2-135m is a very small model, for trying the tool: it reads simple criteria (presence, topic, tone, "
-        "relevance, refusal), best in English; not truth, danger or preference.",
+        "relevance, refusal, plain danger), best in English; not truth or preference.",
     )
 }
 
