@@ -79,8 +79,12 @@ class Tokeniser:
         self._learn([text for parts in pieces for text, control in parts if not control])
         return [[token for text, control in parts for token in self._tokens(text, control)] for parts in pieces]
 
-    def answered(self, request: str, answer: str) -> tuple[list[int], int]:
-        """A request with the answer behind it, and how many tokens the answer has with its end."""
+    def answered(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], int]]:
+        """Requests with the answer behind each, and how many tokens the answer has with its end."""
+        self._learn([text for pair in pairs for text in pair])
+        return [self._answered(request, answer) for request, answer in pairs]
+
+    def _answered(self, request: str, answer: str) -> tuple[list[int], int]:
         llama = self._llama
         pieces = [(llama._before, True), (_SYSTEM, False), (llama._between, True), (request, False), (llama._after, True)]
         asked = [token for text, control in pieces for token in self._tokens(text, control)]

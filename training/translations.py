@@ -20,7 +20,7 @@ from training.wordings import asked_alike
 
 Template = tuple[str, str]
 """English, Russian."""
-_SCENES = ("passages", "dangers", "instructions")
+_SCENES = ("passages", "dangers", "instructions", "followups")
 _ASK = "Translate into English: {}"
 _LONGEST = 640
 
@@ -29,7 +29,7 @@ def translations(tokeniser: Tokeniser, count: int, seed: int) -> Translations:
     """Tokenised, each with its prompt."""
     rng = random.Random(f"translations {seed}")
     found = list(dict.fromkeys(_pair(rng) for _ in range(count)))
-    texts = [tokeniser.answered(_ASK.format(russian), english) for english, russian in found]
+    texts = tokeniser.answered([(_ASK.format(russian), english) for english, russian in found])
     kept = [(ids, tail) for ids, tail in texts if len(ids) <= _LONGEST and tail <= len(ids) // 4]
     return Translations(
         ids=np.concatenate([np.array(ids, np.uint16) for ids, _ in kept]),

@@ -75,9 +75,9 @@ def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world):
 def test_yes_and_no_are_as_frequent_and_as_long(world, name):
     kind = next(kind for kind in KINDS if kind.name == name)
     lengths = defaultdict(list)
-    for case in cases(world, kind, 240):
+    for case in cases(world, kind, 600):
         lengths[case.truth].append(sum(len(str(text).split()) for text in case.fields.values()))
-    shares = {truth: len(found) / 240 for truth, found in lengths.items()}
+    shares = {truth: len(found) / 600 for truth, found in lengths.items()}
     assert 0.38 < shares["Yes"] < 0.62, shares
     means = {truth: sum(found) / len(found) for truth, found in lengths.items()}
     assert 0.8 < means["Yes"] / means["No"] < 1.25, means
@@ -146,12 +146,12 @@ def test_there_are_many_translations_of_words_and_sentences_and_none_of_what_is_
     kept = {text for text, _ in templates()}
     for entry in [*bank("held_out").values(), *bank("tuning").values()]:
         assert not kept & set(entry["texts"])
-    for name in ("passages", "dangers", "instructions"):
+    for name in ("passages", "dangers", "instructions", "followups"):
         fresh = [entry for key, entry in bank(name).items() if for_validation(key)]
         assert fresh and not any(kept & set(entry["en"].get("told") or entry["en"]["ask"]) for entry in fresh)
 
 
-@pytest.mark.parametrize("name", ["passages", "dangers", "instructions"])
+@pytest.mark.parametrize("name", ["passages", "dangers", "instructions", "followups"])
 def test_scenes_say_the_same_in_both_languages(name):
     def shape(part):
         if isinstance(part, dict):
@@ -168,6 +168,7 @@ def test_scenes_say_the_same_in_both_languages(name):
     [
         *(scenes.grounded, scenes.contradicting, scenes.relevant, scenes.complete, scenes.summed_up, scenes.answerable),
         *(scenes.referred, scenes.endangering, scenes.sound, scenes.followed, scenes.followed_or_not),
+        *(scenes.followed_up, scenes.followed_up_in_part, scenes.followed_up_truly, scenes.followed_up_briefly),
     ],
 )
 def test_good_and_bad_texts_of_a_scene_differ_only_in_the_answer(world, graded, language):

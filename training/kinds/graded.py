@@ -21,13 +21,13 @@ _SCENES = 0.45
 """Share of the texts that come from scenes where there are fitting ones."""
 
 
-def or_scene(other: Graded) -> Callable[[Graded], Graded]:
-    """Texts of a rule, or now and then of a scene that has the same grades."""
+def or_scene(*others: Graded) -> Callable[[Graded], Graded]:
+    """Texts of a rule, or now and then of scenes that have the same grades."""
 
     def mixed(rule: Graded) -> Graded:
         @wraps(rule)
         def make(draw: Draw, level: int) -> Made | None:
-            found = other(draw, level) if draw.rng.random() < _SCENES else None
+            found = draw.rng.choice(others)(draw, level) if draw.rng.random() < _SCENES else None
             return found or rule(draw, level)
 
         return make
@@ -55,7 +55,7 @@ def _real(draw: Draw) -> bool:
 # -- about the question ----------------------------------------------------------
 
 
-@or_scene(scenes.relevant)
+@or_scene(scenes.relevant, scenes.followed_up)
 def relevance(draw: Draw, level: int) -> Made | None:
     """2 answers, 1 answers a part or stays on the topic, 0 is about something else."""
     if level != 1 and _real(draw):
@@ -102,7 +102,7 @@ def relevance_four(draw: Draw, level: int) -> Made | None:
     )
 
 
-@or_scene(scenes.complete)
+@or_scene(scenes.complete, scenes.followed_up_in_part)
 def completeness(draw: Draw, level: int) -> Made | None:
     """2 covers all that was asked, 1 a part, 0 nothing of it."""
     found = thing(draw)
@@ -141,7 +141,7 @@ def instructed(draw: Draw, level: int) -> Made | None:
 # -- about the context -------------------------------------------------------------
 
 
-@or_scene(scenes.grounded)
+@or_scene(scenes.grounded, scenes.grounded, scenes.followed_up_truly)
 def groundedness(draw: Draw, level: int) -> Made | None:
     """2 says what the context says, 1 only in part, 0 something else."""
     found = thing(draw)
@@ -285,6 +285,7 @@ def _padding(draw: Draw, count: int) -> list[str]:
     return [expand(draw.rng, one) for one in draw.rng.sample(bank("padding")[draw.language], count)]
 
 
+@or_scene(scenes.followed_up_briefly)
 def conciseness(draw: Draw, level: int) -> Made | None:
     """2 nothing needless, 1 one needless sentence, 0 mostly padding and repetition."""
     found = thing(draw)

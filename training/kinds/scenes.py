@@ -12,6 +12,8 @@ from training.kinds.base import Draw, Made
 from training.texts import bank, expand, for_validation
 
 _Scene = Mapping[str, Any]
+_TWO = 0.35
+"""How often two questions are asked at once."""
 _MORE = 0.3
 """How often another passage stands beside the one that matters; Russian ones would be too long."""
 
@@ -48,17 +50,25 @@ def _passage(draw: Draw, found: _Scene) -> str | list[str]:
 def grounded(draw: Draw, level: int) -> Made | None:
     """2 says what the passage says, 1 partly, 0 contradicts it or adds to it."""
     found = scene(draw, "passages")
-    passage, first, second = _passage(draw, found), *draw.rng.sample(found["asked"][:2], 2)
-    if level == 1:
-        asked = f"{expand(draw.rng, first['ask'])} {expand(draw.rng, second['ask'])}"
-        answer = f"{expand(draw.rng, first['right'][-1])} {_one(draw, second['wrong'][:1], second['unsupported'])}"
-        return Made({"user_input": asked, "contexts": passage, "response": answer})
+    passage, two = _passage(draw, found), draw.rng.random() < _TWO
+    if two or level == 1:
+        return _two_answers(draw, found, passage, level)
     place = draw.rng.randrange(3)
     chosen, nothing = found["asked"][place], found["asked"][2]["right"] if place < 2 else ()
     fields = {"user_input": expand(draw.rng, chosen["ask"])} if draw.rng.random() < 0.8 else {}
     bad = nothing if nothing and fields and draw.rng.random() < 0.15 else [*chosen["wrong"], *chosen["unsupported"]]
-    answer = _one(draw, chosen["right"] if level else bad)
-    return Made({**fields, "contexts": passage, "response": answer})
+    return Made({**fields, "contexts": passage, "response": _one(draw, chosen["right"] if level else bad)})
+
+
+def _two_answers(draw: Draw, found: _Scene, passage: str | list[str], level: int) -> Made:
+    """To two questions: both supported, one of them, neither."""
+    chosen = draw.rng.sample(found["asked"][:2], 2)
+    asked = " ".join(expand(draw.rng, one["ask"]) for one in chosen)
+    right = {2: (True, True), 1: draw.rng.choice(((True, False), (False, True))), 0: (False, False)}[level]
+    sorts = [
+        one["right"][-1:] if good else [one["wrong"][0], *one["unsupported"]] for one, good in zip(chosen, right, strict=True)
+    ]
+    return Made({"user_input": asked, "contexts": passage, "response": " ".join(_one(draw, one) for one in sorts)})
 
 
 def contradicting(draw: Draw, level: int) -> Made | None:
@@ -116,6 +126,48 @@ def referred(draw: Draw, level: int) -> Made | None:
     asked = expand(draw.rng, chosen["ask"])
     answer = short if level else _one(draw, chosen["wrong"])
     return None if level == 1 else Made({"user_input": asked, "reference": whole, "response": answer})
+
+
+# -- follow-ups ----------------------------------------------------------------
+
+
+def _talk(draw: Draw, found: _Scene) -> dict[str, str | list[str]]:
+    """A short question, what was said before it, and mostly the documents."""
+    user, assistant = ("User", "Assistant") if draw.language == "en" else ("Пользователь", "Помощник")
+    earlier = f"{user}: {_one(draw, found['first'])}\n{assistant}: {expand(draw.rng, found['reply'])}"
+    fields: dict[str, str | list[str]] = {"user_input": _one(draw, found["ask"]), "history": earlier}
+    return fields | ({"contexts": _passage(draw, found)} if draw.rng.random() < 0.8 else {})
+
+
+def followed_up(draw: Draw, level: int) -> Made | None:
+    """2 answers the follow-up, right or wrong; 1 says something else on the subject; 0 is about something else."""
+    found, elsewhere = scene(draw, "followups"), scene(draw, "followups")
+    fields = _talk(draw, found)
+    answers = ([elsewhere["reply"]], found["off"], [*found["right"], *found["right"], *found["wrong"]])[level]
+    return None if level == 0 and elsewhere is found else Made({**fields, "response": _one(draw, answers)})
+
+
+def followed_up_in_part(draw: Draw, level: int) -> Made | None:
+    """2 answers the follow-up, 1 a half of it, 0 not at all."""
+    found = scene(draw, "followups")
+    fields = _talk(draw, found)
+    return Made({**fields, "response": _one(draw, (found["off"], [found["part"]], found["right"])[level])})
+
+
+def followed_up_truly(draw: Draw, level: int) -> Made | None:
+    """2 says what the documents say, 0 contradicts them."""
+    found = scene(draw, "followups")
+    fields = {**_talk(draw, found), "contexts": _passage(draw, found)}
+    return None if level == 1 else Made({**fields, "response": _one(draw, found["right" if level else "wrong"])})
+
+
+def followed_up_briefly(draw: Draw, level: int) -> Made | None:
+    """2 nothing needless, 1 one needless sentence, 0 mostly padding."""
+    found = scene(draw, "followups")
+    fields, answer = _talk(draw, found), _one(draw, found["right"])
+    before, *after = draw.rng.sample([expand(draw.rng, one) for one in bank("padding")[draw.language]], 3)
+    lines = ([before, answer, *after], [answer, before], [answer])[level]
+    return Made({**fields, "response": " ".join(lines)})
 
 
 # -- dangers ---------------------------------------------------------------------
