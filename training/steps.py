@@ -6,8 +6,11 @@ are compiled, and on a GPU each shape of batch is recorded once and then replaye
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count, islice
 
 import numpy as np
 import torch
@@ -59,6 +62,29 @@ def translated(translations: Translations, tokens: int, seed: int) -> Iterator[B
         yield Batch(padded(translations.tokens(places), width, rows), at, truth)
 
 
+@dataclass(frozen=True)
+class Mix:
+    """What is trained on: questions, and translations as a share of the steps."""
+
+    examples: Examples
+    translations: Translations
+    tokens: int
+    translating: float
+
+    def endless(self) -> Iterator[tuple[str, Batch]]:
+        """Batches of both sorts, round after round, each with the name of its sort."""
+        random = np.random.default_rng(0)
+        judging = chain.from_iterable(judged(self.examples, self.tokens, seed) for seed in count())
+        translating = chain.from_iterable(translated(self.translations, self.tokens, seed) for seed in count())
+        while True:
+            yield ("translating", next(translating)) if random.random() < self.translating else ("judging", next(judging))
+
+    def shapes(self) -> list[Batch]:
+        """One batch of nearly every shape; the largest first, whose memory the others can use."""
+        known = {batch.shape: batch for _, batch in islice(self.endless(), 1000)}
+        return [known[shape] for shape in sorted(known, key=math.prod, reverse=True)]
+
+
 class Steps:
     """Leaves the gradients of a batch in the weights and says the loss."""
 
@@ -83,7 +109,17 @@ class Steps:
         graph.replay()
         return loss.clone()
 
-    def check(self, batch: Batch) -> None:
+    def prepare(self, batches: Sequence[Batch]) -> None:
+        """Record their shapes, so that nothing is set up while the clock runs."""
+        if self._fast:
+            began = time.monotonic()
+            for batch in batches:
+                self(batch)
+            for batch in (batches[0], batches[-1]):
+                self._check(batch)
+            print(f"ready after {time.monotonic() - began:.0f} s", flush=True)
+
+    def _check(self, batch: Batch) -> None:
         """What is recorded must be what is computed step by step, up to rounding."""
         recorded = self(batch), self._norm()
         compiled, self._model.through = self._model.through, through

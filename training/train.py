@@ -15,24 +15,19 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, count, islice
 from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from numpy.typing import NDArray
-from torch import Tensor
 
+from training.adapters import cut, merge, save_adapter, start_from
 from training.data import Examples, Translations, load, load_translations
 from training.figures import fit, table, threshold
 from training.model import Llama
 from training.scoring import label_logprobs, readings
 from training.splits import ANSWERS
-from training.steps import Batch, Steps, judged, translated
+from training.steps import Mix, Steps
 
 SIZE = 16
 """The rank that the changes have on average."""
@@ -103,21 +98,14 @@ def _arguments() -> argparse.Namespace:
 def train(model: Llama, examples: Examples, translations: Translations, plan: Plan) -> None:
     """Of a question only the answer is learned, of a translation every word, over the whole vocabulary."""
     model.train()
-    began = time.monotonic()
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    on_gpu = trained[0].is_cuda
-    optimiser = torch.optim.AdamW(trained, plan.rate, _BETAS, weight_decay=0.0, fused=on_gpu)
     print(f"training {sum(weight.numel() for weight in trained):,} weights on {len(examples.of('train')):,} examples", flush=True)
-    gradients = Steps(model, trained, fast=on_gpu and not plan.plain)
-    if on_gpu and not plan.plain:
-        shapes = _one_of_each_shape(examples, translations, plan)
-        for batch in shapes:
-            gradients(batch)
-        for batch in (shapes[0], shapes[-1]):
-            gradients.check(batch)
-    print(f"ready after {time.monotonic() - began:.0f} s", flush=True)
+    optimiser = torch.optim.AdamW(trained, plan.rate, _BETAS, weight_decay=0.0, fused=trained[0].is_cuda)
+    mix = Mix(examples, translations, plan.tokens, plan.translating)
+    gradients = Steps(model, trained, fast=trained[0].is_cuda and not plan.plain)
+    gradients.prepare(mix.shapes())
     start, losses = time.monotonic(), defaultdict(list)
-    for step, (name, batch) in enumerate(_endless(examples, translations, plan)):
+    for step, (name, batch) in enumerate(mix.endless()):
         done = max(step / plan.steps, (time.monotonic() - start) / (60 * plan.minutes))
         if done >= 1:
             break
@@ -131,101 +119,6 @@ def train(model: Llama, examples: Examples, translations: Translations, plan: Pl
             print(f"step {step + 1}, {time.monotonic() - start:.0f} s, loss {means}", flush=True)
             losses.clear()
     print(f"{step} steps in {time.monotonic() - start:.0f} s", flush=True)
-
-
-def _rounds(examples: Examples, translations: Translations, plan: Plan) -> dict[str, Callable[[int], Iterator[Batch]]]:
-    """One round over each sort of text, by its seed."""
-    rounds: dict[str, Callable[[int], Iterator[Batch]]] = {"judging": partial(judged, examples, plan.tokens)}
-    if plan.translating:
-        rounds["translating"] = partial(translated, translations, plan.tokens)
-    return rounds
-
-
-def _one_of_each_shape(examples: Examples, translations: Translations, plan: Plan) -> list[Batch]:
-    """So that nothing is set up while the clock runs; the largest first, whose memory the others then use."""
-    rounds = _rounds(examples, translations, plan).values()
-    known = {batch.shape: batch for one in rounds for batch in islice(one(0), 500)}
-    return [known[shape] for shape in sorted(known, key=math.prod, reverse=True)]
-
-
-def _endless(examples: Examples, translations: Translations, plan: Plan) -> Iterator[tuple[str, Batch]]:
-    random = np.random.default_rng(0)
-    sources = {name: chain.from_iterable(map(one, count())) for name, one in _rounds(examples, translations, plan).items()}
-    while True:
-        name = "translating" if "translating" in sources and random.random() < plan.translating else "judging"
-        yield name, next(sources[name])
-
-
-def merge(model: Llama) -> None:
-    """The changes become part of the matrices, which are trained from there."""
-    for matrix in model.matrices().values():
-        matrix.merge()
-
-
-def cut(model: Llama, before: dict[str, Tensor], size: int) -> None:
-    """Keep the largest parts of the changes beside the matrices as they were.
-
-    Matrices that changed more get a higher rank; together they are as large as if each had the rank ``size``.
-    """
-    parts = {name: _parts(matrix.weight.detach() - before[name], 2 * size) for name, matrix in model.matrices().items()}
-    ranks = shared_out({name: (s.cpu().numpy(), u.shape[0] + v.shape[0]) for name, (u, s, v) in parts.items()}, size)
-    changes = {}
-    for name, matrix in model.matrices().items():
-        (u, s, v), rank = parts[name], ranks[name]
-        root = s[:rank].sqrt()
-        matrix.weight.data.copy_(before[name])
-        changes[name] = (v[:, :rank] * root).T, u[:, :rank] * root
-    put_beside(model, changes)
-
-
-def _parts(change: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.svd_lowrank(change.float(), q=min(most, *change.shape), niter=6)
-
-
-def shared_out(parts: Mapping[str, tuple[NDArray[np.float32], int]], size: int) -> dict[str, int]:
-    """The rank of each matrix: ``parts`` has the strengths of its parts, falling, and what one part costs.
-
-    The first part of each is taken, then whichever is strongest for its cost, until all cost as much as ``size`` of each.
-    """
-    offers = [(float(s) ** 2 / cost, name, cost) for name, (found, cost) in parts.items() for s in found[1:]]
-    left, ranks = (size - 1) * sum(cost for _, cost in parts.values()), dict.fromkeys(parts, 1)
-    for _, name, cost in sorted(offers, reverse=True):
-        if cost <= left:
-            left, ranks[name] = left - cost, ranks[name] + 1
-    return ranks
-
-
-def start_from(model: Llama, adapter: Path) -> None:
-    """The model with an adapter as it was saved."""
-    with np.load(adapter) as file:
-        parts = {name: torch.from_numpy(file[name]).float().to(model.embeddings.device) for name in file.files}
-    put_beside(model, {name: (parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"]) for name in model.matrices()})
-
-
-def put_beside(model: Llama, changes: Mapping[str, tuple[Tensor, Tensor]]) -> None:
-    """Train only the changes.
-
-    They are filled up with zeros to one rank, so that all blocks are alike. Such zeros stay: where both factors are zero, so
-    are the gradients of both.
-    """
-    for weight in model.parameters():
-        weight.requires_grad_(False)
-    rank = max(len(a) for a, _ in changes.values())
-    for name, matrix in model.matrices().items():
-        a, b = changes[name]
-        wide = F.pad(a, (0, 0, 0, rank - len(a))), F.pad(b, (0, rank - len(a)))
-        matrix.add_change(*(part.contiguous() for part in wide))
-
-
-def save_adapter(model: Llama, path: Path) -> None:
-    """Both factors of every change, in float16, without what they were filled up with."""
-    parts = {}
-    for name, matrix in model.matrices().items():
-        assert matrix.a is not None and matrix.b is not None
-        a, b = matrix.a.detach().half().cpu().numpy(), matrix.b.detach().half().cpu().numpy()
-        used = a.any(1) | b.any(0)
-        parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"] = a[used], b[:, used]
-    np.savez(path, **parts)
 
 
 def save_scores(model: Llama, examples: Examples, path: Path) -> None:

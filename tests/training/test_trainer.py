@@ -108,11 +108,11 @@ def two_layers(tmp_path_factory):
 
 
 def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers, tmp_path):
+    from training.adapters import save_adapter
     from training.check import compare
     from training.export import export
     from training.model import Llama
     from training.scoring import label_logprobs
-    from training.train import save_adapter
 
     from adjudge.gateway.llama import Llama as Loaded
 
@@ -133,8 +133,8 @@ def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers, t
 
 
 def test_cutting_keeps_a_change_of_low_rank(two_layers, tmp_path):
+    from training.adapters import cut, save_adapter, start_from
     from training.model import Llama
-    from training.train import cut, save_adapter, start_from
 
     model = Llama(two_layers)
     name, matrix = next(iter(model.matrices().items()))
@@ -152,8 +152,8 @@ def test_cutting_keeps_a_change_of_low_rank(two_layers, tmp_path):
 
 
 def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers, tmp_path):
+    from training.adapters import put_beside, save_adapter, start_from
     from training.model import Llama
-    from training.train import put_beside, save_adapter, start_from
 
     model = Llama(two_layers)
     sizes = {name: (2 + place % 3, *matrix.weight.shape) for place, (name, matrix) in enumerate(model.matrices().items())}
@@ -173,7 +173,7 @@ def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers,
 
 
 def test_the_rank_goes_where_the_change_is_and_the_whole_stays_as_large():
-    from training.train import shared_out
+    from training.adapters import shared_out
 
     strengths = np.geomspace(1, 0.01, 32).astype(np.float32)
     costs, factors = {"much": 100, "little": 100, "wide": 1000}, {"much": 10, "little": 1, "wide": 10}

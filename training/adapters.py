@@ -1,0 +1,86 @@
+"""Changes of low rank beside the matrices: cut out of a trained model, saved, put back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.model import Llama
+
+
+def merge(model: Llama) -> None:
+    """The changes become part of the matrices, which are trained from there."""
+    for matrix in model.matrices().values():
+        matrix.merge()
+
+
+def cut(model: Llama, before: dict[str, Tensor], size: int) -> None:
+    """Keep the largest parts of the changes beside the matrices as they were.
+
+    Matrices that changed more get a higher rank; together they are as large as if each had the rank ``size``.
+    """
+    parts = {name: _parts(matrix.weight.detach() - before[name], 2 * size) for name, matrix in model.matrices().items()}
+    ranks = shared_out({name: (s.cpu().numpy(), u.shape[0] + v.shape[0]) for name, (u, s, v) in parts.items()}, size)
+    changes = {}
+    for name, matrix in model.matrices().items():
+        (u, s, v), rank = parts[name], ranks[name]
+        root = s[:rank].sqrt()
+        matrix.weight.data.copy_(before[name])
+        changes[name] = (v[:, :rank] * root).T, u[:, :rank] * root
+    put_beside(model, changes)
+
+
+def _parts(change: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.svd_lowrank(change.float(), q=min(most, *change.shape), niter=6)
+
+
+def shared_out(parts: Mapping[str, tuple[NDArray[np.float32], int]], size: int) -> dict[str, int]:
+    """The rank of each matrix: ``parts`` has the strengths of its parts, falling, and what one part costs.
+
+    The first part of each is taken, then whichever is strongest for its cost, until all cost as much as ``size`` of each.
+    """
+    offers = [(float(s) ** 2 / cost, name, cost) for name, (found, cost) in parts.items() for s in found[1:]]
+    left, ranks = (size - 1) * sum(cost for _, cost in parts.values()), dict.fromkeys(parts, 1)
+    for _, name, cost in sorted(offers, reverse=True):
+        if cost <= left:
+            left, ranks[name] = left - cost, ranks[name] + 1
+    return ranks
+
+
+def start_from(model: Llama, adapter: Path) -> None:
+    """The model with an adapter as it was saved."""
+    with np.load(adapter) as file:
+        parts = {name: torch.from_numpy(file[name]).float().to(model.embeddings.device) for name in file.files}
+    put_beside(model, {name: (parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"]) for name in model.matrices()})
+
+
+def put_beside(model: Llama, changes: Mapping[str, tuple[Tensor, Tensor]]) -> None:
+    """Train only the changes.
+
+    They are filled up with zeros to one rank, so that all blocks are alike. Such zeros stay: where both factors are zero, so
+    are the gradients of both.
+    """
+    for weight in model.parameters():
+        weight.requires_grad_(False)
+    rank = max(len(a) for a, _ in changes.values())
+    for name, matrix in model.matrices().items():
+        a, b = changes[name]
+        wide = F.pad(a, (0, 0, 0, rank - len(a))), F.pad(b, (0, rank - len(a)))
+        matrix.add_change(*(part.contiguous() for part in wide))
+
+
+def save_adapter(model: Llama, path: Path) -> None:
+    """Both factors of every change, in float16, without what they were filled up with."""
+    parts = {}
+    for name, matrix in model.matrices().items():
+        assert matrix.a is not None and matrix.b is not None
+        a, b = matrix.a.detach().half().cpu().numpy(), matrix.b.detach().half().cpu().numpy()
+        used = a.any(1) | b.any(0)
+        parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"] = a[used], b[:, used]
+    np.savez(path, **parts)
