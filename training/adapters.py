@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
 from training.model import Llama
+from training.ranks import shared_out
 
 
 def merge(model: Llama) -> None:
@@ -38,19 +38,6 @@ def cut(model: Llama, before: dict[str, Tensor], size: int) -> None:
 
 def _parts(change: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
     return torch.svd_lowrank(change.float(), q=min(most, *change.shape), niter=6)
-
-
-def shared_out(parts: Mapping[str, tuple[NDArray[np.float32], int]], size: int) -> dict[str, int]:
-    """The rank of each matrix: ``parts`` has the strengths of its parts, falling, and what one part costs.
-
-    The first part of each is taken, then whichever is strongest for its cost, until all cost as much as ``size`` of each.
-    """
-    offers = [(float(s) ** 2 / cost, name, cost) for name, (found, cost) in parts.items() for s in found[1:]]
-    left, ranks = (size - 1) * sum(cost for _, cost in parts.values()), dict.fromkeys(parts, 1)
-    for _, name, cost in sorted(offers, reverse=True):
-        if cost <= left:
-            left, ranks[name] = left - cost, ranks[name] + 1
-    return ranks
 
 
 def start_from(model: Llama, adapter: Path) -> None:

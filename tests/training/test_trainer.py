@@ -8,63 +8,12 @@ import math
 import pytest
 
 np = pytest.importorskip("numpy", reason="requirements/training.txt is not installed")
-
-from training.data import Examples, batches, load, save  # noqa: E402
-from training.pieces import join, split  # noqa: E402
-
-
-def examples(lengths):
-    count = len(lengths)
-    labels = np.full((count, 10), -1, np.int32)
-    labels[:, :2] = (10539, 3691)
-    return Examples(
-        ids=np.arange(sum(lengths)).astype(np.uint16) % 900 + 20,
-        lengths=np.array(lengths, np.int32),
-        labels=labels,
-        truth=np.array([place % 2 for place in range(count)], np.int8),
-        split=np.array([place % 4 for place in range(count)], np.int8),
-        answer=np.zeros(count, np.int8),
-        kind=np.zeros(count, np.int16),
-        criterion=np.zeros(count, np.int32),
-        item=np.arange(count, dtype=np.int32),
-        reversed=np.zeros(count, bool),
-        russian=np.zeros(count, bool),
-        kinds=("one",),
-    )
-
-
-def test_examples_come_back_as_they_were_saved(tmp_path):
-    made = examples([3, 5, 4])
-    save(tmp_path / "examples.npz", made)
-    found = load(tmp_path / "examples.npz")
-    assert found.kinds == ("one",) and found.starts.tolist() == [0, 3, 8]
-    assert all(np.array_equal(getattr(found, name), getattr(made, name)) for name in ("ids", "lengths", "labels", "truth"))
-
-
-def test_batches_hold_every_example_once_and_keep_to_their_size():
-    lengths = np.random.default_rng(0).integers(5, 60, 300).astype(np.int32)
-    found = list(batches(np.arange(300), lengths, 256, seed=1))
-    assert sorted(np.concatenate([places for _, places in found]).tolist()) == list(range(300))
-    assert all(lengths[places].max() <= width and len(places) * width <= 256 for width, places in found)
-
-
-def test_pieces_make_the_file_again_or_nothing(tmp_path):
-    whole = tmp_path / "whole"
-    whole.write_bytes(bytes(range(256)) * 10)
-    split(whole, tmp_path / "pieces", 1000)
-    join(tmp_path / "pieces", tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == whole.read_bytes()
-    (tmp_path / "pieces" / "1" / "piece").write_bytes(b"other")
-    with pytest.raises(SystemExit, match="do not make the file"):
-        join(tmp_path / "pieces", tmp_path / "bad")
-
-
-# -- with PyTorch ------------------------------------------------------------------
-
 torch = pytest.importorskip("torch", reason="requirements/training.txt is not installed")
 
 from training.figures import Setting, figures, fit, threshold  # noqa: E402
 from training.scoring import Reading  # noqa: E402
+
+from support.training_examples import examples  # noqa: E402
 
 
 def reading(odds, truth, prior=0.0, criterion=0):
@@ -170,16 +119,6 @@ def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers,
     start_from(again, tmp_path / "adapter.npz")
     name, matrix = next(iter(model.matrices().items()))
     assert torch.allclose(again.matrices()[name].b @ again.matrices()[name].a, matrix.b @ matrix.a, atol=0.02)
-
-
-def test_the_rank_goes_where_the_change_is_and_the_whole_stays_as_large():
-    from training.adapters import shared_out
-
-    strengths = np.geomspace(1, 0.01, 32).astype(np.float32)
-    costs, factors = {"much": 100, "little": 100, "wide": 1000}, {"much": 10, "little": 1, "wide": 10}
-    ranks = shared_out({name: (factors[name] * strengths, cost) for name, cost in costs.items()}, 8)
-    assert ranks["much"] > ranks["wide"] > ranks["little"] >= 1
-    assert 8 * 1200 - 1000 < sum(ranks[name] * cost for name, cost in costs.items()) <= 8 * 1200
 
 
 def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers):
