@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--trained", type=Path, required=True)
     parser.add_argument("--adapter", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=800, help="of each language half")
+    parser.add_argument("--count", type=int, default=800, help="half of them in each language")
     args = parser.parse_args()
     known, llama = trained_prompts(args.trained), Llama(find("smollm2-135m"), args.adapter)
     right: dict[str, list[bool]] = defaultdict(list)
