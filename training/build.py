@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
+from adjudge.domain.message import Prompt
 from adjudge.gateway.weights.store import find
 from training.data import MOST_LABELS, Examples, save
 from training.kinds.base import russian
@@ -27,6 +31,8 @@ from training.translations import translations
 
 _LONGEST = 640
 """Tokens a prompt may have."""
+_AT_ONCE = 50_000
+"""Prompts that a process tokenises at once."""
 
 
 def main() -> None:
@@ -40,18 +46,18 @@ def main() -> None:
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     found = rows(World(args.data), args.examples, args.seed)
-    tokeniser = Tokeniser(args.weights or find("smollm2-135m"))
-    examples = tokenised(found, tokeniser)
+    weights = args.weights or find("smollm2-135m")
+    examples = tokenised(found, weights)
     save(args.out / "examples.npz", examples)
-    save(args.out / "translations.npz", translations(tokeniser, args.translations, args.seed))
+    save(args.out / "translations.npz", translations(Tokeniser(weights), args.translations, args.seed))
     write_texts(args.out, found)
     _report(found, examples, args.out)
 
 
-def tokenised(found: Sequence[Row], tokeniser: Tokeniser) -> Examples:
+def tokenised(found: Sequence[Row], weights: Path) -> Examples:
     """The rows as arrays; prompts that are too long are left out."""
-    prompts = tokeniser.prompts([row.shown.prompt for row in found])
-    kept = [(row, ids) for row, ids in zip(found, prompts, strict=True) if len(ids) <= _LONGEST]
+    tokeniser = Tokeniser(weights)
+    kept = [(row, ids) for row, ids in zip(found, _tokens(found, weights), strict=True) if len(ids) <= _LONGEST]
     rows_kept = [row for row, _ in kept]
     kinds = tuple(dict.fromkeys(row.made.kind for row in rows_kept))
     criteria_known = {name: place for place, name in enumerate(dict.fromkeys(row.criterion for row in rows_kept))}
@@ -61,7 +67,7 @@ def tokenised(found: Sequence[Row], tokeniser: Tokeniser) -> Examples:
         labels[place, : len(ids)] = ids
     place_of = {kind: place for place, kind in enumerate(kinds)}
     return Examples(
-        ids=np.concatenate([np.array(ids, np.uint16) for _, ids in kept]),
+        ids=np.concatenate([ids for _, ids in kept]),
         lengths=np.array([len(ids) for _, ids in kept], np.int32),
         labels=labels,
         truth=np.array([row.shown.truth for row in rows_kept], np.int8),
@@ -74,6 +80,20 @@ def tokenised(found: Sequence[Row], tokeniser: Tokeniser) -> Examples:
         russian=np.array([russian(row.made.case.criteria) for row in rows_kept]),
         kinds=kinds,
     )
+
+
+def _tokens(found: Sequence[Row], weights: Path) -> list[NDArray[np.uint16]]:
+    """The prompts as the model reads them; on every core, since that takes most of the time."""
+    prompts = [row.shown.prompt for row in found]
+    parts = [prompts[start : start + _AT_ONCE] for start in range(0, len(prompts), _AT_ONCE)]
+    if len(parts) == 1:
+        return _tokens_of(parts[0], weights)
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        return [ids for part in pool.map(_tokens_of, parts, [weights] * len(parts)) for ids in part]
+
+
+def _tokens_of(prompts: Sequence[Prompt], weights: Path) -> list[NDArray[np.uint16]]:
+    return [np.array(ids, np.uint16) for ids in Tokeniser(weights).prompts(prompts)]
 
 
 def write_texts(out: Path, found: Sequence[Row]) -> None:

@@ -21,3 +21,16 @@ def test_a_row_is_scored_by_likelihood() -> None:
     assert all(score in (0, 1, 2) for score in result.scores.values())
     assert all(str(text).startswith("p = ") for text in result.explanations.values())
     assert rag_report(evaluator, rows, [result]).notes
+
+
+@pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")
+def test_the_good_answers_of_the_example_stand_above_the_bad_ones() -> None:
+    evaluator = RagEvaluator()
+    rows = evaluator.rows(EXAMPLE)
+    found = {
+        instance.id: result.composite.value
+        for instance, result in zip(rows.instances, evaluator.evaluate(rows.instances), strict=True)
+    }
+    good = {found.pop("perfect"), found.pop("history")}
+    assert len(found) == 6
+    assert min(good) > max(found.values()), (good, found)

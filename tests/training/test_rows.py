@@ -10,13 +10,14 @@ import pytest
 from training.kinds import scenes
 from training.kinds.bank import TRAINED as TRAINED_BANKS
 from training.kinds.base import Draw
+from training.parallel import templates, words
 from training.prompts import neutral, shown
 from training.rows import all_kinds, held_out_names, rows
 from training.texts import alike, bank, expand, for_validation
-from training.translations import templates, words
 from training.wordings import ask, third
 
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, ScriptedModel
+from training import parallel
 from training import rows as builder
 
 KINDS = all_kinds()
@@ -231,3 +232,18 @@ def test_letters_are_asked_in_both_orders_and_neutral_texts_in_the_same_words(wo
     calm = neutral(case, "en")
     assert len(calm) == 16 and {one.truth for one in calm} == {-1}
     assert {one.prompt.shared_text for one in calm} == {first.prompt.shared_text, second.prompt.shared_text}
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_text_says_a_thing_when_it_has_the_translation(world, language):
+    here = int(language == "ru")
+    known = {pair[here].rstrip("."): pair for pair in parallel.sentences()}
+    kind = next(kind for kind in KINDS if kind.name == "says_a_thing")
+    truths = Counter()
+    for case in cases(world, kind, 200, language):
+        quoted = max((one for one in known if one in case.criteria.description), key=len)
+        negated = re.search(r"(?i)\bnot\b|nowhere|\bне\b|неверно|нельзя", case.criteria.description.partition(quoted)[0])
+        there = known[quoted][1 - here] in case.fields["response"]
+        assert (case.truth == "Yes") == (there != bool(negated)), case
+        truths[case.truth] += 1
+    assert min(truths.values()) > 60

@@ -159,3 +159,14 @@ def test_the_tokeniser_reads_what_the_judge_reads(two_layers, world):
     prompts = [one.prompt for case in drawn if case for one in shown(case, "en")]
     split_as_scored = [tokeniser._llama._split(prompt) for prompt in prompts]
     assert len(prompts) > 50 and tokeniser.prompts(prompts) == [shared + own for shared, own in split_as_scored]
+
+
+def test_prompts_are_tokenised_alike_by_one_process_and_by_many(two_layers, world, monkeypatch):
+    from training import build, rows
+
+    monkeypatch.setattr(rows, "all_kinds", lambda kinds=rows.all_kinds: kinds()[:2])
+    found = rows.rows(world, 20, 1)
+    alone = build.tokenised(found, two_layers)
+    monkeypatch.setattr(build, "_AT_ONCE", len(found) // 3)
+    shared = build.tokenised(found, two_layers)
+    assert len(alone.lengths) > 40 and np.array_equal(alone.ids, shared.ids) and np.array_equal(alone.lengths, shared.lengths)

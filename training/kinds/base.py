@@ -14,6 +14,8 @@ from training.wordings import ask
 Language = Literal["en", "ru"]
 Role = Literal["train", "tuning", "held_out"]
 Fields = Mapping[str, str | Sequence[str]]
+_MIXED, _MIXED_MEASURED = 0.22, 0.1
+"""How often the question is in one language and the text in the other: what Russian words mean is learned from that."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def yes_no(
 
     def make(draw: Draw) -> Case | None:
         asked_in, words = draw.language, draw.wording or draw.rng
-        if words.random() < 0.1:  # the question in one language, the text in another
+        if words.random() < (_MIXED_MEASURED if draw.fresh else _MIXED):
             asked_in = "ru" if asked_in == "en" else "en"
         found = phrases.en if asked_in == "en" else phrases.ru
         asked = ask(words, found, asked_in, phrases.subjects.get(asked_in, ()))

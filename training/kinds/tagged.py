@@ -13,7 +13,7 @@ from training.kinds.pairs import compared
 from training.texts import bank, joined
 from training.wordings import third
 
-_WEIGHTS: dict[Role, float] = {"train": 8, "tuning": 1, "held_out": 1}
+_WEIGHTS: dict[Role, float] = {"train": 16, "tuning": 1, "held_out": 1}
 
 
 def kinds() -> Iterator[Kind]:

@@ -31,19 +31,26 @@ def _named() -> dict[str, dict[str, Any]]:
     return {name: entry for name, entry in bank("words").items() if "what" in entry}
 
 
+@cache
+def _other_names(name: str) -> list[str]:
+    return [one for one in _named() if one != name]
+
+
 class _Of:
-    """A word of the class, or of another; in any language."""
+    """Words of which one is of the class, or none; in any language."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __call__(self, draw: Draw, holds: bool) -> Made | None:
-        name = self.name if holds else draw.rng.choice([one for one in _named() if one != self.name])
         language = draw.language if draw.rng.random() < 0.7 else _OTHER[draw.language]
-        found = draw.rng.choice(_named()[name][language])
-        if not holds and found in _named()[self.name][language]:
+        own, others = _named()[self.name][language], draw.rng.sample(_other_names(self.name), draw.rng.choice((1, 1, 1, 2, 3)))
+        found = [draw.rng.choice(_named()[name][language]) for name in others]
+        if set(found) & set(own):
             return None
-        return Made({"response": found})
+        if holds:
+            found[0] = draw.rng.choice(own)
+        return Made({"response": ", ".join(draw.rng.sample(found, len(found)))})
 
 
 def _translated(draw: Draw, holds: bool) -> Made | None:
