@@ -1,6 +1,6 @@
 """How well the exported adapter reads what it was trained on in other draws: the same kinds and sentences, put together anew.
 
-    python -m training.again --data ../shared/data --trained OUT/train.jsonl --adapter smollm2-135m.gguf [--count 800]
+    python -m training.again --data ../shared/data --trained OUT/train.jsonl --adapter smollm2-135m.gguf [--count 800] [--seed 1]
 
 Prompts that are in train.jsonl are left out. Verdicts are counted as read, before calibration.
 """
@@ -30,11 +30,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--trained", type=Path, required=True)
     parser.add_argument("--adapter", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=800, help="half of them in each language")
+    parser.add_argument("--count", type=int, default=800, help="half of the texts in each language")
+    parser.add_argument("--seed", default="again")
     args = parser.parse_args()
     known, llama = trained_prompts(args.trained), Llama(find("smollm2-135m"), args.adapter)
     right: dict[str, list[bool]] = defaultdict(list)
-    for language, one in drawn(World(args.data), known, args.count):
+    for language, one in drawn(World(args.data), known, args.count, args.seed):
         said = llama.score(one.prompt, one.tokens).logprobs
         hit = max(said, key=said.__getitem__) == one.tokens[one.truth]
         for name in ("all", language, one.answer):
@@ -50,9 +51,9 @@ def trained_prompts(path: Path) -> set[int]:
         return {hash(tuple(one["content"] for one in json.loads(line)["messages"])) for line in lines}
 
 
-def drawn(world: World, known: set[int], count: int) -> Iterator[tuple[str, Shown]]:
+def drawn(world: World, known: set[int], count: int, seed: str) -> Iterator[tuple[str, Shown]]:
     """Prompts of trained kinds, as often as they were trained, that were not trained themselves."""
-    rng = random.Random("again")
+    rng = random.Random(seed)
     kinds = [kind for kind in all_kinds() if kind.role == "train" and len(kind.languages) > 1]
     for place in range(count):
         while True:
