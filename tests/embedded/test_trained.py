@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from adjudge import AspectCritic, open_model
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.weights.shipped import adapter_for, calibration_for
 
-SIMPLE = {
+ENGLISH = {
     "The text names a price.": ("The blue lamp costs 40 euros.", "The blue lamp stands beside the sofa."),
     "The text says thank you.": ("Thank you so much for your help!", "The meeting was moved to the second floor."),
     "The text mentions an animal.": ("Two horses were standing in the rain.", "The printer is out of paper again."),
@@ -14,18 +16,29 @@ SIMPLE = {
     "The text mentions a vehicle.": ("A lorry blocked the whole street.", "He reads a poem every evening."),
     "The text names a time of day on the clock.": ("The train leaves at 7:45.", "The soup needs a little more salt."),
 }
+RUSSIAN = {
+    "Текст называет цену.": ("Синяя лампа стоит 40 евро.", "Синяя лампа стоит у дивана."),
+    "Текст кого-то благодарит.": ("Большое вам спасибо за помощь!", "Собрание перенесли на второй этаж."),
+    "Текст упоминает животное.": ("Две лошади стояли под дождём.", "В принтере опять кончилась бумага."),
+    "Текст называет цвет.": ("Она покрасила дверь в зелёный цвет.", "Она закрыла дверь и пошла домой."),
+    "Текст упоминает транспорт.": ("Грузовик перегородил всю улицу.", "Каждый вечер он читает стихотворение."),
+    "Текст говорит, что что-то запрещено.": ("Курить в коридоре запрещено.", "В коридоре стоит длинная скамья."),
+}
 """Criterion → a text that meets it, one that does not. Kinds in training/held_out.txt, texts written for this test."""
 
 
-def test_simple_criteria_it_was_not_trained_on_are_read_mostly_right() -> None:
+@pytest.mark.parametrize(("language", "simple"), [("en", ENGLISH), ("ru", RUSSIAN)])
+def test_simple_criteria_it_was_not_trained_on_are_read_mostly_right(language: str, simple: dict[str, tuple[str, str]]) -> None:
     said = {
         (criterion, text): (result.verdict, wanted)
-        for criterion, texts in SIMPLE.items()
-        for text, wanted, result in zip(texts, ("PASS", "FAIL"), AspectCritic(criterion).evaluate(list(texts)), strict=True)
+        for criterion, texts in simple.items()
+        for text, wanted, result in zip(
+            texts, ("PASS", "FAIL"), AspectCritic(criterion, language=language).evaluate(list(texts)), strict=True
+        )
     }
     wrong = [question for question, (verdict, wanted) in said.items() if verdict != wanted]
     assert len(said) == 12
-    assert len(wrong) <= 3, wrong
+    assert len(wrong) <= 2, wrong
 
 
 def test_the_adapter_and_its_calibration_are_in_the_package() -> None:
