@@ -10,14 +10,13 @@ import pytest
 from training.kinds import scenes
 from training.kinds.bank import TRAINED as TRAINED_BANKS
 from training.kinds.base import Draw
-from training.parallel import templates, words
+from training.parallel import sentences, templates, words
 from training.prompts import neutral, shown
 from training.rows import all_kinds, held_out_names, rows
 from training.texts import alike, bank, expand, for_validation
 from training.wordings import ask, third
 
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, ScriptedModel
-from training import parallel
 from training import rows as builder
 
 KINDS = all_kinds()
@@ -237,7 +236,7 @@ def test_letters_are_asked_in_both_orders_and_neutral_texts_in_the_same_words(wo
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_a_text_says_a_thing_when_it_has_the_translation(world, language):
     here = int(language == "ru")
-    known = {pair[here].rstrip("."): pair for pair in parallel.sentences()}
+    known = {pair[here].rstrip("."): pair for pair in sentences()}
     kind = next(kind for kind in KINDS if kind.name == "says_a_thing")
     truths = Counter()
     for case in cases(world, kind, 200, language):

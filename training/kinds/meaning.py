@@ -7,13 +7,8 @@ from collections.abc import Iterator
 from adjudge.domain.criteria import yes_no_criteria
 from training.kinds.base import Case, Draw, Kind
 from training.parallel import sentences
-from training.texts import joined
+from training.texts import bank, joined
 from training.wordings import ask
-
-_SAYS = {
-    "en": ("say: “{}”", "say the same as “{}”", "contain a sentence that means “{}”", "tell the reader this: “{}”"),
-    "ru": ("говорит: «{}»", "сообщает вот что: «{}»", "говорит то же, что и фраза «{}»", "содержит мысль «{}»"),
-}
 
 
 def kinds() -> Iterator[Kind]:
@@ -25,7 +20,8 @@ def _says(draw: Draw) -> Case | None:
     """The text has the sentence among others, or has not."""
     words, known, here = draw.wording or draw.rng, sentences(draw.fresh), int(draw.language == "ru")
     wanted = words.choice(known)
-    asked = ask(words, [phrase.format(wanted[here].rstrip(".")) for phrase in _SAYS[draw.language]], draw.language)
+    phrases = [phrase.format(wanted[here].rstrip(".")) for phrase in bank("questions")["says"][draw.language]]
+    asked = ask(words, phrases, draw.language)
     parts, holds = draw.rng.sample(known, draw.rng.choice((1, 1, 2, 3))), draw.rng.random() < 0.5
     if holds:
         parts[0] = wanted
