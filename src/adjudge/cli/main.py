@@ -10,29 +10,19 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, criteria, doctor, generate, judge, models, rag, run, runs, serve
+from adjudge.cli.commands import LazyCommands, add_commands
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
 app = typer.Typer(
     name="adjudge",
+    cls=LazyCommands,
     help="Judge the answers of language models, and know how sure the judgment is.",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
-app.command("check")(check.check)
-app.add_typer(criteria.app, name="criteria")
-app.add_typer(models.app, name="models")
-app.command("judge")(judge.judge)
-app.command("compare")(judge.compare)
-app.command("rag")(rag.rag)
-app.command("run")(run.run)
-app.command("resume")(runs.resume)
-app.add_typer(runs.app, name="runs")
-app.command("export")(runs.export_run)
-app.command("generate")(generate.generate)
-app.command("doctor")(doctor.doctor)
-app.command("serve-model")(serve.serve_model)
+add_commands(app)
 
 
 def _version(wanted: bool) -> None:
@@ -60,7 +50,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except TyperException as error:
-        code = _complain(error.format_message(), ExitCode.USAGE)
+        code = _show_usage(error)
     except AdjudgeError as error:
         code = _complain(str(error), ExitCode.COULD_NOT_RUN)
     except Exit as exit_:
@@ -71,6 +61,14 @@ def main() -> None:
         sys.stderr.close()  # the reader went away; nothing is left to say
         code = ExitCode.COULD_NOT_RUN
     sys.exit(code or 0)
+
+
+def _show_usage(error: TyperException) -> int:
+    """A command of several commands that was called alone answers with its help, which keeps its lines."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # typer does not export it
+        typer.echo(error.format_message(), err=True)
+        return ExitCode.USAGE
+    return _complain(error.format_message(), ExitCode.USAGE)
 
 
 def _complain(message: str, code: int) -> int:
