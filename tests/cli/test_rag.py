@@ -14,7 +14,8 @@ from adjudge.cli.main import main
 from adjudge.reports.table import read_rows
 from adjudge.runs.folder import run_info
 from support.fake_provider import KEY, FakeProvider, Says
-from support.rag import EXAMPLE, SHARED
+from support.rag import EXAMPLE
+from support.records import rag_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -176,11 +177,11 @@ def test_an_empty_file_and_one_in_another_encoding(tmp_path: Path, command: Comm
     assert "is not UTF-8" in command("--csv", other, "-m", "scripted").stderr
 
 
-@pytest.mark.skipif(not SHARED.is_file(), reason=f"the public records are not there: {SHARED}")
-def test_the_shared_rows(tmp_path: Path) -> None:
-    done = rag(tmp_path, "--csv", SHARED, "-m", "scripted/2")
+@rag_rows
+def test_recorded_rows(tmp_path: Path, source: Path, count: int) -> None:
+    done = rag(tmp_path, "--csv", source, "-m", "scripted/2")
     assert done.returncode == 0, done.stderr
-    assert "25/25" in done.stdout
+    assert f"{count}/{count}" in done.stdout
 
 
 def test_a_run_is_kept_stopped_by_its_budget_and_gone_on_with(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The example scripts of the EvalAssist README, with the import path and the engine changed and nothing else."""
+"""Scripts of users of EvalAssist, and those of its README, with the import path and the engine changed and nothing else."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-SEED = Path(__file__).parents[3] / "shared" / "seeds" / "evalassist-judges.md"
+from support.records import PUBLIC, SAMPLES
+
+SEED = PUBLIC.parent / "seeds" / "evalassist-judges.md"
 ENGINE = re.compile(r"CrossProviderInferenceEngine\(.*?\n    \)", re.DOTALL)
 
-pytestmark = pytest.mark.skipif(not SEED.is_file(), reason="the seed document is not part of this project")
+without_seed = pytest.mark.skipif(not SEED.is_file(), reason="the seed document is not part of this project")
 
 
-def scripts() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", SEED.read_text(encoding="utf-8"), re.DOTALL) if SEED.is_file() else []
+def scripts(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def ported(script: str) -> str:
@@ -24,8 +26,11 @@ def ported(script: str) -> str:
 
 
 @pytest.mark.parametrize("place", range(2))
-def test_the_script_runs(place: int, capsys: pytest.CaptureFixture[str]) -> None:
-    script = ported(scripts()[place])
+@pytest.mark.parametrize(
+    "page", [pytest.param(SAMPLES / "evalassist.md", id="samples"), pytest.param(SEED, id="seed", marks=without_seed)]
+)
+def test_the_script_runs(page: Path, place: int, capsys: pytest.CaptureFixture[str]) -> None:
+    script = ported(scripts(page)[place])
     assert "open_model" in script
     if "DirectJudge" not in script.partition("judge =")[0].replace("BaseDirectJudge", ""):
         script = "from adjudge.judges import DirectJudge\n" + script  # the README uses a name that it does not import

@@ -16,7 +16,8 @@ from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult, composite
 from adjudge.rag.dimensions import absent, rag_dimensions
-from support.rag import EXAMPLE, GOOD, ROW, SHARED, asked_about, gives, shown_fields, varied
+from support.rag import EXAMPLE, GOOD, ROW, asked_about, gives, shown_fields, varied
+from support.records import rag_rows
 
 
 def test_one_row_gets_six_scores_and_a_composite() -> None:
@@ -206,12 +207,12 @@ def test_the_same_row_gives_the_same_scores() -> None:
     assert [result.scores for result in one] == [result.scores for result in other]
 
 
-@pytest.mark.skipif(not SHARED.is_file(), reason=f"the public records are not there: {SHARED}")
-def test_the_shared_rows_run_from_end_to_end() -> None:
+@rag_rows
+def test_recorded_rows_run_from_end_to_end(source: Path, count: int) -> None:
     model = varied()
-    results = RagEvaluator(model).evaluate(SHARED)
-    assert len(results) == 25
-    assert len(model.requests) == 150
+    results = RagEvaluator(model).evaluate(source)
+    assert len(results) == count
+    assert len(model.requests) == 6 * count
     assert all(result.status is Status.SCORED for result in results)
     assert all(vote.outcome is Outcome.OK for result in results for vote in result.votes)
     assert "\\n" in str(results[0].instance.fields["contexts"])  # the data stays as it is

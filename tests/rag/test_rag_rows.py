@@ -11,7 +11,8 @@ from adjudge import Instance
 from adjudge.errors import RunError
 from adjudge.rag.dimensions import rag_dimensions
 from adjudge.rag.rows import needed_fields, read_rows
-from support.rag import EXAMPLE, ROW, SHARED
+from support.rag import EXAMPLE, ROW
+from support.records import rag_rows
 
 SIX = rag_dimensions()
 
@@ -126,6 +127,6 @@ def test_only_the_first_rows() -> None:
     assert len(read_rows([ROW, ROW, ROW], SIX, limit=2).instances) == 2
 
 
-@pytest.mark.skipif(not SHARED.is_file(), reason=f"the public records are not there: {SHARED}")
-def test_the_shared_rows_are_read() -> None:
-    assert len(read_rows(SHARED, SIX).instances) == 25
+@rag_rows
+def test_recorded_rows_are_read(source: Path, count: int) -> None:
+    assert len(read_rows(source, SIX).instances) == count

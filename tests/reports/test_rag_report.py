@@ -19,7 +19,8 @@ from adjudge.reports.rag_files import table, write_reports
 from adjudge.reports.rag_pages import html_page, line_breaks, markdown_page
 from adjudge.reports.rag_report import RagReport, rag_report
 from adjudge.reports.table import read_rows
-from support.rag import EXAMPLE, GOOD, ROW, SHARED, gives, varied
+from support.rag import EXAMPLE, GOOD, ROW, gives, varied
+from support.records import rag_rows
 
 HOSTILE = '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 1234 * 5678 }} </div> =1+1 "\'&amp;'
 
@@ -235,16 +236,16 @@ def test_what_a_small_model_is_worth_is_said() -> None:
     assert "a very \\<small\\> model" in markdown_page(report)
 
 
-@pytest.mark.skipif(not SHARED.is_file(), reason=f"the public records are not there: {SHARED}")
-def test_the_shared_rows_from_end_to_end(tmp_path: Path) -> None:
-    report = reported(SHARED)
+@rag_rows
+def test_recorded_rows_from_end_to_end(tmp_path: Path, source: Path, count: int) -> None:
+    report = reported(source)
     _, csv, html = write_reports(report, tmp_path)
     back = list(read_rows(csv))
     originals = [dict(result.instance.metadata["row"]) for result in report.results]  # type: ignore[call-overload]
     assert [{name: row[name] for name in originals[0]} for row in back] == originals
-    assert len(originals) == 25
+    assert len(originals) == count
     assert all(row["status"] for row in back)
-    assert Page(html.read_text(encoding="utf-8")).count("details") == 25
+    assert Page(html.read_text(encoding="utf-8")).count("details") == count
 
 
 def test_many_rows_are_a_small_page_and_a_whole_table(tmp_path: Path) -> None:

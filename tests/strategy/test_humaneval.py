@@ -13,9 +13,9 @@ import pytest
 from adjudge.errors import SetupError
 from adjudge.strategy.sandbox.base import Sandbox
 from adjudge.strategy.sandbox.find import find_sandbox
+from support.records import folders
 
 ROOT = Path(__file__).parent.parent.parent
-DATA = ROOT.parent / "shared" / "data"
 TASKS = int(os.environ.get("ADJUDGE_HUMANEVAL_TASKS", "20"))
 """All 164 with ``make test-sandbox``."""
 PASSED = {"canonical": 164, "reflexion_gpt4": 150, "reflexion_ucs_gpt4": 139}
@@ -31,15 +31,12 @@ def bench() -> ModuleType:
     return module
 
 
-@pytest.fixture(scope="module")
-def tasks(bench: ModuleType) -> list[dict[str, object]]:
+@pytest.fixture
+def tasks(bench: ModuleType, records: Path) -> list[dict[str, object]]:
     """Those with a candidate that fails come first: the short form must see both."""
-    if not (DATA / "humaneval_candidates.jsonl").exists():
-        pytest.skip("the recorded candidates are not here (../shared/data/humaneval_candidates.jsonl)")
-    every = bench.read_tasks(DATA)
+    every: list[dict[str, object]] = bench.read_tasks(records)
     every.sort(key=lambda task: all(one["verified_pass"] for one in task["candidates"]))
-    chosen: list[dict[str, object]] = every[: TASKS // 2] + every[len(every) - (TASKS - TASKS // 2) :]
-    return chosen
+    return every if len(every) <= TASKS else every[: TASKS // 2] + every[TASKS // 2 - TASKS :]
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +47,7 @@ def sandbox() -> Sandbox:
         pytest.skip(str(error))
 
 
+@folders
 def test_every_candidate_passes_or_fails_as_recorded(bench: ModuleType, tasks: list[dict[str, object]], sandbox: Sandbox) -> None:
     passed = asyncio.run(bench.run_every(sandbox, tasks, 2))
     assert list(bench.wrong(tasks, passed)) == []
@@ -59,6 +57,7 @@ def test_every_candidate_passes_or_fails_as_recorded(bench: ModuleType, tasks: l
         assert bench.counted(tasks, passed) == PASSED
 
 
+@folders
 def test_choosing_by_the_docstrings_examples_beats_the_first(
     bench: ModuleType, tasks: list[dict[str, object]], sandbox: Sandbox
 ) -> None:

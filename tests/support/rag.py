@@ -12,7 +12,6 @@ from adjudge.domain.message import Request
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag.dimensions import rag_dimensions
 
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "rag_evaluation_07_2025.csv"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rag.csv"
 ROW = {
     "user_input": "What does it cost?",
