@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test check bench bench-rows bench-rag bench-embedded test-browser test-docker test-embedded test-parquet \
-	test-reliability test-sandbox test-unitxt fuzz clean
+	test-reliability test-sandbox test-unitxt fuzz lock clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
+	@echo "make lock            write the pinned requirements with their hashes anew, from requirements/*.in"
 	@echo "make clean           remove the virtual environment and everything made"
 
 $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/core.txt pyproject.toml
@@ -98,6 +99,14 @@ test-unitxt: .venv-unitxt/ready
 
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
+
+UV := uv==0.13.7
+lock: $(VENV)/ready
+	$(PIP) install $(UV)
+	for name in core local dev bench browser parquet unitxt; do \
+		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+			--constraint requirements/dev.in requirements/$$name.in --output-file requirements/$$name.txt || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) .venv-unitxt .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build reports
