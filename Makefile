@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test check bench bench-rows bench-rag bench-embedded test-browser test-docker test-embedded test-parquet \
-	test-reliability test-sandbox test-unitxt fuzz lock clean
+	test-reliability test-sandbox test-unitxt fuzz lock dist release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -22,6 +22,8 @@ help:
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
+	@echo "make dist            build the wheel and the source package, and try both in clean environments"
+	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
 	@echo "make lock            write the pinned requirements with their hashes anew, from requirements/*.in"
 	@echo "make clean           remove the virtual environment and everything made"
 
@@ -99,6 +101,18 @@ test-unitxt: .venv-unitxt/ready
 
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
+
+dist: $(VENV)/ready
+	rm -rf dist
+	$(PIP) install build==1.6.1
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python tools/try_wheel.py dist
+
+release: check test dist
+	@test -n "$(VERSION)" || { echo "which version? make release VERSION=1.2.3"; exit 1; }
+	$(BIN)/python tools/release.py $(VERSION)
+	$(MAKE) dist
+	@echo "v$(VERSION) is tagged and built in dist/: push the tag, then upload the files"
 
 UV := uv==0.13.7
 lock: $(VENV)/ready

@@ -1,0 +1,51 @@
+"""Prepare a release: the version, the section of the changelog, a commit and a tag. ``make release VERSION=1.2.3``.
+
+What is built and tried in a clean environment is the business of ``make dist``, which ``make release`` runs first and last.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+INIT = ROOT / "src" / "adjudge" / "__init__.py"
+CHANGELOG = ROOT / "CHANGELOG.md"
+UNRELEASED = "## Unreleased\n"
+
+
+def main(version: str) -> None:
+    """Write the version and the changelog, then commit and tag them."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
+        sys.exit(f"{version!r} is no version: write 1.2.3 or 1.2.3rc1")
+    if git("status", "--porcelain"):
+        sys.exit("there are changes that are not committed: commit or stash them first")
+    if git("tag", "--list", f"v{version}"):
+        sys.exit(f"v{version} is tagged already")
+    CHANGELOG.write_text(released(CHANGELOG.read_text(encoding="utf-8"), version), encoding="utf-8")
+    INIT.write_text(
+        re.sub(r'__version__ = ".*"', f'__version__ = "{version}"', INIT.read_text(encoding="utf-8")), encoding="utf-8"
+    )
+    git("add", str(INIT), str(CHANGELOG))
+    git("commit", "--quiet", "--message", f"Release {version}")
+    git("tag", "--annotate", f"v{version}", "--message", f"adjudge {version}")
+
+
+def released(changelog: str, version: str) -> str:
+    """The changelog with what was unreleased under ``version``, and an empty section for what comes next."""
+    before, heading, after = changelog.partition(UNRELEASED)
+    if not heading or not after.partition("\n## ")[0].strip():
+        sys.exit(f"{CHANGELOG.name} has nothing under '{UNRELEASED.strip()}': say what a user now sees")
+    return f"{before}{UNRELEASED}\n## {version} ({datetime.now(UTC):%Y-%m-%d})\n{after}"
+
+
+def git(*args: str) -> str:
+    """What git prints."""
+    return subprocess.run(["git", *args], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
