@@ -119,7 +119,6 @@ def test_a_ranking_is_asked_for_only_of_three_or_more() -> None:
         '{"explanation": "so", "verdict": "**Response B**"}',
         '{"explanation": "so", "selected_option": "Ответ B"}',
         "Verdict: Response B",
-        "so\nResponse B.",
         "Response B",
         "B",
     ],
@@ -129,6 +128,19 @@ def test_the_label_that_was_shown_is_read_as_the_response(text: str) -> None:
         verdict = read_ballot(Reply(text), ballot((7, 4), tie=tie)).verdict
         assert verdict is not None
         assert verdict.option == "4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Response A:**\nIt is clear.\n\n**Response B:**\nIt is vague.",
+        "Best first:\n- Response B\n- Response A",
+        "Response B\nResponse A",
+        "Response A is clear.\nResponse B",
+    ],
+)
+def test_a_heading_or_a_list_of_responses_is_no_verdict(text: str) -> None:
+    assert read_ballot(Reply(text), ballot((0, 1))).verdict is None
 
 
 @pytest.mark.parametrize(

@@ -74,12 +74,14 @@ class _Asked:
         if self.range:
             number = match_number(value, *self.range)
             return None if number is None else Verdict(f"{number:.15g}", number=number)
-        option = match_label(value, self.options) if self.labels else match_option(value, self.options, self.points)
+        option = match_option(value, self.options, self.points)
         return None if option is None else Verdict(option)
 
     def match_under(self, key: str, value: object) -> Verdict | None:
-        """The answer that ``value`` is under a name that says what it is; a number may then have a note behind it."""
+        """The answer that ``value`` is where it can be nothing else: "Response B" is then a label, "2: clear" a number."""
         value = as_pass(value) if key.casefold() == "pass" else value
+        if isinstance(value, str) and self.labels:
+            value = match_label(value, self.options)
         found = self.match(value)
         return self.match(without_note(value)) if found is None and self.numeric and isinstance(value, str) else found
 
@@ -222,8 +224,8 @@ def _from_line(text: str, place: int, asked: _Asked, *, only_labelled: bool = Fa
     if only_labelled and not labelled:
         return None
     word, said = labelled.groups() if labelled else ("", line)
-    named = labelled or not lines  # a number at the head of one line among others may count them: "2: It is short."
-    verdict = asked.match_under(word, said) if named else asked.match(said)
+    certain = labelled or not lines  # one line among others may be a heading, "Response A:", or count: "2: It is short."
+    verdict = asked.match_under(word, said) if certain else asked.match(said)
     if verdict is None:
         return _unmatched(said, asked) if labelled else None
     return Reading(Outcome.OK, replace(verdict, explanation=_clean("\n".join(lines)) or None))
