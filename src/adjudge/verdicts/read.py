@@ -20,8 +20,6 @@ _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "cho
 _SCORE_KEYS = ("score", "selected_score", "rating", "value")
 _NUMBER_KEYS = (*_SCORE_KEYS, *_VERDICT_KEYS)
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS[1:])
-_CALL_KEYS = ("arguments", "parameters")
-"""Where a tool call that was written out as text has its values."""
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
 _THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+|\A[^{]*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _OPTION_WORDS = (*_VERDICT_KEYS, "selected option", "вердикт", "ответ")
@@ -190,15 +188,15 @@ def _unmatched(said: object, asked: _Asked) -> Reading:
 def _verdict_value(data: Mapping[str, object], names: Sequence[str], depth: int = 3) -> tuple[Mapping[str, object], str, object]:
     """The first verdict key and its value, looking into objects and one-item lists that stand there."""
     keys = _with_plain_keys(data)
-    name = next((name for name in (*names, *_CALL_KEYS) if name in keys), "")
-    value = keys.get(name, _MISSING)
+    name = next((name for name in names if name in keys), "")
+    value = keys[name] if name else _MISSING
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and depth:
         inner, key, said = _verdict_value(value, names, depth - 1)
         if said is not _MISSING:
             return {**keys, **inner}, key, said
-    return keys, name, _MISSING if name in _CALL_KEYS else value
+    return keys, name, value
 
 
 def _with_plain_keys(data: Mapping[str, object]) -> dict[str, object]:

@@ -66,19 +66,6 @@ def test_a_verdict_in_a_tool_call_is_read_like_text(provider: FakeProvider, name
     assert len(provider.bodies) == 1
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        '<tool_call>\n{"name": "verdict", "arguments": {"explanation": "so", "selected_option": "FAIL"}}\n</tool_call>',
-        '{"name": "verdict", "parameters": {"explanation": "so", "selected_option": "FAIL"}}',
-    ],
-)
-def test_a_tool_call_that_a_server_leaves_in_the_text_is_read_too(provider: FakeProvider, call: str) -> None:
-    provider.answer = lambda _: call
-    result = AspectCritic(definition="Is there a year?", models=open_at(provider)).evaluate("REC-00001-Y")
-    assert (result.verdict, result.explanation, len(provider.bodies)) == ("FAIL", "so", 1)
-
-
 def test_a_refusal_stands_before_a_tool_call(provider: FakeProvider) -> None:
     answer = openai_answer(json.dumps(VERDICT))
     answer["choices"][0]["message"]["refusal"] = "I can't help with that."
