@@ -33,7 +33,10 @@ from adjudge.verdicts.code_text import extract_code
         ("```python\n```", "```python\n```"),
         ("", ""),
         ("x = '```'", "x = '```'"),
-        ("    indented = 1\n", "    indented = 1"),
+        ("    indented = 1\n", "indented = 1"),
+        ("\n    def f():\n        return 1\n\n    output = f()\n", "def f():\n    return 1\n\noutput = f()"),
+        ("\tx = 1\n\toutput = x\n", "x = 1\noutput = x"),
+        ("<think>Hm.</think>\n    output = 1", "output = 1"),
     ],
 )
 def test_what_stands_in_the_fences_is_the_code(text: str, code: str) -> None:

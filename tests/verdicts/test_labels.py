@@ -27,6 +27,8 @@ def criteria(*names: str) -> Criteria:
         (("A", "B"), "letter", ("A", "B"), ("A", "B")),
         (("good", "bad", "ugly"), "letter", ("good", "bad", "ugly"), ("A", "B", "C")),
         (("9", "10"), "letter", ("9", "10"), ("A", "B")),
+        (("1", "12"), "letter", ("1", "12"), ("A", "B")),
+        (("ABC", "NO"), "letter", ("ABC", "NO"), ("A", "B")),
     ],
 )
 def test_every_kind_of_option_has_its_labels(names, kind, options, tokens) -> None:

@@ -16,7 +16,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome, Verdict
 from adjudge.verdicts.ranking import put_back, read_ranking, top_of
-from adjudge.verdicts.read import read_ballot
+from adjudge.verdicts.read import read, read_ballot
 
 LABELS = ("A", "B", "C")
 WITH_TIE = (*LABELS, "tie")
@@ -109,6 +109,49 @@ def test_a_ranking_is_asked_for_only_of_three_or_more() -> None:
     reply = Reply('{"explanation": "so", "selected_option": "A"}')
     assert read_ballot(reply, ballot((0, 1))).outcome is Outcome.OK
     assert read_ballot(reply, ballot((0, 1, 2))).outcome is Outcome.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"explanation": "so", "selected_option": "Response B"}',
+        '{"explanation": "so", "selected_option": "response b"}',
+        '{"explanation": "so", "verdict": "**Response B**"}',
+        '{"explanation": "so", "selected_option": "Ответ B"}',
+        "Verdict: Response B",
+        "Response B",
+        "B",
+    ],
+)
+def test_the_label_that_was_shown_is_read_as_the_response(text: str) -> None:
+    for tie in (True, False):
+        verdict = read_ballot(Reply(text), ballot((7, 4), tie=tie)).verdict
+        assert verdict is not None
+        assert verdict.option == "4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Response A:**\nIt is clear.\n\n**Response B:**\nIt is vague.",
+        "Best first:\n- Response B\n- Response A",
+        "Response B\nResponse A",
+        "Response A is clear.\nResponse B",
+    ],
+)
+def test_a_heading_or_a_list_of_responses_is_no_verdict(text: str) -> None:
+    assert read_ballot(Reply(text), ballot((0, 1))).verdict is None
+
+
+@pytest.mark.parametrize(
+    "label", ["Response C", "Response", "Response tie", "Responses A and B", "Response B or A", "The response B"]
+)
+def test_what_only_resembles_a_shown_label_is_not_read(label: str) -> None:
+    assert read_ballot(Reply(json.dumps({"selected_option": label})), ballot((0, 1))).verdict is None
+
+
+def test_options_of_single_texts_are_not_responses() -> None:
+    assert read(Reply('{"selected_option": "Response B"}'), ("A", "B")).verdict is None
 
 
 @given(st.permutations(range(3)), st.lists(st.integers(0, 2), min_size=3, max_size=3))

@@ -53,6 +53,11 @@ class Ballot:
         return self.offered or (tuple(names[place] for place in self.order) if self.order else names)
 
     @property
+    def points(self) -> tuple[float | None, ...]:
+        """What each of ``options`` scores; compared responses have no scores."""
+        return () if self.offered else tuple(self.criteria.option(name).points for name in self.options)
+
+    @property
     def ranked(self) -> bool:
         """Whether the whole order of the responses is asked for: where there are more than two."""
         return len([label for label in self.offered if label != TIE]) > 2

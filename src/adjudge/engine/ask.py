@@ -43,7 +43,7 @@ async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
     request = _request(ballot, prompt)
     reply = await model.complete(request)
     reading = read_ballot(reply, ballot)
-    if reading.outcome is Outcome.UNREADABLE and isinstance(model, OpenModel):
+    if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)
     return Vote(
         ballot=ballot,

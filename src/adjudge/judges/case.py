@@ -179,7 +179,7 @@ def _own_vote(ballot: Ballot, said: object) -> Vote:
     if option is None:
         outcome = Outcome.ABSTAINED if status is None or status == "abstained" else Outcome.UNREADABLE
         return Vote(ballot=ballot, outcome=outcome, reason=explanation or "the judge gave no verdict")
-    chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options)
+    chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options, ballot.points)
     if chosen is None:
         known = [*map(str, range(len(ballot.order or ()))), *(name for name in ballot.offered if name == TIE)]
         offered = ", ".join(known if ballot.offered else ballot.options)

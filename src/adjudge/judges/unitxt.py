@@ -313,7 +313,7 @@ async def _judged(
 
 def _read(ballot: Ballot, call: _Call, found: _Found, options: Sequence[str]) -> UnitxtVote:
     """unitxt takes the option nearest to what the model wrote; here the model has to have written one."""
-    reading = read(replace(call.replies[-1], text=found.completion), options)
+    reading = read(replace(call.replies[-1], text=found.completion), options, ballot.points)
     if reading.verdict is None:
         reason = f"{reading.reason} (unitxt takes the nearest: {found.selected})"
         return call.vote(ballot, reading.outcome, reason=reason)

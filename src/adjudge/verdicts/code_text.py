@@ -17,7 +17,8 @@ _PYTHON = frozenset({"python", "py", "python3", "py3", "pycon", "ipython"})
 def extract_code(text: str) -> str:
     """The fenced code in ``text``: the blocks marked as Python, else those without a mark, else all; several are one program.
 
-    A fence that is never closed ends with the text. Without any fence the whole text is taken for code.
+    A fence that is never closed ends with the text. Without any fence the whole text is taken for code. What all of its
+    lines are indented by is not part of it.
     """
     text = _THINKING.sub("", text.replace("\r\n", "\n"))
     blocks = [(found["tag"].lower(), textwrap.dedent(found["code"]).strip("\n")) for found in _FENCED.finditer(text)]
@@ -25,4 +26,4 @@ def extract_code(text: str) -> str:
         chosen = [code for tag, code in blocks if tag in wanted and code.strip()]
         if chosen:
             return "\n\n".join(chosen)
-    return text.strip("\n")
+    return textwrap.dedent(text).strip("\n")

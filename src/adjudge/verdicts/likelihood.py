@@ -37,9 +37,9 @@ def labels_for(criteria: Criteria, order: Sequence[int] | None = None) -> Labels
     both = yes_and_no(names)
     if both:
         return Labels("yes_no", both, ("Yes", "No"))
-    if all(name in digits for name in names):
+    if set(names) <= set(digits):
         return Labels("number", names, names)
-    if all(name in ascii_uppercase for name in names):
+    if set(names) <= set(ascii_uppercase):
         return Labels("letter", names, names)
     if len(names) > len(ascii_uppercase):
         raise SetupError(f"criteria {criteria.name!r} has more options than there are letters: use mode='generate'")

@@ -7,7 +7,21 @@ import re
 _BEFORE = r"""[\s"'`*_(\[«“]*+"""
 _AFTER = r"""[\s"'`*_)\].;!»”]*+"""
 _NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"  # "7,5" is how it is written in Russian; "1,000" is anybody's guess
-_WRITTEN = re.compile(rf"{_BEFORE}([-+−–]?)({_NUMBER})(?:\s*(?:/|out of|of|из)\s*({_NUMBER}))?{_AFTER}", re.IGNORECASE)
+_WRITTEN = re.compile(rf"{_BEFORE}([-+−–]?)\s*({_NUMBER})(?:\s*(?:/|out of|of|из)\s*({_NUMBER}))?{_AFTER}", re.IGNORECASE)
+_PLAIN = re.compile(rf"([-+−–]?)({_NUMBER})")
+_NOTED = re.compile(r"([^:(]{1,30}?)\s*(?::|\s[-–—]\s|\()\D*")
+
+
+def plain_number(name: str) -> float | None:
+    """The number that an option's name is, if it is nothing else."""
+    found = _PLAIN.fullmatch(name.strip())
+    return _signed(found[1], found[2]) if found else None
+
+
+def without_note(text: str) -> str:
+    """ "2: clear", "2 - clear", "2 (clear)" → "2". A note with a number in it stays: it may be another verdict."""
+    found = _NOTED.fullmatch(text.strip())
+    return found[1] if found and any(map(str.isdigit, found[1])) else text
 
 
 def match_number(value: object, low: float, high: float) -> float | None:
@@ -22,7 +36,11 @@ def _written(text: str, high: float) -> float | None:
     found = _WRITTEN.fullmatch(text)
     if found is None or (found[3] and _decimal(found[3]) != high):
         return None
-    return _decimal(found[2]) * (1 if found[1] in ("", "+") else -1)
+    return _signed(found[1], found[2])
+
+
+def _signed(sign: str, digits: str) -> float:
+    return _decimal(digits) * (1 if sign in ("", "+") else -1)
 
 
 def _decimal(digits: str) -> float:

@@ -3,31 +3,56 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from unicodedata import normalize
 
 from adjudge.domain.criteria import ANY_INTEGER
+from adjudge.verdicts.numbers import match_number, plain_number
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
-YES = frozenset({"yes", "true", "pass", "passed", "да", "верно"})
-NO = frozenset({"no", "false", "fail", "failed", "нет", "неверно"})
-_AROUND = " \t\r\n\"'`*_.,:;!?()[]{}<>«»“”„‘’—–-#|"
-_SIGN = re.compile(r"[-–—<>.](?=\d)|(?<=\w)-")
-"""Punctuation that carries meaning: "-1" is not "1", and "A-" is not "A"."""
+_YES, _NO = frozenset({"yes", "true", "да", "верно"}), frozenset({"no", "false", "нет", "неверно"})
+_PASS, _FAIL = frozenset({"pass", "passed"}), frozenset({"fail", "failed"})
+_INTEGER = re.compile(r"([+-]?[0-9]{1,100})(?:[.,]0{1,2})?")
+_AROUND = " \"'`*_.,:;!?()[]{}«»“”„‘’|\u200b\ufeff"
+"""Punctuation that only decorates. Signs are not in it: "-1" is not "1", "<50%" not "50%", "A-" not "A", "C#" not "C"."""
+_ONE_DASH = str.maketrans(dict.fromkeys("–−‐‑‒﹣－", "-"))
+_SIGNS = "-+<>≤≥=≠≈~±—"
+_SIGN_BEFORE = re.compile(rf"\A([{_SIGNS}]+) ")
+_SIGN_BEHIND = re.compile(r" ([-+—#]+)\Z")
+_BULLET = re.compile(r"\A[->—•] ")
 
 
-def match_option(value: object, options: Sequence[str]) -> str | None:
-    """The option that ``value`` names: exactly, then ignoring case and surrounding punctuation, then yes/no words."""
-    if tuple(options) == (ANY_INTEGER,):
-        return next((str(int(text)) for text in _spellings(value) if _INTEGER.fullmatch(text)), None)
-    named = (_named(text, options) for text in _spellings(value))
-    return next((option for option in named if option is not None), None)
+def match_option(value: object, options: Sequence[str], points: Sequence[float | None] = ()) -> str | None:
+    """The option that ``value`` names: exactly, then ignoring case and surrounding punctuation, as a number, in two-way words.
+
+    ``points``: what each option scores. Where it is not known, "pass" names only an option that is called so.
+    """
+    offered = tuple(options)
+    if offered == (ANY_INTEGER,):
+        return next((str(int(found[1])) for text in _spellings(value) if (found := _INTEGER.fullmatch(_key(text)))), None)
+    for text in _spellings(value):
+        named = _named(text, offered)
+        if named:
+            return named[0] if len(named) == 1 else None
+    return _numbered(value, offered) or _two_way(value, offered, tuple(points))
+
+
+def are_numbers(options: Sequence[str]) -> bool:
+    """Whether every option is a number, no two of them the same."""
+    return tuple(options) == (ANY_INTEGER,) or bool(_numbers(tuple(options)))
 
 
 def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
-    """The option that means yes and the one that means no, where there are just these two."""
-    yes = [option for option in options if _bare(option) in YES]
-    no = [option for option in options if _bare(option) in NO]
+    """The option that is called yes or pass and the one that is called no or fail, where there are just these two."""
+    yes = [option for option in options if _folded(option) in _YES | _PASS]
+    no = [option for option in options if _folded(option) in _NO | _FAIL]
     return (yes[0], no[0]) if len(options) == 2 and len(yes) == len(no) == 1 else None
+
+
+def as_pass(value: object) -> object:
+    """What stands under the key "pass": true and "yes" mean that it passes, whatever the options are called."""
+    said = _folded(str(value)) if isinstance(value, bool | str) else ""
+    return "pass" if said in _YES else "fail" if said in _NO else value
 
 
 def _spellings(value: object) -> tuple[str, ...]:
@@ -38,22 +63,104 @@ def _spellings(value: object) -> tuple[str, ...]:
     return (str(value),) if isinstance(value, int | float) else ()
 
 
-def _named(text: str, options: Sequence[str]) -> str | None:
-    if text in options:
-        return text
-    said = _bare(text)
-    same = [option for option in options if _bare(option) == said]
-    if same and said:
-        return same[0] if len(same) == 1 else None
-    return _two_way(said, options)
+# -- names -------------------------------------------------------------------------
 
 
-def _bare(text: str) -> str:
-    return _SIGN.sub("\0\\g<0>\0", text).strip(_AROUND).casefold()
+def _named(text: str, options: tuple[str, ...]) -> tuple[str, ...]:
+    """The options that ``text`` names in the strictest way in which it names any."""
+    exact, *others = _index(options)
+    ways = [(exact, text), *zip(others, (_composed(text), _key(text), _folded(text)), strict=True)]
+    ways.append((others[-1], _without_bullet(text)))
+    return next((names[spelling] for names, spelling in ways if spelling and spelling in names), ())
 
 
-def _two_way(said: str, options: Sequence[str]) -> str | None:
-    both = yes_and_no(options)
-    if both is None:
+@lru_cache(maxsize=1024)
+def _index(options: tuple[str, ...]) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """For each way to compare names, the strictest first: a spelling → the options it names."""
+    return tuple(_by_spelling(dict.fromkeys(options), way) for way in (str, _composed, _key, _folded))
+
+
+def _by_spelling(options: Iterable[str], way: Callable[[str], str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for option in options:
+        found[way(option)] = (*found.get(way(option), ()), option)
+    return found
+
+
+def _composed(text: str) -> str:
+    return normalize("NFC", text)
+
+
+def _folded(text: str) -> str:
+    return _key(text).casefold()
+
+
+def _key(text: str) -> str:
+    """Without decoration and with each sign at what it belongs to, in one way of writing."""
+    text = _stripped(_one_way(text))
+    return _SIGN_BEHIND.sub(r"\1", _SIGN_BEFORE.sub(r"\1", text))
+
+
+def _one_way(text: str) -> str:
+    text = " ".join(_composed(text).split()).translate(_ONE_DASH)
+    return text.replace("<=", "≤").replace(">=", "≥").replace(" %", "%")
+
+
+def _stripped(text: str) -> str:
+    """A point or comma before a digit stays: ".5" is not "5"."""
+    rest = text.lstrip(_AROUND + "#")
+    before = text[len(text) - len(rest) - 1 : len(text) - len(rest)]
+    return (before + rest if rest[:1].isdigit() and before in (".", ",") else rest).rstrip(_AROUND)
+
+
+def _without_bullet(text: str) -> str:
+    """ "- FAIL" and "<FAIL>" → "fail". What stands before anything but a letter is a sign."""
+    text = _stripped(_one_way(text))
+    inner = _BULLET.sub("", text)
+    if text[:1] == "<" and text[-1:] == ">":
+        inner = text[1:-1]
+    inner = _stripped(inner)
+    return _folded(inner) if inner[:1].isalpha() else ""
+
+
+# -- numbers and two-way words -----------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _numbers(options: tuple[str, ...]) -> Mapping[float, str]:
+    """The options by their values; empty unless each is a number of its own."""
+    values = [plain_number(option) for option in options]
+    found = {value: option for value, option in zip(values, options, strict=True) if value is not None}
+    return found if len(found) == len(options) else {}
+
+
+def _numbered(value: object, options: tuple[str, ...]) -> str | None:
+    numbers = _numbers(options)
+    number = match_number(value, min(numbers), max(numbers)) if numbers else None
+    return None if number is None else numbers.get(number)
+
+
+def _two_way(value: object, options: tuple[str, ...], points: tuple[float | None, ...]) -> str | None:
+    """Yes and true go by the options' names, pass and fail by their scores; where these disagree, neither is taken."""
+    said = _folded(str(value)) if isinstance(value, bool | str) else ""
+    named, scored = yes_and_no(options), _better_and_worse(options, points)
+    if said in _YES | _NO:
+        both = named if named and (_folded(named[0]) in _YES or scored in (None, named)) else None
+    elif said in _PASS | _FAIL:
+        both = _if_not_named_otherwise(scored) if scored else named if named and _folded(named[0]) in _PASS else None
+    else:
         return None
-    return both[0] if said in YES else both[1] if said in NO else None
+    return both and both[0 if said in _YES | _PASS else 1]
+
+
+def _better_and_worse(options: tuple[str, ...], points: tuple[float | None, ...]) -> tuple[str, str] | None:
+    """Of two options with different scores."""
+    if len(options) != 2 or len(points) != 2 or points[0] is None or points[1] is None or points[0] == points[1]:
+        return None
+    return (options[0], options[1]) if points[0] > points[1] else (options[1], options[0])
+
+
+def _if_not_named_otherwise(scored: tuple[str, str]) -> tuple[str, str] | None:
+    """None where the good end is called no or fail, or the bad end yes or pass."""
+    better, worse = map(_folded, scored)
+    return None if better in _NO | _FAIL or worse in _YES | _PASS else scored

@@ -12,7 +12,13 @@ from adjudge.domain.vote import Verdict
 from adjudge.verdicts.options import match_option
 
 Groups = tuple[tuple[str, ...], ...]
-_WORD = re.compile(r"\W*response\s+", re.IGNORECASE)
+_WORD = re.compile(r"\W{0,10}(?:response|ответ)[\s:]+", re.IGNORECASE)
+
+
+def match_label(value: object, offered: Sequence[str]) -> str | None:
+    """The label that ``value`` names, alone or as it was shown: "Response B" is "B"."""
+    labels = [label for label in offered if label != TIE]
+    return match_option(value, offered) or match_option(_without_word(value), labels)
 
 
 def read_ranking(value: object, offered: Sequence[str]) -> Groups | None:
@@ -44,10 +50,10 @@ def put_back(verdict: Verdict, groups: Groups | None, ballot: Ballot) -> Verdict
 
 def _group(item: object, labels: Sequence[str]) -> tuple[str, ...]:
     several = item if isinstance(item, list) else [item]
-    found = [match_option(_without_word(one), labels) for one in several]
+    found = [match_label(one, labels) for one in several]
     return tuple(label if label is not None else "" for label in found)
 
 
 def _without_word(item: object) -> object:
-    """ "Response A" → "A"."""
+    """ "Response A" and «Ответ A» → "A"."""
     return _WORD.sub("", item, count=1) if isinstance(item, str) and _WORD.match(item) else item

@@ -11,22 +11,25 @@ from adjudge.domain.criteria import TIE
 from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome, Verdict
 from adjudge.verdicts.json_text import Found, find_objects
-from adjudge.verdicts.numbers import match_number
-from adjudge.verdicts.options import match_option
-from adjudge.verdicts.ranking import Groups, put_back, read_ranking, top_of
+from adjudge.verdicts.numbers import match_number, without_note
+from adjudge.verdicts.options import are_numbers, as_pass, match_option
+from adjudge.verdicts.ranking import Groups, match_label, put_back, read_ranking, top_of
+from adjudge.verdicts.refusal import declines
 
 _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
-_NUMBER_KEYS = ("score", "rating", "value", *_VERDICT_KEYS)
+_SCORE_KEYS = ("score", "selected_score", "rating", "value")
+_NUMBER_KEYS = (*_SCORE_KEYS, *_VERDICT_KEYS)
+_NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS[1:])
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
 _THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+|\A[^{]*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _OPTION_WORDS = (*_VERDICT_KEYS, "selected option", "вердикт", "ответ")
-_NUMBER_WORDS = (*_NUMBER_KEYS, "оценка", "балл")
+_NUMBER_WORDS = (*_SCORE_KEYS, "selected score", "оценка", "балл", *_OPTION_WORDS)
 _MISSING = object()
 
 
 def _line_with(words: Sequence[str]) -> re.Pattern[str]:
-    """A line that names what follows: "Verdict: PASS"."""
-    return re.compile(rf"^\W*(?:final\s+)?(?:{'|'.join(words)})\W*[:=]\s*(.+)$", re.IGNORECASE)
+    """A line that names what follows: "Verdict: PASS". A comparison mark belongs to what follows: "Grade: >= 3"."""
+    return re.compile(rf"^\W*(?:final\s+)?({'|'.join(words)})[^\w:=<>≤≥]*[:=]\s*(.+)$", re.IGNORECASE)
 
 
 _OPTION_LINE, _NUMBER_LINE = _line_with(_OPTION_WORDS), _line_with(_NUMBER_WORDS)
@@ -48,20 +51,41 @@ class _Asked:
     """What a reply may answer: one of the options, or a number between two bounds."""
 
     options: tuple[str, ...]
+    points: tuple[float | None, ...] = ()
+    """What each option scores, where it is known."""
     range: tuple[float, float] | None = None
+    labels: bool = False
+    """Whether the options are labels of compared responses."""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether only numbers may be answered."""
+        return self.range is not None or are_numbers(self.options)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Names under which the answer may stand in an object."""
-        return _NUMBER_KEYS if self.range else _VERDICT_KEYS
+        """Names under which the answer may stand in an object, those that count first."""
+        return _NUMBER_KEYS if self.range else _NUMERIC_OPTION_KEYS if self.numeric else _VERDICT_KEYS
 
     def match(self, value: object) -> Verdict | None:
         """The answer that ``value`` is, if it is one."""
         if self.range:
             number = match_number(value, *self.range)
             return None if number is None else Verdict(f"{number:.15g}", number=number)
-        option = match_option(value, self.options)
+        option = match_option(value, self.options, self.points)
         return None if option is None else Verdict(option)
+
+    def match_under(self, key: str, value: object) -> Verdict | None:
+        """The answer that ``value`` is where it can be nothing else: "Response B" is then a label, "2: clear" a number."""
+        value = as_pass(value) if key.casefold() == "pass" else value
+        if isinstance(value, str) and self.labels:
+            value = match_label(value, self.options)
+        found = self.match(value)
+        return self.match(without_note(value)) if found is None and self.numeric and isinstance(value, str) else found
+
+    def declined_by(self, text: str) -> bool:
+        """Whether ``text`` says in plain words that there will be no answer."""
+        return declines(text, self.options, numeric=self.numeric)
 
     def __str__(self) -> str:
         if self.range:
@@ -71,9 +95,8 @@ class _Asked:
 
 def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
     """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order."""
-    if ballot.range:
-        return _read(reply, _Asked((), ballot.range))
-    reading = read(reply, ballot.options)
+    asked = _Asked(ballot.options, ballot.points, ballot.range, labels=bool(ballot.offered))
+    reading = _read(reply, asked)
     if reading.verdict is None or not (ballot.feedback or ballot.offered):
         return reading
     groups: Groups | None = None
@@ -89,14 +112,14 @@ def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
     return replace(reading, verdict=put_back(said, groups, ballot))
 
 
-def read(reply: Reply, options: Sequence[str]) -> Reading:
-    """The last verdict in ``reply``, if it is one of ``options``."""
-    return _read(reply, _Asked(tuple(options)))
+def read(reply: Reply, options: Sequence[str], points: Sequence[float | None] = ()) -> Reading:
+    """The last verdict in ``reply``, if it is one of ``options``; ``points`` is what they score, where that is known."""
+    return _read(reply, _Asked(tuple(options), tuple(points)))
 
 
 def _read(reply: Reply, asked: _Asked) -> Reading:
     if reply.finish == "refusal":
-        return Reading(Outcome.REFUSED, reason=f"the model refused: {_short(reply.text)}")
+        return _refusal(reply.text)
     text = _THINKING.sub("", reply.text).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply was empty")
@@ -104,8 +127,20 @@ def _read(reply: Reply, asked: _Asked) -> Reading:
     reading = _last_verdict(text, asked, cut)
     if reading:
         return reading
+    if any(asked.declined_by(said) for said in (text, *_unjudged_explanations(text, cut))):
+        return _refusal(text)
     was_cut = " (it was cut off)" if cut else ""
     return Reading(Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}")
+
+
+def _refusal(text: str) -> Reading:
+    return Reading(Outcome.REFUSED, reason=f"the model refused: {_short(text)}")
+
+
+def _unjudged_explanations(text: str, cut: bool) -> list[str]:
+    """What the objects explain in a reply that holds no verdict."""
+    explained = (_explanation(_with_plain_keys(found.data or {})) for found in find_objects(text, cut=cut))
+    return [explanation for explanation in explained if explanation]
 
 
 def _last_verdict(text: str, asked: _Asked, cut: bool) -> Reading | None:
@@ -126,37 +161,46 @@ def _last_verdict(text: str, asked: _Asked, cut: bool) -> Reading | None:
 
 def _from_objects(objects: Sequence[Found], asked: _Asked) -> Reading | None:
     for found in reversed(objects):
-        data, said = _verdict_value(found.data or {}, asked.keys)
+        data, key, said = _verdict_value(found.data or {}, asked.keys)
         if said is not _MISSING:
-            return _judged(said, data, found.mended, asked)
+            return _judged(key, said, data, found.mended, asked)
     return None
 
 
-def _judged(said: object, data: Mapping[str, object], mended: bool, asked: _Asked) -> Reading:
+def _judged(key: str, said: object, data: Mapping[str, object], mended: bool, asked: _Asked) -> Reading:
     if said is None:
         return Reading(Outcome.ABSTAINED, reason=_explanation(data) or "the model gave no verdict")
-    verdict = asked.match(said)
+    verdict = asked.match_under(key, said)
     if verdict is None:
-        return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not {asked}")
-    if any(asked.match(data[name]) not in (None, verdict) for name in asked.keys if name in data):
+        return _unmatched(said, asked)
+    if any(asked.match_under(name, data[name]) not in (None, verdict) for name in asked.keys if name in data):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
     return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
 
 
-def _verdict_value(data: Mapping[str, object], names: Sequence[str], depth: int = 3) -> tuple[Mapping[str, object], object]:
-    """The value under the first verdict key, looking into objects and one-item lists that stand there."""
-    keys = {_key(name): value for name, value in data.items()}
-    name = next((name for name in names if name in keys), None)
-    if name is None:
-        return keys, _MISSING
-    value = keys[name]
+def _unmatched(said: object, asked: _Asked) -> Reading:
+    if isinstance(said, str) and asked.declined_by(said):
+        return _refusal(said)
+    return Reading(Outcome.UNREADABLE, reason=f"{_short(said)} is not {asked}")
+
+
+def _verdict_value(data: Mapping[str, object], names: Sequence[str], depth: int = 3) -> tuple[Mapping[str, object], str, object]:
+    """The first verdict key and its value, looking into objects and one-item lists that stand there."""
+    keys = _with_plain_keys(data)
+    name = next((name for name in names if name in keys), "")
+    value = keys[name] if name else _MISSING
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and depth:
-        inner, said = _verdict_value(value, names, depth - 1)
-        return {**keys, **inner}, value if said is _MISSING else said
-    return keys, value
+        inner, key, said = _verdict_value(value, names, depth - 1)
+        if said is not _MISSING:
+            return {**keys, **inner}, key, said
+    return keys, name, value
+
+
+def _with_plain_keys(data: Mapping[str, object]) -> dict[str, object]:
+    return {_key(name): value for name, value in data.items()}
 
 
 def _key(name: object) -> str:
@@ -174,13 +218,14 @@ def _from_line(text: str, place: int, asked: _Asked, *, only_labelled: bool = Fa
     if not lines:
         return None
     line = lines.pop(place)
-    labelled = (_NUMBER_LINE if asked.range else _OPTION_LINE).match(line)
+    labelled = (_NUMBER_LINE if asked.numeric else _OPTION_LINE).match(line)
     if only_labelled and not labelled:
         return None
-    said = labelled.group(1) if labelled else line
-    verdict = asked.match(said)
+    word, said = labelled.groups() if labelled else ("", line)
+    certain = labelled or not lines  # one line among others may be a heading, "Response A:", or count: "2: It is short."
+    verdict = asked.match_under(word, said) if certain else asked.match(said)
     if verdict is None:
-        return _judged(said, {}, False, asked) if labelled else None
+        return _unmatched(said, asked) if labelled else None
     return Reading(Outcome.OK, replace(verdict, explanation=_clean("\n".join(lines)) or None))
 
 

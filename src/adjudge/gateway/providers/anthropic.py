@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.providers.base import HttpProvider
-from adjudge.gateway.providers.openai_compatible import finish_of
+from adjudge.gateway.providers.openai_compatible import finish_of, with_calls
 
 _ANSWER_TOKENS = 2048
 """This API wants a limit; a verdict with its explanation stays far below this one."""
@@ -45,8 +45,10 @@ class Anthropic(HttpProvider):
         usage = data.get("usage") or {}
         cached = usage.get("cache_read_input_tokens") or 0
         prompt = (usage.get("input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0) + cached
+        blocks = data["content"]
+        text = "".join(block["text"] for block in blocks if block["type"] == "text")
         return Reply(
-            text="".join(block["text"] for block in data["content"] if block["type"] == "text"),
+            text=with_calls(text, [block["input"] for block in blocks if block["type"] == "tool_use"]),
             usage=Usage(1, prompt, usage.get("output_tokens") or 0, cached),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({"model": str(data.get("model", ""))}),

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.providers.base import HttpProvider
+from adjudge.gateway.providers.openai_compatible import with_calls
 
 _CUT_OFF = "MAX_TOKENS"
 _DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
@@ -75,7 +76,8 @@ def _generation_config(request: Request) -> dict[str, object]:
 
 def _text(candidate: Mapping[str, Any]) -> str:
     parts = (candidate.get("content") or {}).get("parts") or []
-    return "".join(part.get("text", "") for part in parts if not part.get("thought"))
+    text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
+    return with_calls(text, [(part.get("functionCall") or {}).get("args") for part in parts])
 
 
 def _finish(reason: str | None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
@@ -50,8 +51,8 @@ class OpenAICompatible(HttpProvider):
         refusal = message.get("refusal")
         said = {name: str(data[name]) for name in ("model", "system_fingerprint") if data.get(name)}
         return Reply(
-            text=refusal or text_of(message.get("content")),
-            more=tuple(text_of(choice["message"].get("content")) for choice in others),
+            text=refusal or said_in(message),
+            more=tuple(said_in(choice["message"]) for choice in others),
             usage=openai_usage(data.get("usage") or {}),
             finish="refusal" if refusal else finish_of(first.get("finish_reason")),
             logprobs=openai_logprobs(first.get("logprobs")),
@@ -62,6 +63,18 @@ class OpenAICompatible(HttpProvider):
 def openai_messages(request: Request) -> list[dict[str, str]]:
     """The conversation as most providers take it."""
     return [{"role": message.role, "content": message.content} for message in request.prompt.messages]
+
+
+def said_in(message: Mapping[str, Any]) -> str:
+    """What a message says, and behind it what it calls tools with: a verdict there is read like text."""
+    calls = [call.get("function") or {} for call in message.get("tool_calls") or ()]
+    return with_calls(text_of(message.get("content")), [call.get("arguments") for call in calls])
+
+
+def with_calls(text: str, arguments: Sequence[object]) -> str:
+    """``text`` and the arguments of tool calls, each on lines of its own."""
+    written = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in arguments if one]
+    return "\n".join(filter(None, (text, *written)))
 
 
 def text_of(content: object) -> str:
