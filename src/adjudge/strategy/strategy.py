@@ -98,8 +98,10 @@ class Strategy:
         return next(iter(parts[0].panel.values())) if parts else None
 
     def rank(self, cost: float | None) -> float:
-        """What candidates are sorted by: the lowest first."""
-        return 0.0 if cost is None else -cost if self.cost_is == "higher" else cost
+        """What candidates are sorted by: the lowest first, a cost that is not known behind all others."""
+        if cost is None:
+            return math.inf if self.costings else 0.0
+        return -cost if self.cost_is == "higher" else cost
 
     def reaches(self, cost: float | None, threshold: float | None) -> bool:
         """Whether a cost is as good as the threshold."""

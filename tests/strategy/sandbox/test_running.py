@@ -120,6 +120,24 @@ def test_bad_ends_say_what_happened(name: str, sandbox: Sandbox) -> None:
         run(sandbox, code)
 
 
+FORGED = {
+    "NaN": "NaN",
+    "Infinity": "[-Infinity]",
+    "a number too large": '{"a": 1e999}',
+    "half a character": '"\\\\ud800"',
+    "a key that is half a character": '{"\\\\ud800": 1}',
+    "a key twice": '{"a": 1, "a": 2}',
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_result_that_is_no_json_does_not_come_in(name: str) -> None:
+    """Written past the runner, straight into its pipe: there is no wall inside the process."""
+    code = f'import os, time\nos.write(4, b\'{{"done": true, "output": {FORGED[name]}}}\\n\')\ntime.sleep(9)'
+    with pytest.raises(Crashed, match="cannot be read"):
+        run(find_sandbox("none"), code)
+
+
 def test_an_exit_without_trouble_is_an_end(sandbox: Sandbox) -> None:
     assert run(sandbox, "output = 1\nraise SystemExit").output == 1
 

@@ -20,7 +20,7 @@ from adjudge.errors import SetupError
 from adjudge.strategy.sandbox.base import Execution, Limits, Tool
 from adjudge.strategy.sandbox.endings import Ending, after_exit, after_failure, broken_line, not_shut, too_much, took_too_long
 from adjudge.strategy.sandbox.scratch import size_of
-from adjudge.strategy.sandbox.tools import answer
+from adjudge.strategy.sandbox.tools import answer, strict_json, unique_keys
 
 Process = subprocess.Popen[bytes]
 CHILD = Path(__file__).with_name("child.py")
@@ -55,7 +55,7 @@ class Job:
         message: dict[str, object] = {"code": self.code, "inputs": dict(self.inputs), "tools": list(self.tools)}
         message |= {"limits": asdict(self.limits), "filter": self.filter.hex(), "user": self.user, "alone": self.alone}
         try:
-            return json.dumps(message, allow_nan=False).encode() + b"\n"
+            return strict_json(message)
         except (TypeError, ValueError, RecursionError) as error:
             raise SetupError(f"the inputs of generated code must be JSON values: {error}") from error
 
@@ -172,8 +172,7 @@ class _Talk:
 
     async def _take(self, line: bytes) -> Ending | None:
         try:
-            message = json.loads(line.decode("utf-8"))
-            return await self._understand(message)
+            return await self._understand(_read(line))
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             return broken_line(error)
 
@@ -213,6 +212,13 @@ class _Talk:
             if await asyncio.to_thread(size_of, self._folder) > 4 * self._job.limits.file_mb * 1024 * 1024:
                 return too_much(self._job.limits, files=True)
             await asyncio.sleep(_LOOK)
+
+
+def _read(line: bytes) -> Any:
+    """A message, or ValueError for what is no JSON: NaN, 1e999 and halves of characters are Python's own idea of it."""
+    message = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
+    json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    return message
 
 
 async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
