@@ -103,7 +103,6 @@ REFUSED = {
     "a return outside": ("x = 1\nreturn x", "line 2: not valid Python"),
     "a null byte": ("x = 1\0", "not valid Python"),
     "too deep": ("(" * 500 + ")" * 500, "not valid Python"),
-    "prose": ("Here is the code:", "holds no code"),
     "an unknown name": ("output = find_weather('x')", "line 1: name find_weather is not defined"),
 }
 
@@ -142,6 +141,7 @@ def test_no_text_breaks_it(code: str) -> None:
 
 
 PROSE = {
+    "a promise": "Here is the code:",
     "a refusal": "I'm sorry, but I can't help with that.",
     "several lines": "The answer is 55.\n\nfrom the definition it follows\nNote: this is easy",
     "Russian": "К сожалению, я не могу с этим помочь.",
