@@ -25,8 +25,9 @@ _LOOK = 0.1
 
 def main(host: int, threads: int, size: int, policy: dict[str, Any], command: list[str]) -> int:
     """The command's exit status; 128 and the signal where one ended it."""
-    if size:
-        _own_file_system(str(policy["cwd"]), size)  # before anything starts a thread
+    folder = str(policy["cwd"])
+    if size and _goes_well(folder, size):  # before anything starts a thread
+        _own_file_system(folder, size)
     from sandlock import Sandbox
 
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # before sandlock starts its threads
@@ -42,8 +43,22 @@ def main(host: int, threads: int, size: int, policy: dict[str, Any], command: li
     return int(result.exit_code) if result.exit_code >= 0 else 128 + signal.SIGKILL
 
 
+def _goes_well(folder: str, size: int) -> bool:
+    """Whether a file system can be made, tried in a process of its own: half a namespace cannot be left again.
+
+    Where not, the host looks at the folder on disk while the command runs.
+    """
+    child = os.fork()
+    if child == 0:
+        went = False
+        try:
+            went = _own_file_system(folder, size)
+        finally:
+            os._exit(0 if went else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def _own_file_system(folder: str, size: int) -> bool:
-    """Whether it could be made. Where not, the host looks at the folder on disk while the command runs."""
     libc = ctypes.CDLL(None, use_errno=True)
     if not _own_mounts(libc) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) != 0:
         return False
