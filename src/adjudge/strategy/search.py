@@ -48,6 +48,7 @@ class Search:
     """The candidates of one task."""
 
     def __init__(self, work: Work) -> None:
+        work.strategy.check_ready()
         self._work = work
         self._strategy = work.strategy
         self._tries: list[list[Try]] = [[] for _ in range(work.strategy.num_candidates)]

@@ -78,8 +78,12 @@ class Strategy:
             return
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise SetupError(f"{name} must be a number, not {value!r}")
-        if not self.costings:
-            raise SetupError(f"{name} needs a cost to compare with: give cost=…")
+
+    def check_ready(self) -> None:
+        """Say so before anything is asked when a threshold has nothing to compare with."""
+        for name in ("accept_cost_threshold", "compare_cost_threshold"):
+            if getattr(self, name) is not None and not self.costings:
+                raise SetupError(f"{name} needs a cost to compare with: give cost=…")
 
     @property
     def verifiers(self) -> tuple[Verifier, ...]:
