@@ -258,6 +258,16 @@ HELD = {
     "files too deep to be named": f"for _ in range(30): os.mkdir('d' * 200); os.chdir('d' * 200){FILL}",
     "files in a folder that cannot be listed": f"os.mkdir('hidden', 0o300); os.chdir('hidden'){FILL}",
 }
+HELD["files of a thread with descriptors of its own"] = f"""
+import ctypes, threading
+def hold():
+    try:
+        ctypes.CDLL(None).syscall(436, 900, 900, 2)  # close_range, which first takes the thread its own table
+        for n in range(40): f = {NEW}; os.unlink('x'); held.append(f){WRITE}
+        time.sleep(5)
+    except OSError as error: held.append(error)
+thread = threading.Thread(target=hold); thread.start(); thread.join()
+raise held[-1]"""
 TOO_MUCH = "4 MB together|No space left|look into"
 FILE_BOMBS = {
     name: (f"import os, mmap, time\nheld = []\n{code}\ntime.sleep(5)", Limits(file_mb=1), Forbidden, TOO_MUCH)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 MOST_FILES = 10_000
 """Files and folders that a run may have."""
-_LONGEST_PATH = 2048
+_LONGEST_PATH = 1024
 """Bytes of a path before the walk starts anew from where it is: the kernel takes 4096."""
 _MOST_REGIONS = 100
 _HIDDEN = -1
@@ -54,10 +54,11 @@ class Meter:
     def _held(self) -> float:
         """Bytes of files that were deleted and are still open or mapped, each counted once."""
         held: dict[int, float] = {}
-        for process in _family(self.process):
-            held |= _open_without_a_name(process)
-        for process in _family(self.process):
-            for inode in _mapped_without_a_name(process, self.folder):
+        threads = [thread for process in _family(self.process) for thread in _threads(process)]
+        for thread in threads:  # each may have descriptors of its own
+            held |= _open_without_a_name(thread)
+        for thread in threads:
+            for inode in _mapped_without_a_name(thread, self.folder):
                 held.setdefault(inode, self.file_mb * 1024 * 1024)  # only root may ask how large it is: as large as it may be
         return sum(held.values())
 
@@ -112,8 +113,10 @@ def _region(start: int, further: list[int]) -> Iterator[os.stat_result | None]:
         while waiting and len(further) <= _MOST_REGIONS:
             path = waiting.pop()
             handle = _opened(path, start)
-            if handle is None or handle == _HIDDEN:
-                yield from ([None] if handle == _HIDDEN else [])
+            if handle is None:
+                continue
+            if handle == _HIDDEN:
+                yield None
             elif len(os.fsencode(path)) > _LONGEST_PATH:
                 further.append(handle)
             else:
@@ -166,16 +169,23 @@ def _family(process: int) -> list[int]:
     while waiting:
         one = waiting.pop()
         found.append(one)
-        with suppress(OSError):
-            for thread in Path(f"/proc/{one}/task").iterdir():
+        for thread in _threads(one):
+            with suppress(OSError):
                 waiting += map(int, (thread / "children").read_text(encoding="ascii").split())
     return found
 
 
-def _open_without_a_name(process: int) -> dict[int, float]:
+def _threads(process: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{process}/task").iterdir())
+    except OSError:  # it has ended
+        return []
+
+
+def _open_without_a_name(thread: Path) -> dict[int, float]:
     held: dict[int, float] = {}
-    with suppress(OSError):  # it has ended
-        for opened in Path(f"/proc/{process}/fd").iterdir():
+    with suppress(OSError):
+        for opened in (thread / "fd").iterdir():
             with suppress(OSError):
                 status = opened.stat()
                 if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
@@ -183,9 +193,9 @@ def _open_without_a_name(process: int) -> dict[int, float]:
     return held
 
 
-def _mapped_without_a_name(process: int, folder: Path) -> Iterator[int]:
+def _mapped_without_a_name(thread: Path, folder: Path) -> Iterator[int]:
     with suppress(OSError):
-        for line in Path(f"/proc/{process}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in (thread / "maps").read_text(encoding="utf-8", errors="replace").splitlines():
             *_, inode, path = [*line.split(maxsplit=5), ""][:6]
             if path.endswith(" (deleted)") and _unescaped(path).startswith(f"{folder}/"):
                 yield int(inode)
