@@ -9,8 +9,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from walls import WORKING
 
 import adjudge
 
@@ -18,7 +20,7 @@ NOBODY = 61_234
 """A user that no system has."""
 RUN = """
 import asyncio, json, sys
-from adjudge.errors import AdjudgeError, SandboxError
+from adjudge.errors import SandboxError
 from adjudge.strategy.sandbox.base import Limits
 from adjudge.strategy.sandbox.bubblewrap import Bubblewrap
 from adjudge.strategy.sandbox.sandlock import Sandlock
@@ -32,12 +34,9 @@ async def one(sandbox, code):
 
 async def all_of_them():
     make = {"sandlock": Sandlock, "sandlock on disk": lambda: Sandlock(in_memory=False), "bubblewrap": Bubblewrap}
-    try:
-        sandbox = make[sys.argv[1]]()
-        if await one(sandbox, "output = 1") != 1 and sys.argv[1] == "bubblewrap":
-            return {"missing": "no user namespaces"}
-    except AdjudgeError as error:
-        return {"missing": str(error)}
+    sandbox = make[sys.argv[1]]()
+    if sys.argv[1] == "bubblewrap" and await one(sandbox, "output = 1") != 1:
+        return {"missing": "no user namespaces"}
     codes = json.loads(sys.argv[2])
     return {"broken": await broken_walls(sandbox), **{name: await one(sandbox, code) for name, code in codes.items()}}
 
@@ -62,33 +61,34 @@ def folder() -> Iterator[Path]:
 
 
 def as_nobody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """With the first Python of this version that the user may start."""
     paths = [str(Path(adjudge.__file__).parent.parent), *(path for path in sys.path if path.endswith("site-packages"))]
     surroundings = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(paths), "TMPDIR": str(folder)}
+    who: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/", "env": surroundings}
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, **who)
+
+
+def a_python(folder: Path) -> str:
+    """The first of this version that the user may start, and that may read this project."""
+    same = (
+        f"import sys, importlib.util as i; sys.exit(sys.version_info[:2] != {sys.version_info[:2]} or not i.find_spec('adjudge'))"
+    )
     for python in (sys.executable, "/usr/bin/python3"):
         try:
-            done = subprocess.run(
-                [python, "-c", f"import sys; assert sys.version_info[:2] == {sys.version_info[:2]}; exec({RUN!r})", *arguments],
-                env=surroundings,
-                cwd="/",
-                user=NOBODY,
-                group=NOBODY,
-                extra_groups=[],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            if as_nobody(folder, python, "-c", same).returncode == 0:
+                return python
         except OSError:
             continue
-        if done.returncode == 0:
-            return done
-    pytest.skip("no Python of this version that another user may start")
+    pytest.skip("there is no Python of this version that another user may start and that may read this project")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 @pytest.mark.parametrize("name", ["sandlock", "sandlock on disk", "bubblewrap"])
 def test_a_user_without_a_name_has_the_same_walls(name: str, folder: Path) -> None:
-    went = json.loads(as_nobody(folder, name, json.dumps(CODES)).stdout)
+    if (wall := name.partition(" ")[0]) not in WORKING:
+        pytest.skip(f"{wall} does not work here: {WORKING.why(wall)}")
+    done = as_nobody(folder, a_python(folder), "-c", RUN, name, json.dumps(CODES))
+    assert done.returncode == 0, done.stderr
+    went = json.loads(done.stdout)
     if "missing" in went:
         pytest.skip(f"{name}: {went['missing']}")
     assert went["broken"] == []
