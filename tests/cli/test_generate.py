@@ -76,6 +76,19 @@ def test_json_is_one_document_with_every_vote(server: dict[str, str], tmp_path: 
     assert found["candidates"][1]["tries"][0]["results"][1]["votes"][0]["number"] == 2.0
 
 
+@pytest.mark.parametrize("way", ["--json", "-o", "terminal"])
+def test_half_a_character_in_a_reply_does_not_break_the_output(
+    server: dict[str, str], provider: FakeProvider, tmp_path: Path, way: str
+) -> None:
+    provider.answer = lambda body: program("output = 4  # \ud83d")
+    out = tmp_path / "out.json"
+    done = adjudge(*FOUR, *{"--json": ("--json",), "-o": ("-o", str(out)), "terminal": ()}[way], **server)
+    assert (done.returncode, done.stderr) == (3, "")  # it is no Python, and that is all that is wrong
+    if way != "terminal":
+        found = json.loads(done.stdout if way == "--json" else out.read_text(encoding="utf-8"))
+        assert found["candidates"][0]["code"] == "output = 4  # \ud83d"
+
+
 def test_no_candidate_is_exit_code_3_with_the_reasons(server: dict[str, str]) -> None:
     done = adjudge(*FOUR[:-4], "--seed", "7", "-n", "1", *JUDGED, **server)
     assert done.returncode == 3

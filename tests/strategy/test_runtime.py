@@ -256,6 +256,45 @@ def test_a_tool_s_error_can_be_handled_by_the_code() -> None:
     assert "the disk is full" in runtime().jit(agent(str, code, tools=[fails]), "Try.")
 
 
+def leaves() -> None:
+    raise SystemExit("bye")
+
+
+async def leaves_later() -> None:
+    await asyncio.sleep(0)
+    raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"), [(leaves, "leaves: it called sys.exit('bye')"), (leaves_later, "leaves_later: it called sys.exit()")]
+)
+def test_sys_exit_in_a_tool_is_an_error_of_the_tool(tool: Any, said: str) -> None:
+    code = f"try:\n    {tool.__name__}()\nexcept Exception as error:\n    output = str(error)"
+    asked = agent(str, code, tools=[tool])
+    assert runtime().jit(asked, "Try.") == said
+    assert asyncio.run(runtime().ajit(asked, "Try.")) == said
+
+
+def test_keys_that_json_makes_one_of_are_said_and_not_dropped() -> None:
+    with pytest.raises(NoValidCandidate, match="two keys that are both '1' in JSON"):
+        runtime().jit(agent(dict, "output = {1: 'a', '1': 'b'}"), "Count.")
+    code = "try:\n    len_of({1: 'a', '1': 'b'})\nexcept ValueError as error:\n    output = str(error)"
+    assert "two keys" in runtime().jit(agent(str, code, tools=[len_of]), "Count.")
+    both: dict[object, str] = {1: "a", "1": "b"}
+    with pytest.raises(SetupError, match="two keys"):
+        runtime().jit(agent(int, "output = len(x)"), "Count.", inputs={"x": both})
+    code = "try:\n    both()\nexcept RuntimeError as error:\n    output = str(error)"
+    assert "two keys" in runtime().jit(agent(str, code, tools={"both": lambda: both}), "Count.")
+    assert runtime().jit(agent(dict, "output = {1: 'a', 2: 'b'}"), "Count.") == {"1": "a", "2": "b"}
+
+
+def test_prose_is_told_that_it_holds_no_code() -> None:
+    model = ScriptedModel(lambda request: program("output = 3") if "holds no code" in request.prompt.text else "I cannot help.")
+    selection = runtime().jit(Agent(int, llm=model, strategy=Strategy(num_candidates=1)), "Three.", detail=True)
+    assert selection.output == 3
+    assert "not valid Python" not in str(selection.candidates[0].tries[0].reasons)
+
+
 def test_inputs_are_variables_of_the_code() -> None:
     asked = agent(int, "output = sum(numbers)", input_schema={"numbers": list[int]})
     assert runtime().jit(asked, "Add.", inputs={"numbers": [1, 2, 3]}) == 6
@@ -291,6 +330,13 @@ def test_every_try_is_heard_as_it_ends() -> None:
     with pytest.raises(NoValidCandidate):
         runtime(on_try=lambda number, one: heard.append((number, one))).jit(agent(int, "(", strategy=strategy), "One.")
     assert [(number, one.valid) for number, one in heard] == [(1, False), (1, False)]
+
+
+def test_a_pydantic_model_describes_the_inputs_by_its_fields() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    basket = pydantic.create_model("Basket", items=(list[int], ...))
+    asked = agent(int, "output = sum(items)", input_schema=basket)
+    assert runtime().jit(asked, "Add.", inputs={"items": [1, 2]}) == 3
 
 
 # -- where it may be called ----------------------------------------------------------

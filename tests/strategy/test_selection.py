@@ -220,6 +220,140 @@ def test_what_is_no_bool_or_number_is_the_caller_s_mistake() -> None:
         choose("a", cost=lambda text, agent: "cheap")
 
 
+# -- judges that give no verdict -----------------------------------------------------
+
+
+def cost_unless(mark: str, good: float = 7) -> QuantitativeCriteria:
+    """A judge that cannot be read on texts with this mark."""
+
+    def score(request: Request) -> str:
+        return "hm" if mark in request.prompt.messages[-1].content else json.dumps({"explanation": "", "score": good})
+
+    return QuantitativeCriteria("How bad?", ScriptedModel(score), max_repairs=0)
+
+
+async def doubled_cost(text: str, agent: object) -> float:
+    return 2 * await cost_unless("unread").compute(text, agent)
+
+
+@pytest.mark.parametrize("cost", [cost_unless("unread"), [cost_unless("unread"), lambda text, agent: 1], doubled_cost])
+@pytest.mark.parametrize("cost_is", ["lower", "higher"])
+def test_a_cost_that_nobody_could_read_does_not_win_with_the_midpoint(cost: Any, cost_is: str) -> None:
+    selection = choose("unread", "read", cost=cost, cost_is=cost_is)
+    assert (selection.output, selection.compared) == ("read", 1)
+    unread = selection.candidates[0]
+    assert (unread.state, unread.cost) == ("lost", None)
+    assert unread.why.startswith("its cost is not known: How bad? – no verdict, 0 of 1 samples valid (unreadable: ")
+
+
+def test_a_cost_that_nobody_could_read_reaches_no_threshold() -> None:
+    for threshold in ({"accept_cost_threshold": 6}, {"compare_cost_threshold": 6}):
+        selection = choose("unread", "read", cost=cost_unless("unread", good=2), **threshold)
+        assert (selection.output, selection.cost) == ("read", 2)
+
+
+def test_where_no_cost_is_known_the_first_is_taken_and_says_so() -> None:
+    selection = choose("unread", "unread too", cost=cost_unless("unread"))
+    assert (selection.output, selection.cost, selection.compared) == ("unread", None, 0)
+    assert selection.candidates[0].why.startswith("the first of 2 that may be used; its cost is not known: ")
+    assert "no verdict" in str(selection.to_dict()["candidates"])
+
+
+def test_a_judge_that_raises_leaves_the_cost_unknown_and_is_no_reason_to_write_again() -> None:
+    strict = QuantitativeCriteria("How bad?", ScriptedModel(["hm"]), max_repairs=0, on_failure="raise")
+    model = writer("text")
+    selection = best_of("Write.", 1, cost=strict, llm=model, detail=True)
+    assert (selection.cost, len(model.requests)) == (None, 1)
+
+
+def test_a_fresh_cost_that_nobody_could_read_is_not_the_midpoint() -> None:
+    judge = ScriptedModel(lambda request: "3" if request.sample == 0 else "hm")
+    selection = choose("a", cost=QuantitativeCriteria("How bad?", judge, max_repairs=0), fresh_samples=2)
+    assert selection.cost == 3
+    assert selection.fresh is not None
+    assert selection.fresh.cost is None
+    assert "0 of 2 samples valid" in (selection.fresh.reason or "")
+
+
+def test_a_judge_that_cannot_be_read_is_not_the_writer_s_mistake() -> None:
+    """The text is judged again by other samples; its writer hears nothing of it and is not asked again."""
+    samples: list[int] = []
+
+    def verdict(request: Request) -> str:
+        samples.append(request.sample)
+        return "hm" if request.sample == 0 else "PASS"
+
+    model = writer("text")
+    fine = QualitativeCriteria("Fine?", ScriptedModel(verdict), max_repairs=0)
+    selection = best_of("Write.", 1, fine, llm=model, detail=True)
+    assert selection.output == "text"
+    assert len(model.requests) == 1
+    assert len(set(samples)) == 2
+    first, second = selection.candidates[0].tries
+    assert first.feedback == ()
+    assert first.reasons == first.no_verdict
+    assert "no verdict" in first.reasons[0]
+    assert second.valid
+
+
+def test_a_judge_that_never_can_be_read_passes_nothing_and_asks_no_writer_again() -> None:
+    model, heard = writer("text"), list[object]()
+    dumb = QualitativeCriteria("Fine?", ScriptedModel(lambda request: "hm"), max_repairs=0)
+    with pytest.raises(NoValidCandidate, match="candidate 1, try 3: Fine\\? – no verdict, 0 of 1 samples valid"):
+        best_of("Write.", 1, dumb, llm=model)
+    assert len(model.requests) == 1
+    with pytest.raises(NoValidCandidate):
+        best_of(lambda feedback: heard.append(feedback) or "text", 1, dumb)  # type: ignore[func-returns-value]
+    assert heard == [None]
+
+
+def test_the_writer_hears_the_judges_that_have_a_verdict_and_no_others() -> None:
+    dumb = QualitativeCriteria("Silent?", ScriptedModel(lambda request: "hm"), max_repairs=0)
+    model = writer("text")
+    with pytest.raises(NoValidCandidate):
+        best_of("Write.", 1, [dumb, lambda text, agent: (False, "too short")], llm=model, max_iterations=2)
+    last = model.requests[-1].prompt.text
+    assert "too short" in last
+    assert "Silent" not in last
+
+
+def test_nothing_passes_by_what_a_judge_said_for_want_of_a_verdict() -> None:
+    """A function that turns a fallback round, or measures by it."""
+    dumb = QualitativeCriteria("Dangerous?", ScriptedModel(lambda request: "hm"), max_repairs=0)
+    middling = cost_unless("text")
+
+    async def harmless(text: str, agent: object) -> bool:
+        return not await dumb.verify(text, agent)
+
+    async def cheap(text: str, agent: object) -> bool:
+        return await middling.compute(text, agent) < 6
+
+    for verify in (harmless, cheap):
+        with pytest.raises(NoValidCandidate, match="no verdict"):
+            choose("text", verify=verify)
+
+
+# -- functions that end the program --------------------------------------------------
+
+
+def exits(*_: object) -> Any:
+    raise SystemExit(3)
+
+
+async def exits_later(*_: object) -> Any:
+    await asyncio.sleep(0)
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("function", [exits, exits_later, lambda *_: exits_later()])
+@pytest.mark.parametrize("part", ["verify", "cost", "generate"])
+@pytest.mark.parametrize("where", ["script", "async"])
+def test_sys_exit_in_a_function_of_the_strategy_fails_its_candidate(function: Any, part: str, where: str) -> None:
+    given: dict[str, Any] = {"generate": lambda: "text", "n": 1, "max_iterations": 1, part: function}
+    with pytest.raises(NoValidCandidate, match=r"it called sys\.exit\(3\)"):
+        best_of(**given) if where == "script" else asyncio.run(abest_of(**given))
+
+
 # -- stopping early ------------------------------------------------------------------
 
 

@@ -46,8 +46,6 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         ({"num_candidates": 0}, "num_candidates"),
         ({"max_iterations": 0}, "max_iterations"),
         ({"min_candidates_for_comparison": 4}, "can never be reached with num_candidates=3"),
-        ({"accept_cost_threshold": 3}, "needs a cost"),
-        ({"compare_cost_threshold": 3}, "needs a cost"),
         ({"cost": costs(), "accept_cost_threshold": float("nan")}, "must be a number"),
         ({"cost": costs(), "compare_cost_threshold": "3"}, "must be a number"),
         ({"fresh_samples": 2}, "say what it costs"),
@@ -62,6 +60,16 @@ def test_the_defaults_are_those_of_the_contract() -> None:
 def test_impossible_strategies_are_named(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(SetupError, match=said):
         Strategy(**settings)
+
+
+@pytest.mark.parametrize("name", ["accept_cost_threshold", "compare_cost_threshold"])
+def test_a_threshold_without_a_cost_is_named_before_anything_is_asked(name: str) -> None:
+    """Not when it is made: the seed makes strategies first and says what they cost later."""
+    model = ScriptedModel(["output = 1"])
+    asked = Agent(int, llm=model, strategy=Strategy(**{name: 3}))
+    with pytest.raises(SetupError, match=f"{name} needs a cost"):
+        Runtime(sandbox="none").jit(asked, "One.")
+    assert model.requests == []
 
 
 # -- models as tools -----------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, NotRequired, TypedDict
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge import Agent, SetupError
 from adjudge.strategy.shape import WrongShape, check_schema, conform, describe
 
 
@@ -141,6 +143,14 @@ def test_pydantic_models_are_taken_as_they_are() -> None:
     assert '"value"' in describe(model)
     with pytest.raises(WrongShape, match="does not fit Answer"):
         conform({"value": "x"}, model)
+
+
+def test_a_pydantic_model_that_describes_nothing_is_named() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    with pytest.raises(SetupError, match="output_schema BaseModel cannot be described as a JSON schema"):
+        Agent(output_schema=pydantic.BaseModel)
+    with pytest.raises(SetupError, match="output_schema Callback cannot be described"):
+        Agent(output_schema=pydantic.create_model("Callback", function=(Callable[[], int], ...)))
 
 
 @pytest.mark.parametrize(

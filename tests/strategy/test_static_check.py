@@ -103,7 +103,6 @@ REFUSED = {
     "a return outside": ("x = 1\nreturn x", "line 2: not valid Python"),
     "a null byte": ("x = 1\0", "not valid Python"),
     "too deep": ("(" * 500 + ")" * 500, "not valid Python"),
-    "prose": ("Here is the code:", "not valid Python"),
     "an unknown name": ("output = find_weather('x')", "line 1: name find_weather is not defined"),
 }
 
@@ -139,3 +138,33 @@ def test_tools_and_inputs_are_known() -> None:
 @given(st.text())
 def test_no_text_breaks_it(code: str) -> None:
     assert isinstance(static_check(code), list)
+
+
+PROSE = {
+    "a promise": "Here is the code:",
+    "a refusal": "I'm sorry, but I can't help with that.",
+    "several lines": "The answer is 55.\n\nfrom the definition it follows\nNote: this is easy",
+    "Russian": "К сожалению, я не могу с этим помочь.",
+    "a list": "1. First, sort the numbers\n2. Then add them",
+    "nothing": "  ",
+    "a remark": "# nothing to do",
+}
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_prose_is_no_code(name: str) -> None:
+    assert static_check(PROSE[name]) == ["the reply holds no code: write the program, in a fence that begins with ```python"]
+
+
+BROKEN = [
+    "output = (",
+    "import math\noutput = math.sqrt(",
+    "def f(:\n    return 1",
+    "for x in [1, 2]:\noutput = x",
+    "print 'x'\nx = 1",
+]
+
+
+@pytest.mark.parametrize("code", BROKEN)
+def test_code_with_a_mistake_is_not_called_prose(code: str) -> None:
+    assert "not valid Python" in static_check(code)[0]

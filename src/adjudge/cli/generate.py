@@ -131,8 +131,9 @@ def _inputs(given: list[str] | None) -> dict[str, object]:
 
 
 def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
-    text = json.dumps(selection.to_dict(), ensure_ascii=False, indent=2)
+    text = json.dumps(selection.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character, as JSON writes it
     if path:
-        path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        path.write_text(text + "\n", encoding="utf-8")
     if as_json:
         typer.echo(text)

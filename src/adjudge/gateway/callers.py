@@ -20,6 +20,21 @@ async def call(function: Callable[..., object], /, *args: object, **kwargs: obje
     return await _where_it_belongs(answer) if inspect.iscoroutine(answer) else answer
 
 
+async def call_contained(function: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+    """``call`` for functions that work on what a model wrote: ``sys.exit`` inside is their failure, not the program's end."""
+    if inspect.iscoroutinefunction(function):
+        return await _where_it_belongs(_contained(function(*args, **kwargs)))
+    answer = await _contained(_in_thread(function, args, kwargs))
+    return await _where_it_belongs(_contained(answer)) if inspect.iscoroutine(answer) else answer
+
+
+async def _contained(coroutine: Coroutine[Any, Any, object]) -> object:
+    try:
+        return await coroutine
+    except SystemExit as error:
+        raise RuntimeError(f"it called sys.exit({'' if error.code is None else repr(error.code)})") from error
+
+
 async def _in_thread(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """In a thread of its own: a call that hangs keeps no other call waiting, and not the process either."""
     answer: Future[object] = Future()

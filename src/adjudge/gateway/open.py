@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -156,9 +157,9 @@ def _store(folder: Path) -> ReplyStore:
 def _provider(id: ModelLike, api_key: str | None, base_url: str | None) -> Model:
     if isinstance(id, str):
         return _by_id(id.strip(), api_key, base_url)
-    if hasattr(id, "complete"):
+    if hasattr(id, "complete") and (inspect.iscoroutinefunction(id.complete) or not callable(id)):
         return Guarded(id)
-    if callable(id):
+    if callable(id):  # with a ``complete`` of its own too, where that cannot be awaited: stand-ins have every method
         return Guarded(FunctionModel(id))
     raise SetupError(f"a model is an id, a function or an object with complete(request), not {type(id).__name__}")
 

@@ -27,7 +27,7 @@ class Agent:
     description: str = ""
     """Shown to the model before the task."""
     input_schema: Any = None
-    """The inputs by name, each with its type: a dict, a dataclass or a TypedDict."""
+    """The inputs by name, each with its type: a dict, a dataclass, a TypedDict or a pydantic model."""
     tools: Sequence[Tool] | Mapping[str, Tool] = ()
     """Functions, sync or async, and LLMs that the code may call; they run here, outside the sandbox."""
     llm: ModelLike | Sequence[ModelLike] | None = None
@@ -69,6 +69,8 @@ class Agent:
             return {}
         if isinstance(schema, Mapping):
             return dict(schema.get("properties", schema))
+        if isinstance(fields := getattr(schema, "model_fields", None), Mapping):
+            return {name: one.annotation for name, one in fields.items()}
         return get_type_hints(schema)
 
     def manual(self) -> list[tuple[str, str]]:

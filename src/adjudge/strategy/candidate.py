@@ -23,19 +23,28 @@ class Try:
     """The code in it; of plain text the text itself."""
     reasons: tuple[str, ...] = ()
     """Why it may not be used; none when it may."""
+    no_verdict: tuple[str, ...] = ()
+    """Those of the reasons that are a judge's failure and not the candidate's: no writer is told of them."""
     results: tuple[SampledResult, ...] = ()
     """What every criteria said of it, with all samples: of those asked inside functions and subclasses too."""
     cost: float | None = None
+    no_cost: str | None = None
+    """Why the cost of a try that may be used is not known; it ranks behind every known cost."""
 
     @property
     def valid(self) -> bool:
         """Whether it may be used."""
         return not self.reasons
 
+    @property
+    def feedback(self) -> tuple[str, ...]:
+        """What its writer is told."""
+        return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
+
     def to_dict(self) -> dict[str, object]:
         """This try as JSON knows it."""
         results = [result.to_dict() for result in self.results]
-        return {"code": self.code, "reasons": list(self.reasons), "cost": self.cost, "results": results}
+        return {"code": self.code, "reasons": list(self.reasons), "cost": self.cost, "no_cost": self.no_cost, "results": results}
 
 
 @dataclass(frozen=True, kw_only=True)

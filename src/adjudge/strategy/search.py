@@ -12,6 +12,9 @@ from adjudge.strategy.candidate import Candidate, State, Try
 from adjudge.strategy.strategy import Strategy
 from adjudge.strategy.weigh import weigh
 
+_OTHER_SAMPLES = 10_000
+"""How far apart the sample numbers of two weighings of one text lie."""
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -45,6 +48,7 @@ class Search:
     """The candidates of one task."""
 
     def __init__(self, work: Work) -> None:
+        work.strategy.check_ready()
         self._work = work
         self._strategy = work.strategy
         self._tries: list[list[Try]] = [[] for _ in range(work.strategy.num_candidates)]
@@ -99,16 +103,31 @@ class Search:
         return place
 
     async def _try(self, place: int) -> Try:
+        """Write and weigh; what no judge gave a verdict on is weighed again as it is, by other samples."""
+        tries = self._tries[place]
+        if tries and tries[-1].reasons and not tries[-1].feedback:
+            return await self._weighed(tries[-1].text, tries[-1].code, first=len(tries) * _OTHER_SAMPLES)
         try:
-            written = await self._work.write(place, tuple(self._tries[place]))
+            written = await self._work.write(place, tuple(tries))
         except ModelError as error:
             return Try(reasons=(f"nothing was written: {error}",))
         code = self._work.extract(written.text)
         reasons = (written.trouble,) if written.trouble else tuple(self._work.check(code))
         if reasons:
             return Try(text=written.text, code=code, reasons=reasons)
-        said = await weigh(self._strategy, code, self._work.agent)
-        return Try(text=written.text, code=code, reasons=said.reasons, results=said.results, cost=said.cost)
+        return await self._weighed(written.text, code)
+
+    async def _weighed(self, text: str, code: str, first: int = 0) -> Try:
+        said = await weigh(self._strategy, code, self._work.agent, first)
+        return Try(
+            text=text,
+            code=code,
+            reasons=(*said.reasons, *said.no_verdict),
+            no_verdict=said.no_verdict,
+            results=said.results,
+            cost=said.cost,
+            no_cost=said.no_cost,
+        )
 
     def _tell(self, place: int) -> None:
         if self._work.on_try:
@@ -149,11 +168,8 @@ class Search:
         failed = ", ".join(str(one + 1) for one in sorted(self._tried_out - {place}))
         beaten = f"candidate {failed} failed when run; " if failed else ""
         if cost is None:
-            return (
-                f"{beaten}the first of {len(valid)} that may be used"
-                if len(valid) > 1
-                else f"{beaten}the only one that may be used"
-            )
+            alone = "the only one that may be used" if len(valid) == 1 else f"the first of {len(valid)} that may be used"
+            return "; ".join(filter(None, (f"{beaten}{alone}", self.last(place).no_cost)))
         if self._strategy.reaches(cost, self._strategy.accept_cost_threshold):
             return f"{beaten}cost {cost:g} reaches the threshold {self._strategy.accept_cost_threshold:g}"
         extreme = "highest" if self._strategy.cost_is == "higher" else "lowest"
@@ -161,6 +177,8 @@ class Search:
 
     def _why_it_lost(self, place: int, winner: int) -> str:
         cost, best = self.last(place).cost, self.last(winner).cost
+        if self.last(place).no_cost and best is not None:
+            return f"{self.last(place).no_cost}; candidate {winner + 1} has {best:g}"
         if cost is None or best is None or cost == best:
             return f"as good as candidate {winner + 1}, which came first"
         return f"cost {cost:g}, candidate {winner + 1} has {best:g}"

@@ -45,7 +45,7 @@ def describe(schema: Any) -> str:
     if isinstance(schema, type) and schema in _PLAIN:
         return _PLAIN[schema]
     if isinstance(schema, Mapping) or hasattr(schema, "model_validate"):
-        found = schema if isinstance(schema, Mapping) else schema.model_json_schema()
+        found = schema if isinstance(schema, Mapping) else _json_schema_of(schema)
         return f"a value that fits the JSON schema {json.dumps(found, ensure_ascii=False)}"
     if _is_record(schema):
         keys = ", ".join(f"{name!r}: {describe(kind)}" for name, kind in get_type_hints(schema).items())
@@ -63,6 +63,17 @@ def conform(value: object, schema: Any) -> object:
             raise WrongShape(wrong)
         return value
     return _conform(value, schema, "output")
+
+
+def _json_schema_of(model: Any) -> object:
+    try:
+        return model.model_json_schema()
+    except Exception as error:  # a class of somebody's own: whatever it raises, there is nothing to check by
+        name = getattr(model, "__name__", repr(model))
+        raise SetupError(
+            f"output_schema {name} cannot be described as a JSON schema ({type(error).__name__}: {error}): "
+            "give a pydantic model with fields of its own, a dataclass or a JSON schema"
+        ) from error
 
 
 def _describe_generic(schema: Any, origin: Any, parts: Sequence[Any]) -> str:

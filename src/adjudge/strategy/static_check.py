@@ -41,6 +41,12 @@ _PLAIN_DUNDERS = _words(
 _DUNDER = re.compile(r"__(\w+?)__(?!\w)")
 _FIELD_WITH_DUNDER = re.compile(r"\{[^{}]*__\w+__")
 _WILD = "*"
+_NO_CODE = "the reply holds no code: write the program, in a fence that begins with ```python"
+_CODE_LINE = re.compile(
+    r"\s*(?:from [\w.]+ import\b|import [\w.]+ *(?:,|as\b|$)|(?:async )?def \w+ *\(|class \w+ *[:(]|@\w|[\w.]+\("
+    r"|[\w.\[\]'\"]+(?: *, *[\w.\[\]'\"]+)* *(?:[-+*/%|&^]|//|\*\*)?=(?!=))"
+)
+"""How a line begins that somebody meant as Python, whatever is wrong further on."""
 
 
 def static_check(code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, known: Collection[str] = ()) -> list[str]:
@@ -54,9 +60,11 @@ def static_check(code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, 
             tree = ast.parse(code)
             compile(tree, "<code>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return [f"line {error.lineno or 1}: not valid Python: {error.msg}"]
+        return [f"line {error.lineno or 1}: not valid Python: {error.msg}"] if _looks_like_code(code) else [_NO_CODE]
     except (ValueError, RecursionError, MemoryError) as error:
         return [f"line 1: not valid Python: {error or type(error).__name__}"]
+    if not tree.body:
+        return [_NO_CODE]
     reader = _Reader(frozenset(allowed_imports), frozenset(known))
     reader.names, reader.modules = set(_bound(tree)), dict(_modules(tree))
     reader.visit(tree)
@@ -167,6 +175,20 @@ class _Reader(ast.NodeVisitor):
         if not _plain(node.name):
             self._refuse(node, f"a definition of {node.name} is not allowed")
         self.generic_visit(node)
+
+
+def _looks_like_code(text: str) -> bool:
+    """Whether a line of what does not compile was meant to: prose has none."""
+    return not any(map(str.isalpha, text)) or any(_CODE_LINE.match(line) or _is_statement(line) for line in text.splitlines())
+
+
+def _is_statement(line: str) -> bool:
+    """``for x in y:`` or ``return x``; a name, a number and ``Note: this`` can be prose as well."""
+    try:
+        (node,) = ast.parse(line.strip() + (" pass" if line.rstrip().endswith(":") else "")).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return not isinstance(node, ast.Expr | ast.AnnAssign | ast.Pass | ast.Break | ast.Continue)
 
 
 def _plain(name: str) -> bool:

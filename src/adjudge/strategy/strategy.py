@@ -78,8 +78,12 @@ class Strategy:
             return
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise SetupError(f"{name} must be a number, not {value!r}")
-        if not self.costings:
-            raise SetupError(f"{name} needs a cost to compare with: give cost=…")
+
+    def check_ready(self) -> None:
+        """Say so before anything is asked when a threshold has nothing to compare with."""
+        for name in ("accept_cost_threshold", "compare_cost_threshold"):
+            if getattr(self, name) is not None and not self.costings:
+                raise SetupError(f"{name} needs a cost to compare with: give cost=…")
 
     @property
     def verifiers(self) -> tuple[Verifier, ...]:
@@ -98,8 +102,10 @@ class Strategy:
         return next(iter(parts[0].panel.values())) if parts else None
 
     def rank(self, cost: float | None) -> float:
-        """What candidates are sorted by: the lowest first."""
-        return 0.0 if cost is None else -cost if self.cost_is == "higher" else cost
+        """What candidates are sorted by: the lowest first, a cost that is not known behind all others."""
+        if cost is None:
+            return math.inf if self.costings else 0.0
+        return -cost if self.cost_is == "higher" else cost
 
     def reaches(self, cost: float | None, threshold: float | None) -> bool:
         """Whether a cost is as good as the threshold."""

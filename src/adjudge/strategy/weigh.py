@@ -7,14 +7,14 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import Any
 
 from adjudge.domain.sampled import QualitativeResult, SampledResult
-from adjudge.errors import RunError, SetupError
-from adjudge.gateway.callers import call
+from adjudge.errors import ModelError, RunError, SetupError
+from adjudge.gateway.callers import call_contained
 from adjudge.judges.sampled import sampling
 from adjudge.strategy.candidate import FreshCost
 from adjudge.strategy.strategy import Strategy
@@ -23,8 +23,12 @@ _FRESH = 1_000_000
 """Number of the first fresh sample: far behind every number that a choice can have used."""
 
 
-class _NoCost(ValueError):
+class _NoNumber(ValueError):
     """What a cost function gave is no number."""
+
+
+class _NoCost(Exception):
+    """A judge that was asked for the cost gave no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,11 @@ class Weighed:
 
     reasons: tuple[str, ...] = ()
     """What speaks against it."""
+    no_verdict: tuple[str, ...] = ()
+    """What speaks for nothing: who should have judged it and could not."""
     cost: float | None = None
+    no_cost: str | None = None
+    """Why its cost is not known, where a judge gave none."""
     results: tuple[SampledResult, ...] = ()
     """Every criteria's result."""
 
@@ -45,18 +53,26 @@ class _Said:
     value: object
     results: tuple[SampledResult, ...]
     error: str | None = None
+    unanswered: bool = False
+    """Whether the error is that of a model that was asked."""
+
+    @property
+    def fallbacks(self) -> list[SampledResult]:
+        """The criteria that had too few valid samples: what rests on them is no verdict."""
+        return [result for result in self.results if result.fallback]
 
 
-async def weigh(strategy: Strategy, code: str, agent: Any) -> Weighed:
+async def weigh(strategy: Strategy, code: str, agent: Any, first: int = 0) -> Weighed:
     """Every verifier at once; what passes them all is costed."""
-    said = await _all([_method(check, "verify") for check in strategy.verifiers], code, agent)
-    names = [_name(check) for check in strategy.verifiers]
-    reasons = [reason for one, name in zip(said, names, strict=True) if (reason := _against(one, name)) is not None]
+    said = await _all([_method(check, "verify") for check in strategy.verifiers], code, agent, first)
+    named = list(zip(said, map(_name, strategy.verifiers), strict=True))
+    unjudged = tuple(_no_verdict(one, name) for one, name in named if _is_unjudged(one))
+    reasons = tuple(reason for one, name in named if not _is_unjudged(one) and (reason := _against(one, name)) is not None)
     results = tuple(result for one in said for result in one.results)
-    if reasons or not strategy.costings:
-        return Weighed(tuple(reasons), None, results)
-    costed = await cost_of(strategy, code, agent)
-    return Weighed(costed.reasons, costed.cost, results + costed.results)
+    if reasons or unjudged or not strategy.costings:
+        return Weighed(reasons, unjudged, results=results)
+    costed = await cost_of(strategy, code, agent, first)
+    return replace(costed, results=results + costed.results)
 
 
 async def cost_of(strategy: Strategy, code: str, agent: Any, first: int = 0, count: int | None = None) -> Weighed:
@@ -65,9 +81,11 @@ async def cost_of(strategy: Strategy, code: str, agent: Any, first: int = 0, cou
     results = tuple(result for one in said for result in one.results)
     try:
         parts = [_number(one, _name(part)) for one, part in zip(said, strategy.costings, strict=True)]
+    except _NoNumber as error:
+        return Weighed((str(error),), results=results)
     except _NoCost as error:
-        return Weighed((str(error),), None, results)
-    return Weighed((), math.fsum(parts), results)
+        return Weighed(no_cost=str(error), results=results)
+    return Weighed(cost=math.fsum(parts), results=results)
 
 
 async def fresh_cost(strategy: Strategy, code: str, agent: Any) -> FreshCost | None:
@@ -75,7 +93,7 @@ async def fresh_cost(strategy: Strategy, code: str, agent: Any) -> FreshCost | N
     if not strategy.fresh_samples:
         return None
     said = await cost_of(strategy, code, agent, first=_FRESH, count=strategy.fresh_samples)
-    return FreshCost(cost=said.cost, results=said.results, reason="; ".join(said.reasons) or None)
+    return FreshCost(cost=said.cost, results=said.results, reason=said.no_cost or "; ".join(said.reasons) or None)
 
 
 async def _all(
@@ -89,11 +107,11 @@ async def _ask(function: Callable[..., object], code: str, agent: Any, first: in
     heard: list[SampledResult] = []
     try:
         with sampling(first, count, heard.append):
-            value = await call(_in_our_context(function), code, agent)
+            value = await call_contained(_in_our_context(function), code, agent)
     except SetupError:
         raise
-    except RunError as error:
-        return _Said(None, tuple(heard), str(error))
+    except (RunError, ModelError) as error:
+        return _Said(None, tuple(heard), str(error), unanswered=True)
     except Exception as error:  # noqa: BLE001 - a function of somebody's own: its failure is one candidate's failure
         return _Said(None, tuple(heard), f"it raised {type(error).__name__}: {error}")
     return _Said(value, tuple(heard))
@@ -110,39 +128,70 @@ def _in_our_context(function: Callable[..., object]) -> Callable[..., object]:
     return function if inspect.iscoroutinefunction(function) else partial(copy_context().run, function)
 
 
+def _is_unjudged(said: _Said) -> bool:
+    """Whether what was said rests on a judge that gave no verdict: a pass that does, or a failure without another reason."""
+    if said.error or not said.fallbacks:
+        return said.unanswered
+    passed, reason = _passed(said.value)
+    return passed is True or (passed is False and not (reason or _failed(said.results)))
+
+
+def _no_verdict(said: _Said, name: str) -> str:
+    if said.error:
+        return f"{name}: no verdict: {said.error}"
+    return "; ".join(map(_too_few, said.fallbacks))
+
+
+def _too_few(result: SampledResult) -> str:
+    why = "; ".join(dict.fromkeys(f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid))
+    counts = f"{result.votes_valid} of {result.votes_requested} samples valid"
+    return f"{result.criteria.description} – no verdict, {counts} ({why})"
+
+
 def _against(said: _Said, name: str) -> str | None:
     """Why the candidate does not pass; None when it does."""
     if said.error:
         return f"{name}: {said.error}"
-    value, reason = said.value, None
+    passed, reason = _passed(said.value)
+    if passed is None:
+        raise SetupError(f"verify must give a bool or (bool, reason); {name} gave {said.value!r:.80}")
+    if passed:
+        return None
+    return str(reason) if reason else _why(_failed(said.results)) or f"{name} did not pass it"
+
+
+def _passed(value: object) -> tuple[bool | None, object]:
+    """What a verifier gave and its reason; None for what is no bool."""
+    reason: object = None
     if isinstance(value, tuple) and len(value) == 2:
         value, reason = value
-    if type(value).__name__ not in ("bool", "bool_"):  # the second is numpy's
-        raise SetupError(f"verify must give a bool or (bool, reason); {name} gave {value!r:.80}")
-    if value:
-        return None
-    return str(reason) if reason else _why(said.results) or f"{name} did not pass it"
+    return (bool(value) if type(value).__name__ in ("bool", "bool_") else None), reason  # the second is numpy's
 
 
-def _why(results: Sequence[SampledResult]) -> str:
-    failed = [one for one in results if isinstance(one, QualitativeResult) and not one.passed]
+def _failed(results: Sequence[SampledResult]) -> list[QualitativeResult]:
+    return [one for one in results if isinstance(one, QualitativeResult) and not (one.passed or one.fallback)]
+
+
+def _why(failed: Sequence[QualitativeResult]) -> str:
     return "; ".join(f"{one.criteria.description} – {one.explanation or _no_explanation(one)}" for one in failed)
 
 
 def _no_explanation(result: QualitativeResult) -> str:
-    if result.fallback:
-        return f"only {result.votes_valid} of {result.votes_requested} samples could be read"
     return f"{result.passes} of {result.votes_valid} samples passed it, {result.min_pass} are needed"
 
 
 def _number(said: _Said, name: str) -> float:
-    if said.error:
+    if said.unanswered:
         raise _NoCost(f"its cost is not known: {name}: {said.error}")
+    if said.error:
+        raise _NoNumber(f"its cost is not known: {name}: {said.error}")
+    if said.fallbacks:
+        raise _NoCost(f"its cost is not known: {'; '.join(map(_too_few, said.fallbacks))}")
     value = said.value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise SetupError(f"cost must give a number; {name} gave {value!r:.80}")
     if not math.isfinite(value):
-        raise _NoCost(f"its cost is not known: {name} gave {value}")
+        raise _NoNumber(f"its cost is not known: {name} gave {value}")
     return float(value)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.errors import AdjudgeError, ModelError
-from adjudge.gateway.callers import call
+from adjudge.gateway.callers import call_contained
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.base import seed_for, temperature_for
 from adjudge.prompts.generation import render_retry
@@ -34,8 +34,8 @@ class Conversations:
         """The candidate's next text; what it wrote before, and why that was not accepted, is in its conversation."""
         model = self.models[place % len(self.models)]
         prompt = self.start
-        for one in (one for one in tries if one.text):  # a call that failed is nothing that the model did
-            prompt = render_retry(prompt, one.text, one.reasons, self.language)
+        for one in (one for one in tries if one.text and one.feedback):  # what others failed at is no part of it
+            prompt = render_retry(prompt, one.text, one.feedback, self.language)
         temperature = temperature_for(model, self.temperature, self.candidates)
         request = Request(prompt, temperature=temperature, seed=seed_for(model, self.seed, place), sample=place)
         return _written(await model.complete(request))
@@ -51,9 +51,9 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
     takes = _parameters(function)
 
     async def write(place: int, tries: Sequence[Try]) -> Written:  # noqa: ARG001 - the function does not know its place
-        feedback = "\n".join(tries[-1].reasons) if tries else None
+        feedback = "\n".join(tries[-1].feedback) if tries else None
         try:
-            written = await call(function, *(*arguments, feedback)[:takes])
+            written = await call_contained(function, *(*arguments, feedback)[:takes])
         except AdjudgeError:
             raise
         except Exception as error:

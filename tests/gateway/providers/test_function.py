@@ -7,6 +7,7 @@ import functools
 import threading
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -156,6 +157,15 @@ def test_a_function_that_ends_the_process_ends_the_caller_and_not_our_thread(mak
     with pytest.raises(SystemExit):
         critic(make(SystemExit(3))).evaluate(marked(3))
     assert critic(verdict).evaluate("REC-00001-Y").verdict == "PASS"
+
+
+def test_a_stand_in_that_has_every_method_is_called_as_the_function_it_is() -> None:
+    """A mock of a test suite: it has a ``complete`` as it has anything, but none that can be awaited."""
+
+    async def answer(prompt: str) -> str:
+        return verdict(prompt)
+
+    assert critic(MagicMock(side_effect=answer)).evaluate("REC-00001-Y").verdict == "PASS"
 
 
 # -- where it runs -------------------------------------------------------------------

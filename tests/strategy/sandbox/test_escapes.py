@@ -20,6 +20,7 @@ from adjudge.errors import Crashed, Forbidden, MemoryLimit, Timeout
 from adjudge.strategy.sandbox.base import Limits, Sandbox
 from adjudge.strategy.sandbox.find import find_sandbox
 from adjudge.strategy.sandbox.none import NoSandbox
+from adjudge.strategy.sandbox.sandlock import Sandlock
 
 # What a refusal looks like: EPERM and EACCES by the filter and Landlock, ENOENT and ENOTDIR where the file system inside is
 # empty, EROFS where it is read-only, ENOSYS for calls that do not exist inside, ESRCH where there are no other processes.
@@ -68,6 +69,16 @@ ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refu
     "change a time": ("os.utime(SECRET, (0, 0)); output = 1", NOT_THERE),
     "change an attribute": ("os.setxattr(SECRET, 'user.x', b'x'); output = 1", NOT_THERE),
     "make a device": ("os.mknod('device', 0o600 | 0o020000, os.makedev(1, 1)); output = 1", REFUSED),
+    "read an attribute": ("output = os.getxattr(SECRET, 'user.x')", REFUSED),
+    "list the attributes": ("output = os.listxattr(SECRET) + [1]", REFUSED),
+    "see what the host has open": ("output = [os.readlink(f'/proc/{HOST}/fd/{n}') for n in range(3)]", REFUSED),
+    "see where the host is": ("output = os.readlink(f'/proc/{HOST}/cwd')", REFUSED),
+    "see which program the host is": ("output = os.readlink(f'/proc/{HOST}/exe')", REFUSED),
+    "see it from another folder": ("output = os.readlink('cwd', dir_fd=os.open('.', os.O_RDONLY))", REFUSED),
+    "watch a folder of the host": ("output = must(libc.inotify_init1(0)) + 1", REFUSED),
+    "watch all files": ("output = must(libc.fanotify_init(0, 0)) + 1", REFUSED),
+    "watch a folder by signals": ("output = fcntl.fcntl(os.open('.', os.O_RDONLY), fcntl.F_NOTIFY, 0x3F) + 1", REFUSED),
+    "list the mounts": ("output = must(libc.syscall(458, 0, 0, 0, 0)) + 1", REFUSED),
     "open a file by its handle": (
         "output = must(libc.syscall({'x86_64': 304, 'aarch64': 265}[os.uname().machine], -100, 0, 0))",
         REFUSED,
@@ -99,6 +110,14 @@ ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refu
         "output = must(libc.syscall({'x86_64': 234, 'aarch64': 131}[os.uname().machine], HOST, HOST, 9)) + 1",
         REFUSED,
     ),
+    "have a pipe signal the host": ("output = fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST) + 1", REFUSED),
+    "have a pipe kill somebody": ("output = fcntl.fcntl(os.pipe()[0], fcntl.F_SETSIG, 9) + 1", REFUSED),
+    "have a socket signal the host": (
+        "output = fcntl.ioctl(socket.socketpair()[0], 0x8901, HOST.to_bytes(4, 'little')) and 1",
+        REFUSED,
+    ),
+    "outlive the keeper": ("output = must(libc.prctl(1, 0, 0, 0, 0)) + 1", REFUSED),
+    "hide what it has open": ("output = must(libc.prctl(4, 0, 0, 0, 0)) + 1", REFUSED),
     "signal by a descriptor": ("output = os.pidfd_open(HOST)", REFUSED),
     "trace the host": ("output = must(libc.ptrace(0x4206, HOST, 0, 0)) + 1", REFUSED),
     "read the host by a call": ("output = must(libc.process_vm_readv(HOST, None, 0, None, 0, 0)) + 1", REFUSED),
@@ -144,7 +163,7 @@ ONE_BY_ONE = {  # what it is: (code that sets `output` when it got out, the refu
 RUNNER = (
     BEHIND
     + """
-import socket, errno
+import socket, errno, fcntl
 went = {}
 for name, code in CODES.items():
     space = {**globals()}
@@ -228,6 +247,34 @@ def test_it_does_not_get_out(name: str, went: dict[str, list[str]], bait: Bait) 
     assert {path.name for path in bait.folder.iterdir()} == {"secret", "unix"}
 
 
+EACH = "for n in range(40):\n    f = "
+NEW, WRITE = "os.open('x', os.O_RDWR | os.O_CREAT)", "; os.write(f, bytes(1 << 20))"
+FILL = "\nfor n in range(40): open(str(n), 'wb').write(bytes(1 << 20))"
+HELD = {
+    "files without a name": f"{EACH}{NEW}; os.unlink('x'); held.append(f){WRITE}",
+    "files that never had a name": f"{EACH}os.open('.', os.O_RDWR | os.O_TMPFILE); held.append(f){WRITE}",
+    "files whose name another took": f"{EACH}{NEW}; held.append(f); open('z', 'w').close(); os.rename('z', 'x'){WRITE}",
+    "files that are mapped and nothing else": f"{EACH}{NEW}{WRITE}; held.append(mmap.mmap(f, 4096)); os.unlink('x'); os.close(f)",
+    "files too deep to be named": f"for _ in range(30): os.mkdir('d' * 200); os.chdir('d' * 200){FILL}",
+    "files in a folder that cannot be listed": f"os.mkdir('hidden', 0o300); os.chdir('hidden'){FILL}",
+}
+HELD["files of a thread with descriptors of its own"] = f"""
+import ctypes, threading
+def hold():
+    try:
+        ctypes.CDLL(None).syscall(436, 900, 900, 2)  # close_range, which first takes the thread its own table
+        for n in range(40): f = {NEW}; os.unlink('x'); held.append(f){WRITE}
+        time.sleep(5)
+    except OSError as error: held.append(error)
+thread = threading.Thread(target=hold); thread.start(); thread.join()
+raise held[-1]"""
+TOO_MUCH = "4 MB together|No space left|look into"
+FILE_BOMBS = {
+    name: (f"import os, mmap, time\nheld = []\n{code}\ntime.sleep(5)", Limits(file_mb=1), Forbidden, TOO_MUCH)
+    for name, code in HELD.items()
+}
+"""Ways to hold more than the folder shows."""
+
 BOMBS = {  # what it is: (code, limits, the error, what it says)
     "a fork bomb": ("import os\nwhile True: os.fork()", Limits(), Forbidden, "not permitted"),
     "a bomb of threads": (
@@ -264,6 +311,13 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         Forbidden,
         "4 MB together|No space left",
     ),
+    "a crowd of empty files": (
+        "import time\nfor n in range(20000): open(str(n), 'w').close()\ntime.sleep(5)",
+        Limits(),
+        Forbidden,
+        "more than 10000 files|No space left",
+    ),
+    **FILE_BOMBS,
     "many open files": ("x = [open('/dev/null') for _ in range(999)]", Limits(), Forbidden, "Too many open files"),
     "a false result": (
         "import os, json\nos.write(4, b'nonsense\\n')\nimport time; time.sleep(5)",
@@ -284,6 +338,24 @@ def test_it_does_not_go_off(name: str, sandbox: Sandbox) -> None:
     code, limits, error, said = BOMBS[name]
     with pytest.raises(error, match=said):
         asyncio.run(sandbox.run(code, limits=limits))
+
+
+@pytest.mark.parametrize("name", FILE_BOMBS)
+def test_it_does_not_go_off_on_disk_either(name: str) -> None:
+    """Where no file system of its own can be made, the folder and what the process holds are looked at."""
+    if "sandlock" not in WORKING:
+        pytest.skip(f"sandlock does not work here: {WORKING.why('sandlock')}")
+    code, limits, error, said = FILE_BOMBS[name]
+    with pytest.raises(error, match=said):
+        asyncio.run(Sandlock(in_memory=False).run(code, limits=limits))
+
+
+def test_no_other_folder_can_be_filled(sandbox: Sandbox) -> None:
+    code = (
+        "output = []\nfor folder in ('/', '/dev', '/dev/shm', '/run', '/tmp', '/var/tmp', '/scratch/..', '/etc', '/usr/lib'):\n"
+        "    try: open(folder + '/adjudge-escaped', 'wb').write(b'x'); output.append(folder)\n    except OSError: pass"
+    )
+    assert asyncio.run(sandbox.run(code)).output == []
 
 
 def test_a_daemon_is_not_left_behind(sandbox: Sandbox) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,11 +17,12 @@ from hypothesis import strategies as st
 from walls import WORKING, installed
 
 from adjudge.errors import Crashed, SandboxError, SetupError, Timeout
-from adjudge.strategy.sandbox import python
+from adjudge.strategy.sandbox import python, scratch
 from adjudge.strategy.sandbox.base import Execution, Limits, Sandbox
 from adjudge.strategy.sandbox.find import find_sandbox
 from adjudge.strategy.sandbox.host import CHILD, Job, Launch, execute
-from adjudge.strategy.sandbox.scratch import remove, scratch_folder, size_of
+from adjudge.strategy.sandbox.meter import MOST_FILES, size_of
+from adjudge.strategy.sandbox.scratch import remove, scratch_folder
 from adjudge.strategy.sandbox.seccomp import filter_program
 
 
@@ -120,6 +123,24 @@ def test_bad_ends_say_what_happened(name: str, sandbox: Sandbox) -> None:
         run(sandbox, code)
 
 
+FORGED = {
+    "NaN": "NaN",
+    "Infinity": "[-Infinity]",
+    "a number too large": '{"a": 1e999}',
+    "half a character": '"\\\\ud800"',
+    "a key that is half a character": '{"\\\\ud800": 1}',
+    "a key twice": '{"a": 1, "a": 2}',
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_result_that_is_no_json_does_not_come_in(name: str) -> None:
+    """Written past the runner, straight into its pipe: there is no wall inside the process."""
+    code = f'import os, time\nos.write(4, b\'{{"done": true, "output": {FORGED[name]}}}\\n\')\ntime.sleep(9)'
+    with pytest.raises(Crashed, match="cannot be read"):
+        run(find_sandbox("none"), code)
+
+
 def test_an_exit_without_trouble_is_an_end(sandbox: Sandbox) -> None:
     assert run(sandbox, "output = 1\nraise SystemExit").output == 1
 
@@ -212,9 +233,10 @@ def test_any_folder_can_be_deleted_without_following_links(
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "kept").write_text("kept", encoding="utf-8")
-    with scratch_folder() as folder:
-        for name, inner in tree.items():
-            build(folder / name, inner, outside)
+    folder = tmp_path_factory.mktemp("scratch")
+    for name, inner in tree.items():
+        build(folder / name, inner, outside)
+    remove(folder)
     assert not folder.exists()
     assert (outside / "kept").read_text(encoding="utf-8") == "kept"
 
@@ -223,8 +245,72 @@ def test_the_size_of_a_folder_counts_files_and_not_links(tmp_path: Path) -> None
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "file").write_bytes(b"x" * 100_000)
     (tmp_path / "link").symlink_to("/usr")
+    (tmp_path / "inner" / "again").hardlink_to(tmp_path / "inner" / "file")
     assert 100_000 <= size_of(tmp_path) < 200_000
     remove(tmp_path)
+
+
+def test_a_thousand_and_more_nested_folders_are_measured_and_deleted(tmp_path: Path) -> None:
+    """Deeper than Python recurses, and longer than the kernel lets a path be."""
+    place = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("deep", dir_fd=place)
+        inner = os.open("deep", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    file = os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=place)
+    os.write(file, b"x" * 500_000)
+    os.close(file)
+    os.close(place)
+    assert size_of(tmp_path) >= 500_000
+    remove(tmp_path)
+    assert not tmp_path.exists()
+
+
+def test_more_files_than_anybody_counts_are_too_many(tmp_path: Path) -> None:
+    for number in range(MOST_FILES + 1):
+        (tmp_path / str(number)).symlink_to("x")
+    assert size_of(tmp_path) == math.inf
+
+
+def test_the_event_loop_is_free_while_a_folder_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticked = threading.Event()
+    seen: list[bool] = []
+
+    def slow(folder: Path) -> None:
+        seen.append(ticked.wait(20))
+        remove(folder)
+
+    async def main() -> Path:
+        async with scratch_folder() as folder:
+            asyncio.get_running_loop().call_soon(lambda: asyncio.get_running_loop().call_soon(ticked.set))
+        return folder
+
+    monkeypatch.setattr(scratch, "remove", slow)
+    assert not asyncio.run(main()).exists()
+    assert seen == [True]
+
+
+WATCHES = """
+import os, signal, subprocess, sys, threading
+from adjudge.strategy.sandbox.keeper import _watch
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+child = subprocess.Popen(["/bin/sleep", "60"])
+watch = threading.Thread(target=_watch, args=(child.pid, 5))
+if sys.argv[1] == "during": watch.start()
+import time; time.sleep(0.3)
+child.kill(); child.wait()
+if sys.argv[1] == "before": watch.start()
+os.kill(os.getpid(), signal.SIGTERM)
+watch.join()
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_keeper_says_nothing_about_a_child_that_has_just_ended(when: str) -> None:
+    """A ProcessLookupError of its own would stand in the standard error of the code."""
+    done = subprocess.run([sys.executable, "-c", WATCHES, when], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_code_that_heeds_no_signal_is_ended(sandbox: Sandbox) -> None:

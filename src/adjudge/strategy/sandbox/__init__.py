@@ -7,5 +7,5 @@
        │                   container.py, none.py)                     ▼ loads the filter of seccomp.py
        └───────────── lines of JSON: printed text, calls of tools, the result ──────────────┘
 
-find.py picks a wall that holds, probe.py tries to break it first.
+find.py picks a wall that holds, probe.py tries to break it first. meter.py looks at what the files of a run take up.
 """

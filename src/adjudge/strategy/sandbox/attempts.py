@@ -24,6 +24,14 @@ ATTEMPTS = {
     "signal the host": "import os; os.kill(HOST, 0); output = 'signalled'",
     "limit the host": "import resource; output = resource.prlimit(HOST, resource.RLIMIT_NOFILE)",
     "trace the host": "import ctypes; output = ctypes.CDLL(None).ptrace(0x4206, HOST, 0, 0) == 0 or 1 / 0",
+    "have the kernel signal the host": "import fcntl, os; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST); output = 'its own'",
+    "see what the host has open": "import os; output = os.readlink(f'/proc/{HOST}/fd/0')",
+    "read a file's attributes outside": "import os; os.listxattr(SECRET); output = 'read'",
+    "watch a folder outside": (
+        "import ctypes; c = ctypes.CDLL(None); "
+        "output = c.inotify_add_watch(c.inotify_init1(0), FOLDER.encode(), 0xFFF) > 0 or 1 / 0"
+    ),
+    "outlive the host": "import ctypes; output = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) == 0 or 1 / 0",
     "mount": (
         "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(b'none', b'.', b'no such type', 0, None); "
         "output = ctypes.get_errno() not in (1, 13, 38) or 1 / 0"
@@ -53,6 +61,13 @@ BEYOND: dict[str, tuple[str, Limits, type[SandboxError]]] = {
     "size of a file": ("open('big', 'wb').write(bytes(3 << 20))", Limits(file_mb=1), Forbidden),
     "size of all files": (
         "import time\nfor number in range(9): open(str(number), 'wb').write(bytes(1 << 20))\ntime.sleep(9)",
+        Limits(file_mb=1),
+        Forbidden,
+    ),
+    "size of files without a name": (
+        "import os, time\nheld = []\nfor number in range(40):\n"
+        "    held.append(os.open('x', os.O_RDWR | os.O_CREAT)); os.unlink('x'); os.write(held[-1], bytes(1 << 20))\n"
+        "time.sleep(9)",
         Limits(file_mb=1),
         Forbidden,
     ),

@@ -59,9 +59,10 @@ class Bubblewrap:
         limits: Limits = NO_LIMITS_NAMED,
     ) -> Execution:
         """Run the code; see ``Sandbox.run``."""
-        with scratch_folder() as folder:
+        async with scratch_folder() as folder:
             user = _FIRST_USER + secrets.randbelow(_USERS) if os.geteuid() == 0 else None
-            launch = Launch(self._command(folder, limits, _AS_USER if user is None else _AS_ROOT), folder)
+            command = self._command(folder, limits, _AS_USER if user is None else _AS_ROOT)
+            launch = Launch(command, folder, inside=_INSIDE)
             return await execute(launch, Job(code, inputs, tools, limits, filter_program(), user, alone=True))
 
     def _command(self, folder: Path, limits: Limits, user: list[str]) -> list[str]:
@@ -76,8 +77,7 @@ class Bubblewrap:
             *_open_parents(files),
             *_bound(files),
             *scratch,
-            "--remount-ro",
-            "/",
+            *("--remount-ro", "/dev", "--remount-ro", "/"),  # /dev holds a folder for shared memory that nobody measures
             "--",
             *python.command(CHILD, folder),
         ]

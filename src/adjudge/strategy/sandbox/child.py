@@ -55,7 +55,7 @@ class Channel:
     def call(self, tool: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """What the host's function answers, or its error."""
         with self._turn:
-            self.send({"tool": tool, "args": args, "kwargs": kwargs})
+            self.send(_with_unique_keys({"tool": tool, "args": args, "kwargs": kwargs}))
             answer = self.receive()
         if "error" in answer:
             raise RuntimeError(answer["error"])
@@ -105,6 +105,20 @@ def main() -> None:
         channel.send({"open": f"{type(error).__name__}: {error}"})
         os._exit(1)
     _run(channel, job)
+
+
+def _with_unique_keys(message: dict[str, Any]) -> dict[str, Any]:
+    """The message; ValueError where a dict has two keys that JSON makes one of, such as ``1`` and ``"1"``."""
+    json.loads(json.dumps(message, ensure_ascii=False, allow_nan=False), object_pairs_hook=_unique)
+    return message
+
+
+def _unique(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise ValueError(f"a dict has two keys that are both {key!r} in JSON")
+        seen.add(key)
 
 
 def _take_channels() -> Channel:
@@ -167,7 +181,7 @@ def _run(channel: Channel, job: dict[str, Any]) -> None:
     try:
         message = _outcome(channel, job)
         _flush()
-        channel.send(message)
+        channel.send(_with_unique_keys(message))
     except MemoryError:
         channel.write(_OUT_OF_MEMORY)
     except (ValueError, TypeError, RecursionError) as error:

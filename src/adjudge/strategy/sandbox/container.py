@@ -14,12 +14,14 @@ from adjudge.errors import SetupError
 from adjudge.strategy.sandbox import python
 from adjudge.strategy.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
 from adjudge.strategy.sandbox.host import CHILD, Job, Launch, execute
+from adjudge.strategy.sandbox.meter import MOST_FILES
 from adjudge.strategy.sandbox.scratch import scratch_folder
 from adjudge.strategy.sandbox.seccomp import filter_program
 
 IMAGE = "python:3.12-slim"
 _FIRST_USER, _USERS = 100_000, 1_000_000
 _INSIDE, _CHILD_INSIDE = "/scratch", "/child.py"
+_PROCESS_FILE = "process"
 _WALLS = [
     *("--rm", "--interactive", "--init=false", "--pull=never", "--network=none", "--read-only", "--cap-drop=ALL"),
     *("--security-opt=no-new-privileges", "--ipc=none", "--log-driver=none", "--ulimit=nofile=64:64", f"--workdir={_INSIDE}"),
@@ -48,12 +50,18 @@ class Container:
         limits: Limits = NO_LIMITS_NAMED,
     ) -> Execution:
         """Run the code; see ``Sandbox.run``."""
-        with scratch_folder() as folder:
+        async with scratch_folder() as folder:
             container = f"adjudge-{uuid.uuid4().hex}"
             program = str(shutil.which(self.name))
-            stop = [program, "kill", container]
             command = self._command([program, "run", f"--name={container}"], folder, limits)
-            launch = Launch(command, folder, os.environ, stop=stop)  # the variables are for the client alone
+            launch = Launch(
+                command,
+                folder,
+                os.environ,  # for the client alone
+                stop=[[program, "kill", container], [program, "rm", "--force", container]],
+                inside="" if self.name == "docker" else _INSIDE,
+                process_file=None if self.name == "docker" else folder / _PROCESS_FILE,
+            )
             return await execute(launch, Job(code, inputs, tools, limits, filter_program(), alone=True))
 
     def _command(self, start: list[str], folder: Path, limits: Limits) -> list[str]:
@@ -61,5 +69,9 @@ class Container:
         user = _FIRST_USER + secrets.randbelow(_USERS)
         own = [f"--user={user}:{user}", f"--ulimit=nproc={limits.processes + 1}:{limits.processes + 1}"]
         scratch = f"--tmpfs={_INSIDE}:rw,nosuid,nodev,noexec,size={max(4 * limits.file_mb, 1)}m,mode=1777"
+        if self.name == "docker":
+            own.append(f"{scratch},nr_inodes={MOST_FILES}")
+        else:  # podman takes no such option, so the files are counted from outside; and it would add folders that nobody measures
+            own += [scratch, "--read-only-tmpfs=false", f"--pidfile={folder / _PROCESS_FILE}"]
         child = f"--volume={CHILD}:{_CHILD_INSIDE}:ro"
-        return [*start, *_WALLS, *own, scratch, child, self.image, *python.command(_CHILD_INSIDE, folder, "python3")]
+        return [*start, *_WALLS, *own, child, self.image, *python.command(_CHILD_INSIDE, folder, "python3")]

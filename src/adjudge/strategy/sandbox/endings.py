@@ -60,13 +60,16 @@ def took_too_long(what: str) -> Ending:
     return Ending(error=Timeout, text=f"the code took more than {what}")
 
 
-def too_much(limits: Limits, *, calls: bool = False, files: bool = False) -> Ending:
-    """Output, calls of tools or files."""
+def too_much(limits: Limits, *, calls: bool = False) -> Ending:
+    """Output or calls of tools."""
     text = f"more than {limits.output_kb} KB came out of the code: printed text, arguments of tools and result together"
     if calls:
         text = f"the code called tools more than {limits.tool_calls} times"
-    if files:
-        text = f"the files in the scratch folder have more than {4 * limits.file_mb} MB together"
+    return Ending(error=Forbidden, text=text)
+
+
+def too_many_files(text: str) -> Ending:
+    """What the scratch folder holds."""
     return Ending(error=Forbidden, text=text)
 
 

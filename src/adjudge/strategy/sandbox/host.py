@@ -13,20 +13,31 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO, Any, cast
 
 from adjudge.errors import SetupError
 from adjudge.strategy.sandbox.base import Execution, Limits, Tool
-from adjudge.strategy.sandbox.endings import Ending, after_exit, after_failure, broken_line, not_shut, too_much, took_too_long
-from adjudge.strategy.sandbox.scratch import size_of
-from adjudge.strategy.sandbox.tools import answer
+from adjudge.strategy.sandbox.endings import (
+    Ending,
+    after_exit,
+    after_failure,
+    broken_line,
+    not_shut,
+    too_many_files,
+    too_much,
+    took_too_long,
+)
+from adjudge.strategy.sandbox.meter import Meter
+from adjudge.strategy.sandbox.tools import answer, strict_json, unique_keys
 
 Process = subprocess.Popen[bytes]
 CHILD = Path(__file__).with_name("child.py")
 _CHUNK = 65536
 _PATIENCE = 2.0
 """Seconds a process gets to die after it was told to."""
+_SWEEPS, _BETWEEN_SWEEPS = 3, 0.5
+"""How often, and seconds apart, what was told to end before it had said a word is removed: a service may still be starting it."""
 _LOOK = 0.2
 """Seconds between two looks at the scratch folder."""
 
@@ -55,7 +66,7 @@ class Job:
         message: dict[str, object] = {"code": self.code, "inputs": dict(self.inputs), "tools": list(self.tools)}
         message |= {"limits": asdict(self.limits), "filter": self.filter.hex(), "user": self.user, "alone": self.alone}
         try:
-            return json.dumps(message, allow_nan=False).encode() + b"\n"
+            return strict_json(message)
         except (TypeError, ValueError, RecursionError) as error:
             raise SetupError(f"the inputs of generated code must be JSON values: {error}") from error
 
@@ -72,24 +83,32 @@ class Launch:
     """The variables of the command; what it starts gets its own."""
     end_with: signal.Signals = signal.SIGKILL
     """What ends the command and with it all that it started."""
-    stop: Sequence[str] = ()
-    """A command that ends what killing the first one leaves, e.g. a container."""
+    stop: Sequence[Sequence[str]] = ()
+    """Commands that one after the other end and remove what killing the first one leaves, e.g. a container."""
+    process_file: Path | None = None
+    """Where the number of the process behind the wall is written, where it is none of the command's."""
+    inside: str = ""
+    """The scratch folder as the code sees it, where its files have to be counted from outside."""
 
 
 async def execute(launch: Launch, job: Job) -> Execution:
     """Run the job to its end, or end it."""
     line, started = job.line(), monotonic()
     process = _start(launch)
-    talk = _Talk(process, job, launch.folder)
+    talk = _Talk(process, job, _meter(launch, process, job.limits))
     try:
         ending = await _within(job.limits.wall, talk.until_end(line))
     finally:
         stopping = _stop(process, launch)  # at once: a loop that is being closed lets nothing more be awaited
-        await asyncio.shield(_gone(process, talk, stopping))
+        await asyncio.shield(_gone(process, talk, stopping, launch))
     stdout, stderr = talk.stdout.decode("utf-8", "replace"), talk.stderr.decode("utf-8", "replace")
     if ending.error is not None:
         raise ending.error(ending.text, stdout=stdout, stderr=stderr)
     return Execution(ending.output, ending.has_output, stdout, stderr, monotonic() - started)
+
+
+def _meter(launch: Launch, process: Process, limits: Limits) -> Meter:
+    return Meter(launch.folder, process.pid, limits.file_mb, launch.inside, launch.process_file)
 
 
 async def _within(seconds: float, ending: Awaitable[Ending]) -> Ending:
@@ -119,13 +138,15 @@ def _start(launch: Launch) -> Process:
 class _Talk:
     """One conversation with one process."""
 
-    def __init__(self, process: Process, job: Job, folder: Path) -> None:
+    def __init__(self, process: Process, job: Job, meter: Meter) -> None:
         self._process = process
         self._job = job
-        self._folder = folder
+        self._meter = meter
         self._left = job.limits.output_kb * 1024
         self._calls = 0
         self._started = monotonic()
+        self.begun = False
+        """Whether anything has come out."""
         self.stdout = bytearray()
         self.stderr = bytearray()
         self._readers: list[asyncio.Task[Any]] = []
@@ -172,8 +193,7 @@ class _Talk:
 
     async def _take(self, line: bytes) -> Ending | None:
         try:
-            message = json.loads(line.decode("utf-8"))
-            return await self._understand(message)
+            return await self._understand(_read(line))
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             return broken_line(error)
 
@@ -204,15 +224,23 @@ class _Talk:
         return None
 
     def _pays(self, size: int) -> bool:
+        self.begun = True
         self._left -= size
         return self._left >= 0
 
     async def _watch_folder(self) -> Ending:
         """Limits of the kernel are for one file; this one is for all of them."""
         while True:
-            if await asyncio.to_thread(size_of, self._folder) > 4 * self._job.limits.file_mb * 1024 * 1024:
-                return too_much(self._job.limits, files=True)
+            if (trouble := await asyncio.to_thread(self._meter.trouble)) is not None:
+                return too_many_files(trouble)
             await asyncio.sleep(_LOOK)
+
+
+def _read(line: bytes) -> Any:
+    """A message, or ValueError for what is no JSON: NaN, 1e999 and halves of characters are Python's own idea of it."""
+    message = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
+    json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    return message
 
 
 async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
@@ -228,21 +256,31 @@ async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
 
 def _stop(process: Process, launch: Launch) -> Process | None:
     """Tell it to end; the command that helps with it, where there is one."""
-    stopping = subprocess.Popen(launch.stop, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL) if launch.stop else None  # noqa: S603
+    stopping = subprocess.Popen(launch.stop[0], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL) if launch.stop else None  # noqa: S603
     _signal(process, launch.end_with)
     return stopping
 
 
-async def _gone(process: Process, talk: _Talk, stopping: Process | None) -> None:
+async def _gone(process: Process, talk: _Talk, stopping: Process | None, launch: Launch) -> None:
     """Nothing of it runs when this returns."""
     if stopping is not None:
         await asyncio.to_thread(stopping.wait)
     await asyncio.to_thread(_wait, process)
+    await asyncio.to_thread(_sweep, launch.stop, 1 if talk.begun else _SWEEPS)
     await asyncio.to_thread(_nobody_listens, process)
     await talk.close()
     for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
         with suppress(BrokenPipeError):
             pipe.close()
+
+
+def _sweep(commands: Sequence[Sequence[str]], times: int) -> None:
+    """Again, now that nobody starts it any more: at first there may have been nothing to stop yet."""
+    for number in range(times if commands else 0):
+        if number:
+            sleep(_BETWEEN_SWEEPS)
+        for command in commands:
+            subprocess.run(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, check=False)  # noqa: S603
 
 
 def _wait(process: Process) -> None:

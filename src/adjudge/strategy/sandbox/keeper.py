@@ -1,7 +1,8 @@
 """Starts one command under sandlock and stays with it, in a process of its own: sandlock waits by blocking, and forks.
 
-Called as ``keeper.py HOST THREADS POLICY COMMAND…``. Ends the command when it is told to end, when the host is gone, and when it
-has more threads than it may: the kernel counts them by user, and here the user is the host's own.
+Called as ``keeper.py HOST THREADS SIZE POLICY COMMAND…``. Where the kernel lets it, it first makes the working folder a file
+system of SIZE bytes of its own, in memory, which is gone with the last process. It ends the command when it is told to end, when
+the host is gone, and when it has more threads than it may: the kernel counts them by user, and here the user is the host's own.
 """
 
 from __future__ import annotations
@@ -15,12 +16,18 @@ import threading
 from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_CLONE_NEWNS, _CLONE_NEWUSER = 0x20000, 0x10000000
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
+_MOST_FILES = 10_000
 _LOOK = 0.1
 """Seconds between two looks at the threads."""
 
 
-def main(host: int, threads: int, policy: dict[str, Any], command: list[str]) -> int:
+def main(host: int, threads: int, size: int, policy: dict[str, Any], command: list[str]) -> int:
     """The command's exit status; 128 and the signal where one ended it."""
+    folder = str(policy["cwd"])
+    if size and _goes_well(folder, size):  # before anything starts a thread
+        _own_file_system(folder, size)
     from sandlock import Sandbox
 
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # before sandlock starts its threads
@@ -36,12 +43,53 @@ def main(host: int, threads: int, policy: dict[str, Any], command: list[str]) ->
     return int(result.exit_code) if result.exit_code >= 0 else 128 + signal.SIGKILL
 
 
+def _goes_well(folder: str, size: int) -> bool:
+    """Whether a file system can be made, tried in a process of its own: half a namespace cannot be left again.
+
+    Where not, the host looks at the folder on disk while the command runs.
+    """
+    child = os.fork()
+    if child == 0:
+        went = False
+        try:
+            went = _own_file_system(folder, size)
+        finally:
+            os._exit(0 if went else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _own_file_system(folder: str, size: int) -> bool:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not _own_mounts(libc) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) != 0:
+        return False
+    options = f"size={size},nr_inodes={_MOST_FILES},mode=0700".encode()
+    return bool(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, options) == 0)
+
+
+def _own_mounts(libc: ctypes.CDLL) -> bool:
+    """As root, or in a namespace in which this user may mount, as the same user."""
+    if libc.unshare(_CLONE_NEWNS) == 0:
+        return True
+    user, group = os.geteuid(), os.getegid()
+    if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS) != 0:
+        return False
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - as short as it can be
+            file.write(text)
+    return True
+
+
 def _watch(child: int, threads: int) -> None:
-    while signal.sigtimedwait({signal.SIGTERM}, _LOOK) is None:
-        if _threads_of(child) > threads:
-            os.write(2, f"it had more than {threads} threads".encode())
-            break
-    os.kill(child, signal.SIGKILL)
+    """By a descriptor: the number of a process that has ended may soon be another's."""
+    try:
+        handle = os.pidfd_open(child)
+        while signal.sigtimedwait({signal.SIGTERM}, _LOOK) is None:
+            if _threads_of(child) > threads:
+                os.write(2, f"it had more than {threads} threads".encode())
+                break
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # it has just ended
 
 
 def _threads_of(child: int) -> int:
@@ -52,5 +100,5 @@ def _threads_of(child: int) -> int:
 
 
 if __name__ == "__main__":
-    status = main(int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3]), sys.argv[4:])
+    status = main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]), sys.argv[5:])
     os._exit(status & 0xFF)

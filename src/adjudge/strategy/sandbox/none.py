@@ -27,5 +27,5 @@ class NoSandbox:
         limits: Limits = NO_LIMITS_NAMED,
     ) -> Execution:
         """Run the code; see ``Sandbox.run``."""
-        with scratch_folder() as folder:
+        async with scratch_folder() as folder:
             return await execute(Launch(python.command(CHILD, folder), folder), Job(code, inputs, tools, limits))

@@ -27,6 +27,8 @@ class Sandlock:
 
     name: str = "sandlock"
     """How it is asked for."""
+    in_memory: bool = True
+    """Have the scratch folder in memory, with a hard limit, where the kernel lets this user mount; else it is on disk."""
 
     def __post_init__(self) -> None:
         if sys.platform != "linux":
@@ -43,8 +45,12 @@ class Sandlock:
         limits: Limits = NO_LIMITS_NAMED,
     ) -> Execution:
         """Run the code; see ``Sandbox.run``."""
-        with scratch_folder() as folder:
-            launch = Launch(self._command(folder, limits), folder, {"PYTHONPATH": _where_sandlock_lies()}, signal.SIGTERM)
+        async with scratch_folder() as folder:
+            surroundings = {
+                "PYTHONPATH": _where_sandlock_lies(),
+                "HOME": str(folder),
+            }  # sandlock wants a home, not every user has one
+            launch = Launch(self._command(folder, limits), folder, surroundings, signal.SIGTERM)
             return await execute(launch, Job(code, inputs, tools, limits, filter_program()))
 
     def _command(self, folder: Path, limits: Limits) -> list[str]:
@@ -56,8 +62,9 @@ class Sandlock:
             "max_processes": max(limits.processes, 1),
             "no_coredump": True,
         }
-        keeper = [sys.executable, "-P", "-B", str(_KEEPER), str(os.getpid()), str(max(limits.processes, 1)), json.dumps(policy)]
-        return [*keeper, *python.command(CHILD, folder)]
+        size = max(4 * limits.file_mb, 1) * 1024 * 1024 if self.in_memory else 0
+        numbers = [str(number) for number in (os.getpid(), max(limits.processes, 1), size)]
+        return [sys.executable, "-P", "-B", str(_KEEPER), *numbers, json.dumps(policy), *python.command(CHILD, folder)]
 
 
 def _where_sandlock_lies() -> str:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 
-_LOOKED_AT = 10_000
-"""Entries counted before the folder is taken to be too large."""
+_REMOVERS = ThreadPoolExecutor(2, "adjudge clean-up")
+"""Threads of their own: those of the event loop are needed to talk to other runs."""
 
 
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A folder nobody else can enter. Leave only when nothing writes to it any more."""
-    folder = Path(tempfile.mkdtemp(prefix="adjudge-")).resolve()
+@asynccontextmanager
+async def scratch_folder() -> AsyncIterator[Path]:
+    """A folder nobody else can enter. Leave only when nothing writes to it any more.
+
+    It is deleted in a thread: code may have left so much that it takes a while, and others live on this event loop.
+    """
+    folder = _fresh()
     try:
         yield folder
     finally:
-        remove(folder)
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(_REMOVERS, remove, folder))
+
+
+def _fresh() -> Path:
+    return Path(tempfile.mkdtemp(prefix="adjudge-")).resolve()
 
 
 def remove(folder: Path) -> None:
@@ -49,25 +57,3 @@ def _lift(inner: Path, folder: Path, numbers: Iterator[int]) -> None:
 
 def _free_name(folder: Path, numbers: Iterator[int]) -> Path:
     return next(path for number in numbers if not os.path.lexists(path := folder / f"{number}.lifted"))
-
-
-def size_of(folder: Path) -> int:
-    """Bytes on disk; links are not followed, and what vanishes meanwhile does not count."""
-    total = 0
-    for seen, path in enumerate(_files(folder)):
-        total += _size(path)
-        if seen >= _LOOKED_AT:
-            return shutil.disk_usage(folder).total
-    return total
-
-
-def _files(folder: Path) -> Iterator[str]:
-    for parent, folders, files in os.walk(folder):
-        yield from (os.path.join(parent, name) for name in (*folders, *files))  # noqa: PTH118 - a path a file is too slow here
-
-
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_blocks * 512
-    except OSError:
-        return 0

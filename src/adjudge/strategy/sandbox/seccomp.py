@@ -41,7 +41,10 @@ _REFUSED = {  # name: (number on x86_64, number on aarch64); None where the mach
     **{"lchown": (94, None), "fchown": (93, 55), "fchownat": (260, 54), "setxattr": (188, 5), "lsetxattr": (189, 6)},
     **{"fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)},
     **{"utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88)},
-    **{"fanotify_init": (300, 262), "quotactl": (179, 60), "quotactl_fd": (443, 443)},
+    **{"getxattr": (191, 8), "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12)},
+    **{"flistxattr": (196, 13), "readlink": (89, None), "readlinkat": (267, 78), "inotify_init": (253, None)},
+    **{"inotify_init1": (294, 26), "inotify_add_watch": (254, 27), "fanotify_init": (300, 262), "fanotify_mark": (301, 263)},
+    **{"quotactl": (179, 60), "quotactl_fd": (443, 443), "statmount": (457, 457), "listmount": (458, 458)},
     # what outlives the process, and memory beside its address space
     **{"shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180), "memfd_create": (319, 279)},
     **{"memfd_secret": (447, 447), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219)},
@@ -55,6 +58,13 @@ _REFUSED = {  # name: (number on x86_64, number on aarch64); None where the mach
     **{"vhangup": (153, 58)},
 }
 _CLONE, _CLONE3, _SOCKETPAIR, _PRLIMIT = (56, 220), (435, 435), (53, 199), (302, 261)
+_FCNTL, _PRCTL, _IOCTL = (72, 25), (157, 167), (16, 29)
+_SETOWN, _SETSIG, _SETOWN_EX, _NOTIFY = 8, 10, 15, 1026
+"""Of fcntl: have the kernel signal another process when something can be read, or when a folder changes."""
+_PDEATHSIG, _DUMPABLE = 1, 4
+"""Of prctl: outlive the parent, and hide from the host what is open."""
+_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
+"""Of ioctl: the same as F_SETOWN, and writing into a terminal."""
 _CLONE_THREAD = 0x10000
 _SOCK_STREAM, _SOCK_TYPE = 1, 0xF
 
@@ -85,7 +95,16 @@ def _instructions(machine: str) -> Iterator[bytes]:
     yield from _if_equal(_CLONE[column], _only_threads())
     yield from _if_equal(_SOCKETPAIR[column], _only_streams())
     yield from _if_equal(_PRLIMIT[column], _only_itself())
+    yield from _if_equal(_FCNTL[column], _none_of(1, _SETOWN, _SETSIG, _SETOWN_EX, _NOTIFY))
+    yield from _if_equal(_PRCTL[column], _none_of(0, _PDEATHSIG, _DUMPABLE))
+    yield from _if_equal(_IOCTL[column], _none_of(1, _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX))
     yield _step(_RETURN, _ALLOW)
+
+
+def _none_of(index: int, *values: int) -> list[bytes]:
+    """Refused when the argument is one of these; the kernel reads its lower half only."""
+    refusals = [step for value in values for step in _if_equal(value, [_refuse(errno.EPERM)])]
+    return [_step(_LOAD, _argument(index)), *refusals, _step(_RETURN, _ALLOW)]
 
 
 def _only_threads() -> list[bytes]:
