@@ -223,11 +223,11 @@ def test_what_is_no_bool_or_number_is_the_caller_s_mistake() -> None:
 # -- judges that give no verdict -----------------------------------------------------
 
 
-def cost_unless(mark: str, good: float = 7) -> QuantitativeCriteria:
+def cost_unless(mark: str) -> QuantitativeCriteria:
     """A judge that cannot be read on texts with this mark."""
 
     def score(request: Request) -> str:
-        return "hm" if mark in request.prompt.messages[-1].content else json.dumps({"explanation": "", "score": good})
+        return "hm" if mark in request.prompt.messages[-1].content else json.dumps({"explanation": "", "score": 7})
 
     return QuantitativeCriteria("How bad?", ScriptedModel(score), max_repairs=0)
 
@@ -248,8 +248,8 @@ def test_a_cost_that_nobody_could_read_does_not_win_with_the_midpoint(cost: Any,
 
 def test_a_cost_that_nobody_could_read_reaches_no_threshold() -> None:
     for threshold in ({"accept_cost_threshold": 6}, {"compare_cost_threshold": 6}):
-        selection = choose("unread", "read", cost=cost_unless("unread", good=2), **threshold)
-        assert (selection.output, selection.cost) == ("read", 2)
+        selection = choose("unread", "read", cost=cost_unless("unread"), **threshold)  # the midpoint would be 5
+        assert (selection.output, selection.cost) == ("read", 7)
 
 
 def test_where_no_cost_is_known_the_first_is_taken_and_says_so() -> None:

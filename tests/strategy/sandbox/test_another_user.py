@@ -42,13 +42,13 @@ async def all_of_them():
 
 print(json.dumps(asyncio.run(all_of_them())))
 """
-FILL = "\nimport time\nfor n in range(30): open(str(n), 'wb').write(bytes(1 << 20))\ntime.sleep(5)"
+FILL = "\nimport time\nfor n in range(30): open(str(n), 'wb').write(bytes(1 << 20))\ntime.sleep(20)"
 CODES = {
     "work": "open('own', 'w').write('x'); output = open('own').read()",
     "hidden folder": f"import os; os.mkdir('hidden', 0o300); os.chdir('hidden'){FILL}",
     "shared memory": "open('/dev/shm/x', 'wb').write(b'x'); output = 'written'",
     "devices": "open('/dev/x', 'wb').write(b'x'); output = 'written'",
-    "empty files": "import time\nfor n in range(20000): open(str(n), 'w').close()\ntime.sleep(5)",
+    "empty files": "import time\nfor n in range(20000): open(str(n), 'w').close()\ntime.sleep(20)",
 }
 
 

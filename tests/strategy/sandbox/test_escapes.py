@@ -264,13 +264,13 @@ def hold():
     try:
         ctypes.CDLL(None).syscall(436, 900, 900, 2)  # close_range, which first takes the thread its own table
         for n in range(40): f = {NEW}; os.unlink('x'); held.append(f){WRITE}
-        time.sleep(5)
+        time.sleep(20)
     except OSError as error: held.append(error)
 thread = threading.Thread(target=hold); thread.start(); thread.join()
 raise held[-1]"""
 TOO_MUCH = "4 MB together|No space left|look into"
 FILE_BOMBS = {
-    name: (f"import os, mmap, time\nheld = []\n{code}\ntime.sleep(5)", Limits(file_mb=1), Forbidden, TOO_MUCH)
+    name: (f"import os, mmap, time\nheld = []\n{code}\ntime.sleep(20)", Limits(file_mb=1), Forbidden, TOO_MUCH)
     for name, code in HELD.items()
 }
 """Ways to hold more than the folder shows."""
@@ -312,7 +312,7 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         "4 MB together|No space left",
     ),
     "a crowd of empty files": (
-        "import time\nfor n in range(20000): open(str(n), 'w').close()\ntime.sleep(5)",
+        "import time\nfor n in range(20000): open(str(n), 'w').close()\ntime.sleep(20)",
         Limits(),
         Forbidden,
         "more than 10000 files|No space left",

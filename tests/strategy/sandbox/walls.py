@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,7 +71,11 @@ def processes(temporary: Path) -> list[str]:
 
 
 def traces(temporary: Path) -> list[str]:
-    """What a sandbox left on the host."""
+    """What a sandbox left on the host. Podman's own process ends by itself, a moment after its container is gone."""
+    for _ in range(100):
+        if not any("conmon" in command for command in processes(temporary)):
+            break
+        time.sleep(0.05)
     return [*processes(temporary), *map(str, temporary.iterdir())]
 
 
