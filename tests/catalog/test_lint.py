@@ -129,7 +129,8 @@ def test_what_is_right_is_left_alone(change: dict[str, Any]) -> None:
 
 
 def test_errors_come_first() -> None:
-    found = lint(replace(GOOD, options=[CriteriaOption("Good", "It is.", 0.9), CriteriaOption("good", "It is not.", 0.0)], examples=[]))
+    options = [CriteriaOption("Good", "It is.", 0.9), CriteriaOption("good", "It is not.", 0.0)]
+    found = lint(replace(GOOD, options=options, examples=[]))
     assert [finding.severity for finding in found] == ["error", "warning"]
 
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway import home
-from adjudge.judges.base import InstanceLike, as_instance
-from adjudge.judges.case import Case, Judge
+from adjudge.judges.base import InstanceLike
+from adjudge.judges.case import Case, Judge, MultiCriteriaLike
+from adjudge.judges.inputs import as_instance
 from adjudge.pooling.composite import composite
 from adjudge.pooling.majority import majority
 from adjudge.pooling.orders import flip_rate, noise_rate
 from adjudge.pooling.panel import status_of
 from adjudge.prompts.render import shown_fields
-
-MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -135,7 +133,7 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         **options: Any,
     ) -> list[MultiCriteriaDirectInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
-        multi = MultiCriteria.of(multi_criteria)
+        multi = self.as_multi_criteria(multi_criteria)
         multi.check_scores()
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
+from adjudge.data.sources.open import is_data_file
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
@@ -143,6 +144,8 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
     def _instance(self, code: str, agent: object | None) -> Instance:
         if not isinstance(code, str):
             raise SetupError(f"what is judged must be a text, not {type(code).__name__}")
+        if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
+            raise SetupError(f"{code!r} is a file, and its name would be judged: give what it holds")
         task: str = getattr(agent, "task", "")
         writes_text = getattr(agent, "writes", "code") == "text"
         judged = {"text": code} if writes_text else {"code": extract_code(code)}
