@@ -335,6 +335,25 @@ def test_criteria_of_unitxt_survive_the_way_here_and_back(theirs: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize("theirs", [one for one in DIRECT_CRITERIA if one.name in wrappers._RISKS], ids=lambda one: one.name)
+def test_the_good_end_of_a_risk_scores_1_and_advice_on_it_is_kept(theirs: Any) -> None:
+    ours = from_unitxt(theirs)
+    assert (ours.option("Yes").score, ours.option("No").score, ours.higher_is_better) == (0.0, 1.0, False)
+    assert ours.best_options == ("No",)
+
+
+def test_all_risks_of_unitxt_are_known_and_others_are_named_by_the_caller() -> None:
+    assert {one.name for one in DIRECT_CRITERIA} >= wrappers._RISKS
+    mine = TheirCriteriaWithOptions(
+        name="rudeness",
+        description="Is it rude?",
+        options=[TheirOption(name="Yes", description=""), TheirOption(name="No", description="")],
+        option_map={"Yes": 1.0, "No": 0.0},
+    )
+    assert from_unitxt(mine).best_options == ("Yes",)
+    assert from_unitxt(mine, higher_is_better=False).best_options == ("No",)
+
+
 def test_fields_and_scores_of_criteria_are_converted() -> None:
     options = [TheirOption(name="1", description="bad"), TheirOption(name="5", description="good")]
     shared = {"name": "n", "description": "d", "prediction_field": "summary"}

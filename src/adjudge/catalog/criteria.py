@@ -38,6 +38,11 @@ def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Crite
     return ready_made(name, kind, language) if languages_of(name) else yes_no_criteria(text)
 
 
+def is_risk(name: str) -> bool:
+    """Whether the ready-made criteria ``name``, where there are such, are about something of which less is better."""
+    return name in all_names() and not entry(name).criteria.higher_is_better
+
+
 def criteria_names(kind: Kind = "direct", language: str = "en") -> list[str]:
     """What there is of a kind, by the alphabet."""
     return [name for name in all_names(language) if entry(name, language).kind == kind]

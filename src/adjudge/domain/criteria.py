@@ -104,7 +104,7 @@ class Criteria:
         scores = {option.name: option.points for option in self.options if option.points is not None}
         best = tuple(name for name, score in scores.items() if score == max(scores.values()))
         contrary = not self.higher_is_better and any(name.strip().casefold() in _YES for name in best)
-        return () if contrary or (len(best) == len(self.options) > 1) else best
+        return () if contrary or len(best) == len(self.options) else best
 
     @property
     def option_names(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from adjudge.judges.base import (
     temperature_for,
 )
 from adjudge.judges.inputs import as_instance, fitted, is_one, items_of
+from adjudge.judges.notes import notes_on
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.pooling.panel import panel, status_of
 from adjudge.prompts.render import shown_fields
@@ -225,12 +226,18 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             tie=_is_tie(said.counted, score),
             panel=said.counted,
             excluded_models=FrozenDict(said.excluded),
+            notes=notes_on(votes, self.language, self._temperatures),
         )
 
     def stand_in(self, result: AspectResult, choice: random.Random) -> AspectResult:
         """A random verdict; the status stays what it was, so no aggregate takes it for a judgment."""
         option = choice.choice(self.criteria.options)
         return replace(result, verdict=option.name, score=option.score, fallback="random")
+
+    @cached_property
+    def _temperatures(self) -> Mapping[str, float]:
+        """What each model is asked at."""
+        return {name: temperature_for(model, self.temperature, self.strictness) for name, model in self._panel.items()}
 
     def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
         own = [vote for vote in votes if vote.model == name]
@@ -250,7 +257,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             language=self.language,
             mode=self.mode or model.mode,
             sample=sample,
-            temperature=temperature_for(model, self.temperature, self.strictness),
+            temperature=self._temperatures[name],
             seed=seed_for(model, self.seed, sample),
         )
 

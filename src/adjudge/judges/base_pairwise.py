@@ -138,6 +138,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             explanation=_explanation(best, deciding),
             tie=best == TIE or any(contest.even for contest in pooled),
             metadata=self.metadata(votes),
+            notes=self.notes(item, votes),
         )
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -153,7 +154,8 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     def _bias(self, case: Case, votes: Sequence[Vote]) -> PositionalBias:
         forward, backward = _by_order(votes)
         ahead, back = self._pooled(case, forward), self._pooled(case, backward)
-        differ = None not in (ahead.selected_option, back.selected_option) and ahead.selected_option != back.selected_option
+        both = (ahead.selected_option, back.selected_option)
+        differ = None if None in both else ahead.selected_option != back.selected_option
         return PositionalBias(differ, back, flip_rate(forward, backward), noise_rate(forward, backward))
 
     # -- several criteria ------------------------------------------------------

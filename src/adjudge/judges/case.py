@@ -22,8 +22,9 @@ from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of
+from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of, temperature_for
 from adjudge.judges.inputs import fitted, items_of
+from adjudge.judges.notes import notes_on
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.options import match_option
 
@@ -155,6 +156,12 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         """The prompt of the first vote, where there is one."""
         prompt = self.prompt(votes[0].ballot) if votes else None
         return FrozenDict({"prompt": prompt.text} if prompt else None)
+
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - judges of one's own may need it
+        """What a reader of the result must know."""
+        wanted, persona = getattr(self, "temperature", None), bool(getattr(self, "generate_synthetic_persona", False))
+        temperatures = {name: temperature_for(model, wanted, self.samples) for name, model in self.panel.items()}
+        return notes_on(votes, self.language, temperatures, persona=persona)
 
     def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
         found = self.instances_of(instances)

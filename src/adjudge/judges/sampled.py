@@ -18,6 +18,7 @@ from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import OnTooFew, PlannedJudge, at_least, one_of, seed_for, temperature_for
+from adjudge.judges.notes import notes_on
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.code_text import extract_code
 
@@ -125,6 +126,10 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
             temperature=temperature_for(asked, self.temperature, _SAMPLING.get().count or self.num_samples),
             seed=seed_for(asked, self.seed, sample),
         )
+
+    def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
+        """What a reader of the result must know."""
+        return notes_on(votes, self.language, {vote.model: vote.ballot.temperature for vote in votes})
 
     def enough(self, votes: Sequence[Vote]) -> bool:
         """Whether so many samples are valid that they count."""

@@ -87,6 +87,7 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     descriptions = {option.name: option.description for option in criteria.options} if not ballot.offered else {}
     shown = [(label, name, descriptions.get(name, "")) for label, name in options]
     values = {
+        "persona": ballot.persona,
         "definition": criteria.definition.replace(_CUT, ""),
         "options": shown,
         "fields": unfenced(_shown(ballot)),
