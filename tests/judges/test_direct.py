@@ -57,6 +57,30 @@ def test_a_question_is_answered_yes_or_no() -> None:
     assert result.criteria.to_evaluate_field == "response"
 
 
+@pytest.mark.parametrize(
+    ("language", "heading"), [("en", "Criterion “tone”:\nWhat is the tone?"), ("ru", "Критерий «tone»:\nWhat")]
+)
+def test_the_name_of_the_criteria_is_shown_with_its_description(language: str, heading: str) -> None:
+    model = always("Kind")
+    judged(model, TONE, language=language)
+    assert heading in model.requests[0].prompt.text
+
+
+@pytest.mark.parametrize("name", ["Is the reply warm?", "the reply is warm", "Ответ вежливый?", "礼貌吗？"])
+@pytest.mark.parametrize("mode", ["generate", "likelihood"])
+def test_a_sentence_as_the_name_is_the_question_where_there_is_no_description(name: str, mode: Any) -> None:
+    model = ScriptedModel(lambda request: says("Yes") if request.schema else likely(Yes=0.9, No=0.1))
+    judged(model, Criteria(name, "", [CriteriaOption("Yes"), CriteriaOption("No")]), mode=mode)
+    assert all(name in request.prompt.text for request in model.requests)
+
+
+@pytest.mark.parametrize("description", ["", "  ", None])
+@pytest.mark.parametrize("name", ["tone", "overall quality", "тон"])
+def test_criteria_of_a_bare_name_and_no_description_are_refused(name: str, description: Any) -> None:
+    with pytest.raises(SetupError, match=f"'{name}' has no description"):
+        Criteria(name, description, [CriteriaOption("Yes"), CriteriaOption("No")])
+
+
 def test_full_criteria_show_their_options_with_descriptions() -> None:
     model = always("Rude")
     result = judged(model, TONE)

@@ -105,7 +105,7 @@ def check(
     if output:
         write_rows(output, [result.to_dict() for result in results])
     if as_json:
-        _print_json(results, notes(critic), single=not is_rows(file))
+        _print_json(results, notes(critic, results), single=not is_rows(file))
     else:
         show_results(results, critic, language)
     return exit_code(summarise(results), fail_under)
