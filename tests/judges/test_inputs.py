@@ -218,6 +218,14 @@ def test_what_is_no_rows_at_all_is_named(given: object) -> None:
         DummyDirectJudge()(given, POLITE)
 
 
+def test_a_row_of_another_tool_is_improved_in_the_field_that_was_judged() -> None:
+    model = ScriptedModel(lambda request: says("No", feedback="Say please.") if request.schema else "Please leave.")
+    judge, row = DirectJudge(model, generate_feedback=True), {"question": "q", "answer": "Leave."}
+    (result,) = judge([row], POLITE)
+    assert judge.improve(row, result) == "Please leave."
+    assert "Leave." in material(model.requests[-1]).split('field="response"')[1]
+
+
 # -- names of files ----------------------------------------------------------------------
 
 JUDGES: dict[str, Callable[[Any], Any]] = {

@@ -134,14 +134,16 @@ def test_a_vote_carries_option_explanation_score_and_cost() -> None:
 def test_options_are_shown_in_the_order_of_the_ballot() -> None:
     first_listed = re.compile(r'Choose an option:\n- "(\w+)"')
     model = two_steps(lambda prompt: first_listed.search(prompt).group(1))
-    (result,) = UnitxtDirectJudge(model, check_positional_bias=True)(["Hello."], TONE)
+    (result,) = UnitxtDirectJudge(model, check_positional_bias=True)([{"user_input": "Hi?", "response": "Hello."}], TONE)
     assert len(model.requests) == 4  # unitxt's own check of positional bias is off
     assert (result.option, result.positional_bias.result.option) == ("Rude", "Friendly")
     assert result.positional_bias.detected
 
 
 def test_what_names_no_option_is_unreadable_and_not_the_nearest() -> None:
-    (result,) = UnitxtDirectJudge(two_steps(lambda prompt: "Friendlyish, or Rude"))(["Hello."], TONE)
+    (result,) = UnitxtDirectJudge(two_steps(lambda prompt: "Friendlyish, or Rude"))(
+        [{"user_input": "Hi?", "response": "Hello."}], TONE
+    )
     (vote,) = result.votes
     assert (result.status, result.option, vote.outcome) == (Status.FAILED, None, Outcome.UNREADABLE)
     assert "unitxt takes the nearest" in vote.reason

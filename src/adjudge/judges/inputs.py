@@ -74,9 +74,7 @@ def mapping_instance(cells: Cells) -> Instance:
     """Every key is a field, but for an ``id`` beside them; what holds nothing (None, NaN) is left out."""
     tables = [name for name, value in cells.items() if is_table(value)]
     if tables:
-        raise SetupError(
-            f"several data sets are given ({', '.join(map(str, tables))}): give one of them, such as data[{tables[0]!r}]"
-        )
+        raise SetupError(f"this holds data sets by name ({', '.join(map(str, tables))}): give one, such as data[{tables[0]!r}]")
     named = Columns({}, (), None).name(cells) if len(cells) > 1 else None
     beside = {name: cell for name, cell in cells.items() if named is None or name not in ID_COLUMNS}
     try:
