@@ -141,7 +141,8 @@ def test_options_are_shown_in_the_order_of_the_ballot() -> None:
 
 
 def test_what_names_no_option_is_unreadable_and_not_the_nearest() -> None:
-    (result,) = UnitxtDirectJudge(two_steps(lambda prompt: "Friendlyish, or Rude"))(
+    model = two_steps(lambda prompt: "Friendlyish, or Rude")
+    (result,) = UnitxtDirectJudge(model)([{"user_input": "Hi?", "response": "Hello."}], TONE)
         [{"user_input": "Hi?", "response": "Hello."}], TONE
     )
     (vote,) = result.votes
