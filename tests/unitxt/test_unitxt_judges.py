@@ -143,8 +143,6 @@ def test_options_are_shown_in_the_order_of_the_ballot() -> None:
 def test_what_names_no_option_is_unreadable_and_not_the_nearest() -> None:
     model = two_steps(lambda prompt: "Friendlyish, or Rude")
     (result,) = UnitxtDirectJudge(model)([{"user_input": "Hi?", "response": "Hello."}], TONE)
-        [{"user_input": "Hi?", "response": "Hello."}], TONE
-    )
     (vote,) = result.votes
     assert (result.status, result.option, vote.outcome) == (Status.FAILED, None, Outcome.UNREADABLE)
     assert "unitxt takes the nearest" in vote.reason

@@ -98,6 +98,11 @@ class Criteria:
         return "" if (self.name or "").strip() == self.definition.strip() else self.name
 
     @property
+    def titled(self) -> str:
+        """The definition behind the title, where there is one: both in a line."""
+        return f"{self.title}: {self.definition}" if self.title else self.definition
+
+    @property
     def best_options(self) -> tuple[str, ...]:
         """The options with the highest score. None where that would be a guess: all score the same, or the criteria says that
         less of it is better and scores its Yes highest."""

@@ -212,8 +212,8 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> di
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
     """What unitxt is given. Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path."""
     kinds, fields = unitxt_package().constants, {_text(name): f"field_{place}" for place, name in enumerate(context)}
-    described = f"{criteria.title}: {criteria.definition}" if criteria.title and not pairwise else criteria.definition
-    shared = {"description": _text(described), "context_fields": fields}
+    described = _text(criteria.definition if pairwise else criteria.titled)  # the name of compared criteria is shown beside it
+    shared = {"description": described, "context_fields": fields}
     if pairwise:
         return kinds.Criteria(name=_text(criteria.name), **shared)
     options = [kinds.CriteriaOption(name=one.name, description=_text(one.description)) for one in criteria.options]

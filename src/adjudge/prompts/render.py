@@ -106,7 +106,7 @@ def render_persona(criteria: Criteria, language: str) -> Prompt:
 
 def render_improvement(criteria: Criteria, instance: Instance, said: Mapping[str, str], language: str) -> Prompt:
     """A request for a better text, given the judge's explanation and feedback."""
-    values = {"title": criteria.title, "definition": criteria.definition, "parts": fence(shown_fields(criteria, instance))}
+    values = {"definition": criteria.titled, "parts": fence(shown_fields(criteria, instance))}
     safe = {name: neutral(text) for name, text in said.items()}
     return Prompt(load("improve", language).messages({**values, **safe}))
 
