@@ -27,6 +27,7 @@ from adjudge import (
     SetupError,
 )
 from adjudge.catalog.criteria import criteria as ready_made
+from adjudge.data.dataset import read_instances
 
 NAN = float("nan")
 GROUNDED = Criteria(
@@ -196,6 +197,20 @@ def test_a_frame_of_one_column_of_any_name_is_that_column() -> None:
 def test_a_frame_without_a_column_to_judge_is_refused_with_those_it_has() -> None:
     with pytest.raises(SetupError, match="'response'; the instance has only: note, reply"):
         DummyDirectJudge()(PandasLike(reply=["x"], note=["y"]), POLITE)
+
+
+@pytest.mark.parametrize("row", [{"question": "q", "reply": None}, {"question": "q", "answer": NAN}, {"id": 7, "a": "x", "b": NAN}])
+    "row", [{"question": "q", "reply": None}, {"question": "q", "answer": NAN}, {"id": 7, "a": "x", "b": None}]
+)
+def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(row: dict[str, object]) -> None:
+    for rows in ([row], PandasLike(**{name: [cell] for name, cell in row.items()})):
+        with pytest.raises(SetupError, match="'response'"):
+            DummyDirectJudge()(rows, POLITE)
+
+
+def test_a_field_that_the_caller_chose_from_a_wide_row_is_judged() -> None:
+    (instance,) = read_instances([{"summary": "s", "year": 1999}], needed=["summary"])
+    assert DummyDirectJudge()([instance], POLITE)[0].instance.fields == {"summary": "s"}
 
 
 def test_several_data_sets_at_once_are_refused_with_the_way_to_one() -> None:

@@ -116,10 +116,15 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
 def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | None) -> None:
     """A row whose answer is missing is not judged by its question, only because nothing else is left of it."""
     columns = [column for column in row if column not in ID_COLUMNS]
-    if criteria.to_evaluate_field not in fields and len(fields) == 1 < len(columns):
+    judged = criteria.to_evaluate_field
+    if judged in fields or len(fields) > 1 or len(columns) == 1:
+        return
+    (only,) = fields
+    was_meant = (judged, *ALIASES.get(judged, ()))
+    if only in ALIASES or any(column in was_meant or _text(row[column], str(column)) is None for column in columns):
         raise SetupError(
-            f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field "
-            f"{criteria.to_evaluate_field!r}; the row has: {', '.join(map(str, columns))}"
+            f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field {judged!r}; "
+            f"the row has: {', '.join(map(str, columns))}"
         )
 
 
