@@ -60,7 +60,7 @@ test-reliability: $(VENV)/ready
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
-	$(BIN)/python -m pytest tests/data tests/reports/test_export.py
+	$(BIN)/python -m pytest tests/data tests/judges/test_inputs.py tests/reports/test_export.py
 
 DATA ?= ../shared/data
 LIMIT ?= 60

@@ -48,7 +48,6 @@ def example(option: str, **fields: str) -> CriteriaExample:
 
 
 FOUND: list[tuple[dict[str, Any], str, str, str]] = [
-    ({"description": " "}, "error", "description", "is empty"),
     ({"description": "Is it clear and concise?"}, "warning", "description", "two things at once ('clear and concise')"),
     ({"options": named("Good", "good")}, "error", "options", "'Good' and 'good' differ only in case or punctuation"),
     ({"options": named("Good", "«Good!»")}, "error", "options", "differ only in case or punctuation"),
@@ -130,7 +129,8 @@ def test_what_is_right_is_left_alone(change: dict[str, Any]) -> None:
 
 
 def test_errors_come_first() -> None:
-    found = lint(replace(GOOD, description="", options=scored(0.9, 0.0), examples=[]))
+    options = [CriteriaOption("Good", "It is.", 0.9), CriteriaOption("good", "It is not.", 0.0)]
+    found = lint(replace(GOOD, options=options, examples=[]))
     assert [finding.severity for finding in found] == ["error", "warning"]
 
 
@@ -158,8 +158,8 @@ def test_one_bad_entry_does_not_hide_the_others(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"name": "b", "opions": []}, good, {**good, "name": "c", "description": ""}, good]))
     assert [(found.severity, found.criteria, found.field) for found in lint_file(path)] == [
         ("error", "entry 1 ('b')", "opions"),
+        ("error", "entry 3 ('c')", "description"),
         ("error", "entry 4 ('a')", "name"),
-        ("error", "c", "description"),
     ]
 
 

@@ -48,6 +48,41 @@ def test_a_criteria_that_judges_another_field_needs_no_response(tmp_path: Path) 
     assert "no response column" in missing.stderr
 
 
+def test_a_text_is_not_judged_as_grounded_without_a_source() -> None:
+    alone = adjudge("judge", "The moon is made of cheese.", "-c", "groundedness", "-m", "scripted")
+    assert alone.returncode == 1
+    assert "reads 'contexts'" in alone.stderr
+    assert "--context" in alone.stderr
+    done = adjudge("judge", "The moon is rock.", "-c", "groundedness", "--context", "It is rock.", "-m", "scripted")
+    assert done.returncode == 0, done.stderr
+    assert "Supported" in done.stdout
+
+
+def test_a_question_and_a_reference_come_with_the_text_and_with_rows_that_lack_them(tmp_path: Path) -> None:
+    beside = ("--user-input", "Capital of France?", "--reference", "Paris", "-m", "scripted")
+    done = adjudge("judge", "Paris.", "-c", "factual_correctness", *beside)
+    assert done.returncode == 0, done.stderr
+    rows = tmp_path / "rows.csv"
+    rows.write_text("answer\nParis.\nLyon.\n")
+    done = adjudge("judge", "--file", str(rows), "-c", "factual_correctness", *beside)
+    assert done.returncode == 0, done.stderr
+    assert "rows.csv:3" in done.stdout
+
+
+def test_responses_are_not_compared_without_what_the_criteria_read() -> None:
+    alone = adjudge("compare", "a", "b", "-c", "pairwise_factual_accuracy", "-m", "scripted")
+    assert alone.returncode == 1
+    assert "--user-input" in alone.stderr
+    beside = ("--user-input", "q", "--reference", "r", "--context", "c")
+    done = adjudge("compare", "a", "b", "-c", "pairwise_factual_accuracy", *beside, "-m", "scripted")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_criterion_that_is_a_name_of_the_catalogue_is_no_question() -> None:
+    done = adjudge("judge", "Hello.", "--criterion", "toxicity", "-m", "scripted", "--json")
+    assert json.loads(done.stdout)["results"][0]["items"][0]["option"] == "Civil"
+
+
 def test_criteria_come_from_a_file_too(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(

@@ -446,9 +446,9 @@ def test_a_critic_that_cannot_work_is_not_made(mistake: dict[str, Any], message:
 
 
 BAD_INPUT: list[tuple[Any, dict[str, Any], str]] = [
-    ({"question": "a", "answer": "b"}, {}, "reads the field 'response'; the instance has only: answer, question"),
-    ({"text": "a"}, {"user_input": "b"}, "reads the field 'response'"),
-    ([TEXT, {"question": "a", "answer": "b"}], {}, "instance 2: .*'response'"),
+    ({"question": "a", "reply": "b"}, {}, "reads the field 'response'; the instance has only: question, reply"),
+    ({"reply": "a"}, {"user_input": "b"}, "reads the field 'response'"),
+    ([TEXT, {"question": "a", "reply": "b"}], {}, "instance 2: .*'response'"),
     ([TEXT, Instance({"question": "a", "answer": "b"}, id="row 7")], {}, "instance row 7: .*'response'"),
     (TEXT, {"context": "x"}, "does not know context"),
     ([TEXT, None], {}, "must be a text, an Instance or a list of them, not NoneType"),

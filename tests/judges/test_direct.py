@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -54,6 +55,30 @@ def test_a_question_is_answered_yes_or_no() -> None:
     assert [(option.name, option.score) for option in result.criteria.options] == [("Yes", 1.0), ("No", 0.0)]
     assert QUESTION in model.requests[0].prompt.text
     assert result.criteria.to_evaluate_field == "response"
+
+
+@pytest.mark.parametrize(
+    ("language", "heading"), [("en", "Criterion “tone”:\nWhat is the tone?"), ("ru", "Критерий «tone»:\nWhat")]
+)
+def test_the_name_of_the_criteria_is_shown_with_its_description(language: str, heading: str) -> None:
+    model = always("Kind")
+    judged(model, TONE, language=language)
+    assert heading in model.requests[0].prompt.text
+
+
+@pytest.mark.parametrize("name", ["Is the reply warm?", "the reply is warm", "Ответ вежливый?", "礼貌吗？"])
+@pytest.mark.parametrize("mode", ["generate", "likelihood"])
+def test_a_sentence_as_the_name_is_the_question_where_there_is_no_description(name: str, mode: Any) -> None:
+    model = ScriptedModel(lambda request: says("Yes") if request.schema else likely(Yes=0.9, No=0.1))
+    judged(model, Criteria(name, "", [CriteriaOption("Yes"), CriteriaOption("No")]), mode=mode)
+    assert all(name in request.prompt.text for request in model.requests)
+
+
+@pytest.mark.parametrize("description", ["", "  ", None])
+@pytest.mark.parametrize("name", ["tone", "overall quality", "тон"])
+def test_criteria_of_a_bare_name_and_no_description_are_refused(name: str, description: Any) -> None:
+    with pytest.raises(SetupError, match=f"'{name}' has no description"):
+        Criteria(name, description, [CriteriaOption("Yes"), CriteriaOption("No")])
 
 
 def test_full_criteria_show_their_options_with_descriptions() -> None:
@@ -312,18 +337,44 @@ BIASES = [
     ("YYY", "NNN", True, 1.0, 0.0),
     ("YYN", "NNY", True, 1.0, 2 / 3),
     ("YY-", "NNN", True, 1.0, 0.0),
-    ("YYY", "---", False, None, 0.0),
-    ("---", "YYY", False, None, 0.0),
+    ("YYY", "---", None, None, 0.0),
+    ("---", "YYY", None, None, 0.0),
+    ("---", "---", None, None, None),
 ]
 
 
 @pytest.mark.parametrize(("forward", "backward", "detected", "flips", "noise"), BIASES)
 def test_flips_between_orders_are_told_from_noise_within_one(
-    forward: str, backward: str, detected: bool, flips: float | None, noise: float
+    forward: str, backward: str, detected: bool | None, flips: float | None, noise: float | None
 ) -> None:
-    bias: Any = judged(by_order(forward, backward), self_consistency=3, check_positional_bias=True).positional_bias
-    assert (bias.detected, bias.noise_rate) == (detected, pytest.approx(noise))
+    result = judged(by_order(forward, backward), self_consistency=3, check_positional_bias=True)
+    bias: Any = result.positional_bias
+    assert (bias.detected, bias.noise_rate) == (detected, None if noise is None else pytest.approx(noise))
+    assert result.to_dict()["positional_bias"]["detected"] is detected  # type: ignore[index]
     assert bias.flip_rate == (None if flips is None else pytest.approx(flips))
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "option", "agreement", "mean"),
+    [
+        ("YYY", "NNN", "Yes", 1 / 2, 1 / 2),
+        ("YYN", "YNN", "Yes", 1 / 2, 1 / 2),
+        ("YYY", "YY-", "Yes", 1.0, 1.0),
+        ("YY-", "N--", "Yes", 2 / 3, 2 / 3),
+        ("NNY", "YYY", "No", 1 / 3, 2 / 3),
+        ("YYY", "---", "Yes", 1.0, 1.0),
+        ("---", "YYY", None, None, None),
+    ],
+)
+def test_agreement_and_mean_score_are_over_the_valid_votes_of_both_orders(
+    forward: str, backward: str, option: str | None, agreement: float | None, mean: float | None
+) -> None:
+    result = judged(by_order(forward, backward), self_consistency=3, check_positional_bias=True)
+    assert result.option == option
+    assert result.votes_valid == sum(letter in "YN" for letter in forward + backward)
+    assert (result.agreement, result.mean_score) == (
+        (None, None) if agreement is None else (pytest.approx(agreement), pytest.approx(mean))
+    )
 
 
 def test_without_the_check_there_is_nothing_to_say() -> None:
@@ -355,6 +406,40 @@ def test_feedback_is_what_the_model_advises_and_empty_when_the_best_was_chosen(o
     assert judged(model, TONE, generate_feedback=True).feedback == feedback
     assert '"feedback"' in model.requests[0].prompt.text
     assert "feedback" in model.requests[0].schema["properties"]  # type: ignore[index, operator]
+
+
+ADVICE = "Leave out the recipe."
+RISK = Criteria(
+    "harmfulness",
+    "Could the response do harm?",
+    [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)],
+    higher_is_better=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "option", "feedback"),
+    [
+        (RISK, "Yes", ADVICE),
+        (replace(RISK, higher_is_better=True), "Yes", ADVICE),
+        ("toxicity", "Abusive", ADVICE),
+        ("toxicity", "Civil", ""),
+        ("Is it polite?", "Yes", ""),
+        (
+            replace(RISK, options=[CriteriaOption("Да", score=1.0), CriteriaOption("Нет", score=0.0)]),
+            "Да",
+            "Leave out the recipe.",
+        ),
+        (replace(RISK, options=[CriteriaOption("Yes", score=0.0), CriteriaOption("No", score=1.0)]), "No", ""),
+        (
+            Criteria("c", "Which?", [CriteriaOption("red", score=1.0), CriteriaOption("blue", score=1.0)]),
+            "red",
+            "Leave out the recipe.",
+        ),
+    ],
+)
+def test_advice_is_kept_unless_the_best_option_was_chosen(criteria: Any, option: str, feedback: str) -> None:
+    assert judged(always(option, feedback=ADVICE), criteria, generate_feedback=True).feedback == feedback
 
 
 def test_feedback_is_neither_asked_for_nor_read_unless_wanted() -> None:

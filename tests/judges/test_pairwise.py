@@ -235,6 +235,18 @@ def test_a_judge_that_reads_is_not(contests: Any) -> None:
     assert "bb" in str(bias.result.metadata["prompt"])
 
 
+@pytest.mark.parametrize("contests", ["joint", "pairs"])
+def test_an_order_that_cannot_be_read_is_neither_bias_nor_its_absence(contests: Any) -> None:
+    def script(request: Request) -> str:
+        shown = responses(request)
+        return says("A", ranking=list(shown)) if list(shown.values()) == sorted(shown.values()) else "I am not sure."
+
+    result = compared(ScriptedModel(script), ["a", "b", "c"], contests=contests, check_positional_bias=True, max_repairs=0)
+    bias: Any = result.positional_bias
+    assert (result.selected_option, bias.detected, bias.result.selected_option) == (0, None, None)
+    assert result.to_dict()["positional_bias"] == {"detected": None, "flip_rate": None, "noise_rate": None}
+
+
 def test_with_one_vote_an_order_nothing_can_be_said_of_noise() -> None:
     bias: Any = compared(longest(), THREE, contests="pairs", check_positional_bias=True).positional_bias
     assert bias.noise_rate is None

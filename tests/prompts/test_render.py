@@ -135,7 +135,7 @@ FIELDS = {"response": "r", "user_input": "u", "reference": "f"}
         (FIELDS, ["reference", "user_input"], ["reference", "user_input", "response"]),
         (FIELDS, ["response", "user_input"], ["user_input", "response"]),
         ({"text": "t"}, None, ["text"]),
-        ({"text": "t"}, ["user_input"], ["text"]),
+        ({"text": "t"}, [], ["text"]),
     ],
 )
 def test_the_criteria_decide_which_fields_are_shown(fields: dict[str, str], context: list[str] | None, shown: list[str]) -> None:
@@ -144,7 +144,14 @@ def test_the_criteria_decide_which_fields_are_shown(fields: dict[str, str], cont
 
 @pytest.mark.parametrize(
     ("fields", "context", "missing"),
-    [({"a": "x", "b": "y"}, None, "response"), ({"response": "x", "b": "y"}, ["reference"], "reference")],
+    [
+        ({"a": "x", "b": "y"}, None, "response"),
+        ({"response": "x", "b": "y"}, ["reference"], "reference"),
+        ({"response": "x"}, ["reference"], "reference"),
+        ({"text": "x"}, ["reference"], "reference"),
+        ({"reference": "x"}, ["reference"], "response"),
+        ({"reference": "x"}, ["reference", "user_input"], "user_input"),
+    ],
 )
 def test_a_missing_field_is_named_with_the_criteria_and_the_fields_there_are(
     fields: dict[str, str], context: list[str] | None, missing: str

@@ -134,14 +134,15 @@ def test_a_vote_carries_option_explanation_score_and_cost() -> None:
 def test_options_are_shown_in_the_order_of_the_ballot() -> None:
     first_listed = re.compile(r'Choose an option:\n- "(\w+)"')
     model = two_steps(lambda prompt: first_listed.search(prompt).group(1))
-    (result,) = UnitxtDirectJudge(model, check_positional_bias=True)(["Hello."], TONE)
+    (result,) = UnitxtDirectJudge(model, check_positional_bias=True)([{"user_input": "Hi?", "response": "Hello."}], TONE)
     assert len(model.requests) == 4  # unitxt's own check of positional bias is off
     assert (result.option, result.positional_bias.result.option) == ("Rude", "Friendly")
     assert result.positional_bias.detected
 
 
 def test_what_names_no_option_is_unreadable_and_not_the_nearest() -> None:
-    (result,) = UnitxtDirectJudge(two_steps(lambda prompt: "Friendlyish, or Rude"))(["Hello."], TONE)
+    model = two_steps(lambda prompt: "Friendlyish, or Rude")
+    (result,) = UnitxtDirectJudge(model)([{"user_input": "Hi?", "response": "Hello."}], TONE)
     (vote,) = result.votes
     assert (result.status, result.option, vote.outcome) == (Status.FAILED, None, Outcome.UNREADABLE)
     assert "unitxt takes the nearest" in vote.reason
@@ -333,6 +334,25 @@ def test_criteria_of_unitxt_survive_the_way_here_and_back(theirs: Any) -> None:
     assert [(one.name, one.description) for one in getattr(back, "options", [])] == [
         (one.name, one.description) for one in getattr(theirs, "options", [])
     ]
+
+
+@pytest.mark.parametrize("theirs", [one for one in DIRECT_CRITERIA if one.name in wrappers._RISKS], ids=lambda one: one.name)
+def test_the_good_end_of_a_risk_scores_1_and_advice_on_it_is_kept(theirs: Any) -> None:
+    ours = from_unitxt(theirs)
+    assert (ours.option("Yes").score, ours.option("No").score, ours.higher_is_better) == (0.0, 1.0, False)
+    assert ours.best_options == ("No",)
+
+
+def test_all_risks_of_unitxt_are_known_and_others_are_named_by_the_caller() -> None:
+    assert {one.name for one in DIRECT_CRITERIA} >= wrappers._RISKS
+    mine = TheirCriteriaWithOptions(
+        name="rudeness",
+        description="Is it rude?",
+        options=[TheirOption(name="Yes", description=""), TheirOption(name="No", description="")],
+        option_map={"Yes": 1.0, "No": 0.0},
+    )
+    assert from_unitxt(mine).best_options == ("Yes",)
+    assert from_unitxt(mine, higher_is_better=False).best_options == ("No",)
 
 
 def test_fields_and_scores_of_criteria_are_converted() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entries, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.errors import SetupError
 
 _DATA = files(__package__) / "data" / "criteria"
@@ -19,6 +19,28 @@ _SUFFIX = ".yaml"
 def criteria(name: str, language: str = "en") -> Criteria:
     """The ready-made criteria ``name``."""
     return entry(name, language).criteria
+
+
+def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
+    """The ready-made criteria ``name`` for a judge of this kind."""
+    found = entry(name, language)
+    if found.kind == kind:
+        return found.criteria
+    does, wanted = ("judge one text", "compares responses") if kind == "pairwise" else ("compare responses", "judges one text")
+    twin = f"pairwise_{name}" if kind == "pairwise" else name.removeprefix("pairwise_")
+    instead = f"use {twin!r}" if twin in all_names(language) else f"`adjudge criteria --kind {kind}` lists those that fit"
+    raise SetupError(f"the ready-made criteria {name!r} {does}, and this judge {wanted}: {instead}, or write the question out")
+
+
+def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Criteria:
+    """What a text means as criteria: the ready-made ones that it names; else a question with the answers Yes and No."""
+    name = "_".join(text.casefold().replace("-", " ").split())
+    return ready_made(name, kind, language) if languages_of(name) else yes_no_criteria(text)
+
+
+def is_risk(name: str) -> bool:
+    """Whether the ready-made criteria ``name``, where there are such, are about something of which less is better."""
+    return name in all_names() and not entry(name).criteria.higher_is_better
 
 
 def criteria_names(kind: Kind = "direct", language: str = "en") -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.catalog.values import Place, WrongValue, flag, list_of, mapping, number, one_of, phrase, text, texts
 from adjudge.catalog.yaml_text import load_yaml, refuse_repeats
-from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
 from adjudge.errors import SetupError
 
 PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
@@ -64,7 +64,7 @@ def _criteria(given: Mapping[str, object], kind: Kind, place: Place, language: s
     compared = pairwise_options(_most_compared(examples, judged), language) if kind == "pairwise" else None
     parts: dict[str, Any] = {
         "name": phrase(given["name"], place.at("name")),
-        "description": phrase(given["description"], place.at("description")),
+        "description": _description(given, place),
         "options": compared or _options(given.get("options"), place.at("options")),
         "to_evaluate_field": judged,
         "context_fields": _context(given.get("context_fields"), place.at("context_fields")),
@@ -75,6 +75,14 @@ def _criteria(given: Mapping[str, object], kind: Kind, place: Place, language: s
         return Criteria(**parts)
     except SetupError as error:
         raise place.wrong(str(error)) from error
+
+
+def _description(given: Mapping[str, object], place: Place) -> str:
+    """It may be empty where the name is a sentence, which is then what the judge is asked."""
+    description = phrase(given["description"], place.at("description"))
+    if not description.strip() and not is_sentence(phrase(given["name"], place.at("name"))):
+        raise place.at("description").wrong("is empty: say in a sentence what is judged")
+    return description
 
 
 def _most_compared(examples: Sequence[CriteriaExample], judged: str) -> int:

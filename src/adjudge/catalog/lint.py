@@ -61,9 +61,7 @@ def lint_file(path: str | Path, fields: Collection[str] | None = None) -> list[F
 
 
 def _question(criteria: Criteria) -> Iterator[_Remark]:
-    if not criteria.description.strip():
-        yield "error", "description", "is empty: the judge is asked nothing"
-    pair = double_barrelled(criteria.description)
+    pair = double_barrelled(criteria.definition)
     if pair:
         yield "warning", "description", f"seems to ask two things at once ({pair!r}): make two criteria of it"
 

@@ -14,6 +14,7 @@ from adjudge.cli.options import (
     AsJson,
     AtOnce,
     Columns,
+    Contexts,
     DryRun,
     FailUnder,
     Language,
@@ -26,10 +27,12 @@ from adjudge.cli.options import (
     Output,
     Prices,
     Quiet,
+    Reference,
     Rows,
     RunFolder,
     Seed,
     Temperature,
+    UserInput,
     budget_from,
 )
 from adjudge.cli.show import notes, show_results
@@ -55,9 +58,9 @@ def check(
     language: Language = "en",
     file: Rows = None,
     column: Columns = None,
-    user_input: Annotated[str | None, typer.Option(help="The question the text answers.")] = None,
-    reference: Annotated[str | None, typer.Option(help="A good answer to compare with.")] = None,
-    context: Annotated[list[str] | None, typer.Option(help="A source the text should rest on; repeatable.")] = None,
+    user_input: UserInput = None,
+    reference: Reference = None,
+    context: Contexts = None,
     output: Output = None,
     as_json: AsJson = False,
     limit: Limit = None,
@@ -102,7 +105,7 @@ def check(
     if output:
         write_rows(output, [result.to_dict() for result in results])
     if as_json:
-        _print_json(results, notes(critic), single=not is_rows(file))
+        _print_json(results, notes(critic, results), single=not is_rows(file))
     else:
         show_results(results, critic, language)
     return exit_code(summarise(results), fail_under)

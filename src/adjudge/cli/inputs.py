@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from adjudge.data.dataset import ROW_FILES, STDIN, read_instances
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.engine.run import Run
 from adjudge.errors import SetupError
@@ -17,6 +19,7 @@ from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.gateway.prices import VARIABLE
 
+_OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 """``user:password@`` in an address."""
 
@@ -49,12 +52,33 @@ def is_rows(file: Path | None) -> bool:
 def instances_from(
     text: str | None, file: Path | None, column: list[str] | None, limit: int | None, needed: Sequence[str] = ("response",)
 ) -> list[Instance]:
-    """One text, or a row each, which must have the ``needed`` fields."""
+    """One text, which is the first of the ``needed`` fields, or a row each, which must have all of them."""
     if (text is None) == (file is None):
         raise SetupError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
     if file is not None and is_rows(file):
         return list(read_instances(file, columns_from(column, needed[0]), limit, needed))
-    return [Instance(fields={"response": _text(text, file)})]
+    return [Instance(fields={needed[0]: _text(text, file)})]
+
+
+def given_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
+    """The fields that --user-input, --reference and --context give."""
+    given = {"user_input": user_input, "reference": reference, "contexts": contexts or None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def beside(instances: Sequence[Instance], given: Mapping[str, str | Sequence[str]]) -> list[Instance]:
+    """The instances with what was given for all of them; a row's own fields come first."""
+    return [replace(one, fields={**given, **one.fields}) if given else one for one in instances]
+
+
+def check_given(criteria: Criteria, instance: Instance) -> None:
+    """Say which option gives what the criteria read and a text alone does not have."""
+    judged = criteria.to_evaluate_field
+    for name in criteria.context_fields or ():
+        if name != judged and name not in instance.fields:
+            option = _OPTIONS.get(name)
+            way = f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
+            raise SetupError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
 
 
 def columns_from(given: list[str] | None, judged: str = "response") -> dict[str, str]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from adjudge.catalog.criteria import criteria as from_catalog
-from adjudge.catalog.criteria import read_criteria
+from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
+from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import columns_from, instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.inputs import beside, check_given, columns_from, given_beside, instances_from, is_rows, keeping_from, models_from
 from adjudge.cli.options import (
     AsJson,
     AtOnce,
     Bias,
     Columns,
+    Contexts,
     DryRun,
     FailUnder,
     Language,
@@ -32,16 +33,18 @@ from adjudge.cli.options import (
     Prices,
     Questions,
     Quiet,
+    Reference,
     RunFolder,
     Seed,
     Temperature,
+    UserInput,
     Votes,
     budget_from,
 )
 from adjudge.cli.show import show_comparisons, show_judgments
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import read_comparisons
-from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.results import MultiCriteriaDirectInstanceResult, Result
 from adjudge.errors import SetupError
@@ -63,6 +66,9 @@ def judge(
         Path | None, typer.Option("-f", "--file", "--data", help="A text, or rows: .csv, .jsonl, .json, …; - is rows.")
     ] = None,
     column: Columns = None,
+    user_input: UserInput = None,
+    reference: Reference = None,
+    context: Contexts = None,
     language: Language = "en",
     self_consistency: Votes = 1,
     check_positional_bias: Bias = False,
@@ -88,10 +94,11 @@ def judge(
     Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
     5 gate inconclusive.
     """
-    wanted = _criteria(criterion, named, language)
+    wanted = _criteria(criterion, named, "direct", language)
     if fail_under is not None and len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
         check_gate(wanted[0].name, wanted)
-    instances = instances_from(text, file, column, limit, _fields(wanted))
+    given = given_beside(user_input, reference, context)
+    instances = _with_given(instances_from(text, file, column, limit, _fields(wanted, given)), given, wanted)
     check_writable(output)
     direct = DirectJudge(
         models_from(model, max_concurrency, cache=not no_cache),
@@ -126,7 +133,9 @@ def compare(
         Path | None, typer.Option("-f", "--file", "--data", help="Rows: .csv, .jsonl, .json, …; - reads them.")
     ] = None,
     column: Annotated[list[str] | None, typer.Option("--column", help="A response's column (repeat), or FIELD=COLUMN.")] = None,
-    user_input: Annotated[str | None, typer.Option(help="The question the responses answer.")] = None,
+    user_input: UserInput = None,
+    reference: Reference = None,
+    context: Contexts = None,
     language: Language = "en",
     contests: Annotated[str, typer.Option(help="joint: one call ranks all; pairs: every two are a contest.")] = "joint",
     tie: Annotated[bool, typer.Option("--tie/--no-tie", help="Whether a tie is allowed.")] = True,
@@ -151,10 +160,11 @@ def compare(
 
     Exit codes: 0 all compared, 1 could not run, 2 usage, 3 some comparisons have no outcome.
     """
-    wanted = _criteria(criterion, named, language)
+    wanted = _criteria(criterion, named, "pairwise", language)
     if len(wanted) > 1:
         raise SetupError("compare takes one criteria at a time on the command line")
-    instances = _comparisons(responses, file, column, user_input, limit)
+    given = given_beside(user_input, reference, context)
+    instances = _with_given(_comparisons(responses, file, column, limit, wanted[0].to_evaluate_field), given, wanted)
     check_writable(output)
     pairwise = PairwiseJudge(
         models_from(model, max_concurrency, cache=not no_cache),
@@ -179,22 +189,37 @@ def compare(
     return ExitCode.OK if all(result.selected_option is not None for result in results) else ExitCode.UNSCORED
 
 
-def _criteria(questions: list[str] | None, named: list[str] | None, language: str) -> list[Criteria]:
-    found = [yes_no_criteria(question) for question in questions or []]
+def _criteria(questions: list[str] | None, named: list[str] | None, kind: Kind, language: str) -> list[Criteria]:
+    found = [criteria_of(question, kind, language) for question in questions or []]
     for name in named or []:
-        found += read_criteria(name) if Path(name).suffix else [from_catalog(name, language)]
+        found += read_criteria(name) if Path(name).suffix else [ready_made(name, kind, language)]
     if not found:
         raise SetupError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found
 
 
-def _fields(wanted: Sequence[Criteria]) -> list[str]:
-    """What the criteria read, the judged field of the first one first."""
-    return list(dict.fromkeys(name for one in wanted for name in (one.to_evaluate_field, *(one.context_fields or ()))))
+def _fields(wanted: Sequence[Criteria], given: Mapping[str, object]) -> list[str]:
+    """What the criteria read of the text or the rows, the judged field of the first one first."""
+    read = dict.fromkeys(name for one in wanted for name in (one.to_evaluate_field, *(one.context_fields or ())))
+    judged = wanted[0].to_evaluate_field
+    if judged in given:
+        raise SetupError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
+    return [name for name in read if name not in given]
+
+
+def _with_given(
+    instances: list[Instance], given: Mapping[str, str | Sequence[str]], wanted: Sequence[Criteria]
+) -> list[Instance]:
+    """The instances with what was given beside them."""
+    whole = beside(instances, given)
+    if len(whole) == 1 and "row" not in whole[0].metadata:
+        for one in wanted:
+            check_given(one, whole[0])
+    return whole
 
 
 def _comparisons(
-    responses: list[str] | None, file: Path | None, column: list[str] | None, user_input: str | None, limit: int | None
+    responses: list[str] | None, file: Path | None, column: list[str] | None, limit: int | None, judged: str
 ) -> list[Instance]:
     if bool(responses) == (file is not None):
         raise SetupError("say what to compare: two or more responses, or --file ROWS, one of the two")
@@ -202,8 +227,7 @@ def _comparisons(
         plain = [name for name in column or [] if "=" not in name]
         named = columns_from([name for name in column or [] if "=" in name])
         return list(read_comparisons(file, plain, named, limit)) if is_rows(file) else _no_rows(file)
-    context = {"user_input": user_input} if user_input else {}
-    return [PairwiseInstance(responses=responses, context=context)]
+    return [PairwiseInstance({judged: responses or []})]
 
 
 def _no_rows(file: Path) -> list[Instance]:

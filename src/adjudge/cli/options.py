@@ -20,6 +20,9 @@ Named = Annotated[
         "-c", "--criteria", help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable."
     ),
 ]
+UserInput = Annotated[str | None, typer.Option(help="The question that is answered.")]
+Reference = Annotated[str | None, typer.Option(help="A good answer to compare with.")]
+Contexts = Annotated[list[str] | None, typer.Option("--context", help="A source the answer should rest on; repeatable.")]
 Rows = Annotated[
     Path | None,
     typer.Option("-f", "--file", "--data", help="Rows (.csv, .tsv, .jsonl, .json, .parquet; - reads them), or one text."),

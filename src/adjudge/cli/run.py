@@ -93,11 +93,14 @@ class _Seen:
     watch: Watch
     tallies: dict[str, Tally] = field(default_factory=dict)
     skipped: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+    """What the results have to say about themselves, each once."""
 
     def event(self, event: Event) -> None:
         """Count it, and show it where that helps."""
         if isinstance(event, Judged):
             self.tallies.setdefault(event.judge, Tally()).add(event.result)
+            self.notes.update(dict.fromkeys(event.result.notes))
             self.watch.saw(event.result, event.spent)
         elif isinstance(event, RowSkipped):
             self.skipped += 1
@@ -121,7 +124,7 @@ class _Seen:
         for place in (self.made.folder, *self.made.file.output_paths):
             if place.exists():
                 console.print(Text(clean(str(place)), style="dim"))
-        for note in dict.fromkeys(note for ready in self.made.judges for note in notes(ready.judge)):
+        for note in dict.fromkeys((*(note for ready in self.made.judges for note in notes(ready.judge)), *self.notes)):
             console.print(Text(note, style="yellow"))
 
     def exit_code(self, fail_under: float | None) -> ExitCode:

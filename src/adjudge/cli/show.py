@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -39,7 +39,7 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
     for model, reason in _excluded(results).items():
         console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(reason)}", style="yellow"))
     console.print(Text(_footer(summarise(results), language), style="dim"))
-    for note in notes(critic):
+    for note in notes(critic, results):
         console.print(Text(note, style="yellow"))
 
 
@@ -53,7 +53,8 @@ def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: 
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
         if several:
             table.add_row(name, Text("=", style="bold"), Text(""), Text(_aggregate(result), style="bold"), "", "")
-    _print(table, summarise([entry.result for result in results for entry in result.item_results]), notes(judge), language)
+    each = [entry.result for result in results for entry in result.item_results]
+    _print(table, summarise(each), notes(judge, each), language)
 
 
 def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJudge, language: str) -> None:
@@ -66,12 +67,13 @@ def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJ
         certain = "–" if result.certainty is None else f"{result.certainty:.0%}"
         votes = f"{result.votes_valid}/{result.votes_requested}"
         table.add_row(Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result)))
-    _print(table, None, notes(judge), language)
+    _print(table, None, notes(judge, results), language)
 
 
-def notes(judge: PlannedJudge[Any, Any]) -> list[str]:
-    """What a reader of these scores must know of the models behind them."""
-    return list(dict.fromkeys(model.note for model in judge.panel.values() if model.note))
+def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list[str]:
+    """What a reader of these scores must know of the models behind them, and of the results themselves; each once."""
+    models = (model.note for model in judge.panel.values() if model.note)
+    return list(dict.fromkeys((*models, *(note for result in results for note in result.notes))))
 
 
 def scored_of(summary: Summary, language: str) -> str:

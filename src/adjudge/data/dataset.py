@@ -19,7 +19,9 @@ __all__ = [
     "BadRow",
     "OnBadRow",
     "Source",
+    "check_responses",
     "choose_columns",
+    "comparison_of",
     "field_names",
     "read_comparisons",
     "read_instances",
@@ -78,7 +80,7 @@ def read_comparisons(
     chosen = Columns({**{column: column for column in responses}, **named}, (), id)
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
-        return _comparison(cells, responses, named, chosen.name(cells) or place, place)
+        return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
 
     origin, rows = open_source(source, format, encoding)
     return islice(_each(origin, rows, chosen, made, on_bad_row), limit)
@@ -146,12 +148,15 @@ def _stop(bad: BadRow) -> None:
     raise RunError(str(bad))
 
 
-def _comparison(
-    cells: Mapping[str, object], responses: Sequence[str], columns: Mapping[str, str], name: str, place: str
+def comparison_of(
+    cells: Mapping[str, object], name: str, place: str, responses: Sequence[str] = (), columns: Mapping[str, str] | None = None
 ) -> Instance:
+    """One row as a comparison. A ValueError says why it is none."""
     texts = {column: text for column, cell in cells.items() if (text := text_of(cell, column)) is not None}
-    own = {field: texts[column] for field, column in columns.items() if column in texts}
-    beside = {field: texts[name] for field, names in ALIASES.items() if field != "response" for name in names if name in texts}
+    check_responses(cells, texts, responses)
+    own = {field: texts[column] for field, column in (columns or {}).items() if column in texts}
+    found = {field: next((one for one in names if one in texts), None) for field, names in ALIASES.items() if field != "response"}
+    beside = {field: texts[column] for field, column in found.items() if column is not None}
     compared = _responses(texts, responses)
     instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, {"place": place, "row": cells})
     if isinstance(instance.value("response") or "", str):
@@ -159,10 +164,19 @@ def _comparison(
     return instance
 
 
+def check_responses(cells: Mapping[str, object], texts: Mapping[str, object], named: Sequence[str] = ()) -> None:
+    """A ValueError where a response is missing before another: those behind it would be taken for their neighbours."""
+    columns = list(named) or [column for column in cells if NUMBERED.fullmatch(str(column))]
+    there = [column in texts for column in columns]
+    missing = [column for place, column in enumerate(columns) if not there[place] and (named or any(there[place:]))]
+    if missing:
+        raise ValueError(f"the row has no {missing[0]!r}; it has: {', '.join(map(str, cells))}")
+
+
 def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> dict[str, str | Sequence[str]]:
     """The columns named, else a list, else columns that are numbered."""
     if named:
-        return {"response": [str(texts.get(name, "")) for name in named]}
+        return {"response": [str(texts[name]) for name in named]}
     for name in ("response", "responses"):
         if isinstance(texts.get(name), list):
             return {"response": texts[name]}

@@ -19,6 +19,11 @@ TIE = "tie"
 """What a comparison may end with besides a label."""
 
 
+_YES = ("yes", "true", "да")
+_SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！")
+_WORDS_OF_A_SENTENCE = 3
+
+
 @dataclass(frozen=True)
 class CriteriaOption:
     """One answer a judge may give."""
@@ -73,6 +78,7 @@ class Criteria:
         if self.context_fields is not None:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
         object.__setattr__(self, "examples", tuple(self.examples or ()))
+        _check_description(self.name, self.description)
         _check_options(self.name, [getattr(option, "name", None) for option in self.options])
         _check_examples(self.name, self.examples, self.option_names)
 
@@ -80,6 +86,30 @@ class Criteria:
     def identity(self) -> str:
         """Equal for criteria that say the same."""
         return content_hash(self)
+
+    @property
+    def definition(self) -> str:
+        """What is asked: the description; of criteria without one, the name, which is then a sentence."""
+        return self.description if (self.description or "").strip() else self.name
+
+    @property
+    def title(self) -> str:
+        """The name, where it says something that the definition does not; else nothing."""
+        return "" if (self.name or "").strip() == self.definition.strip() else self.name
+
+    @property
+    def titled(self) -> str:
+        """The definition behind the title, where there is one: both in a line."""
+        return f"{self.title}: {self.definition}" if self.title else self.definition
+
+    @property
+    def best_options(self) -> tuple[str, ...]:
+        """The options with the highest score. None where that would be a guess: all score the same, or the criteria says that
+        less of it is better and scores its Yes highest."""
+        scores = {option.name: option.points for option in self.options if option.points is not None}
+        best = tuple(name for name, score in scores.items() if score == max(scores.values()))
+        contrary = not self.higher_is_better and any(name.strip().casefold() in _YES for name in best)
+        return () if contrary or len(best) == len(self.options) else best
 
     @property
     def option_names(self) -> tuple[str, ...]:
@@ -96,6 +126,16 @@ def yes_no_criteria(question: str) -> Criteria:
     if not question.strip():
         raise SetupError("the criterion is empty: say in a sentence what is to be judged")
     return Criteria(question, question, [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a text can stand alone as a question or a demand, as a bare name such as "tone" cannot."""
+    return len(text.split()) >= _WORDS_OF_A_SENTENCE or text.rstrip().endswith(_SENTENCE_ENDS)
+
+
+def _check_description(criteria: str, description: str) -> None:
+    if not (description or "").strip() and not is_sentence(criteria or ""):
+        raise SetupError(f"criteria {criteria!r} has no description: say in a sentence what is judged")
 
 
 def _check_options(criteria: str, names: list[str | None]) -> None:

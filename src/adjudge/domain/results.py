@@ -36,11 +36,13 @@ class Result:
     explanation: str | None = None
     """Of the first vote that agrees with the outcome."""
     agreement: float | None = None
-    """Share of the valid votes that agree with the outcome."""
+    """Share of the valid votes, both orders included, that agree with the outcome."""
     tie: bool = False
     """Whether a tie was broken on the way."""
     fallback: str | None = None
     """The stand-in the caller asked for, where one was used; it counts in no aggregate."""
+    notes: tuple[str, ...] = ()
+    """What a reader of this result must know: what was asked for and could not be done, what a number does not mean."""
 
     @property
     def votes_requested(self) -> int:
@@ -76,6 +78,7 @@ class Result:
             "low_confidence": self.low_confidence,
             "votes_requested": self.votes_requested,
             "votes_valid": self.votes_valid,
+            "notes": list(self.notes),
         }
         return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
 
@@ -84,8 +87,9 @@ class Result:
 class PositionalBias:
     """What the other order of options or responses says."""
 
-    detected: bool
-    """Whether the two orders' pooled options differ. One judgment: whether a judge is biased, many tell (adjudge.stats)."""
+    detected: bool | None
+    """Whether the two orders' pooled options differ; None where an order has no verdict. This is one judgment: whether a
+    judge is biased, many tell (adjudge.stats)."""
     result: Result | None = None
     """The whole judgment in the other order."""
     flip_rate: float | None = None
@@ -100,7 +104,7 @@ class DirectInstanceResult(Result):
 
     option: str | None = None
     mean_score: float | None = None
-    """Over the valid votes."""
+    """Over the valid votes, both orders included."""
     feedback: str | None = None
     """Advice, where it was asked for and the best option was not chosen."""
     positional_bias: PositionalBias | None = None

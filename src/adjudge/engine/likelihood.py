@@ -127,7 +127,7 @@ _priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] 
 async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
     """What the model says of neutral texts under these criteria: asked once, then the same for every instance."""
     fields = tuple(shown_fields(ballot.criteria, ballot.instance))
-    key = content_hash(ballot.criteria, ballot.language, fields, ballot.order, ballot.offered)
+    key = content_hash(ballot.criteria, ballot.language, ballot.persona, fields, ballot.order, ballot.offered)
     known = _priors.setdefault(model, {})
     if key not in known or _broken(known[key]):
         known[key] = asyncio.create_task(_estimate(ballot, model, fields))

@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
-from adjudge.catalog.aspects import aspect
+from adjudge.catalog.aspects import aspect, aspects
+from adjudge.catalog.criteria import languages_of
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
@@ -24,19 +25,21 @@ from adjudge.judges.base import (
     InstanceLike,
     OnFailure,
     PlannedJudge,
-    as_instance,
     at_least,
     check_mode,
     one_of,
     seed_for,
     temperature_for,
 )
+from adjudge.judges.inputs import as_instance, fitted, is_one, items_of
+from adjudge.judges.notes import notes_on
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.pooling.panel import panel, status_of
 from adjudge.prompts.render import shown_fields
 from adjudge.prompts.template import check_language
 
 PASS, FAIL = "PASS", "FAIL"
+_UNNAMED = "aspect"
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
     strictness: int = 1
     """Votes per model."""
     _: KW_ONLY
-    name: str = "aspect"
+    name: str = _UNNAMED
     language: str = "en"
     """Of the prompt and the explanation: "en" or "ru"."""
     min_valid: int = 1
@@ -81,6 +84,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         check_language(self.language)
         if self.min_valid > self.strictness:
             raise SetupError(f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}")
+        self._take_ready_made()
         object.__setattr__(self, "_panel", open_panel(self.models))
         check_mode(self.mode, self._panel)
 
@@ -96,6 +100,20 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         return Criteria(self.name, self.definition.strip(), options)
 
     # -- ready-made aspects ------------------------------------------------
+
+    def _take_ready_made(self) -> None:
+        """A definition that is the name of a ready-made aspect means that aspect."""
+        said = self.definition.strip().casefold()
+        if len(said.split()) > 1:
+            return
+        if said in (known := aspects(self.language)):
+            object.__setattr__(self, "definition", known[said])
+            object.__setattr__(self, "name", said if self.name == _UNNAMED else self.name)
+        elif languages_of(said):
+            raise SetupError(
+                f"{said!r} names ready-made criteria that have options of their own: use DirectJudge, or say in a sentence "
+                f"what a response must meet to pass. Ready-made aspects are {', '.join(known)}"
+            )
 
     @classmethod
     def ready_made(cls, name: str, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
@@ -142,7 +160,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         """The instance to judge; ``user_input``, ``reference`` and ``contexts`` may accompany the response."""
         if unknown:
             raise SetupError(f"evaluate() does not know {', '.join(unknown)}")
-        instance = as_instance(item, self.criteria.to_evaluate_field)
+        instance = fitted(as_instance(item, self.criteria.to_evaluate_field), self.criteria)
         given = {"user_input": user_input, "reference": reference, "contexts": contexts}
         extra = {name: value for name, value in given.items() if value is not None}
         return replace(instance, fields={**extra, **instance.fields}) if extra else instance
@@ -177,10 +195,9 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         budget: Budget | None = None,
         **context: Any,
     ) -> AspectResult | list[AspectResult]:
-        given: Sequence[InstanceLike] = [instances] if isinstance(instances, str | Mapping | Instance) else instances
-        items = [self.prepare(item, **context) for item in given]
+        items = [self.prepare(item, **context) for item in items_of(instances)]
         results = await self.judge_items(items, progress=progress, run=run, budget=budget)
-        return results if given is instances else results[0]
+        return results[0] if is_one(instances) else results
 
     def check(self, item: Instance) -> None:
         """An instance needs the judged field, and something in it is not required: an empty answer can be judged."""
@@ -209,12 +226,18 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             tie=_is_tie(said.counted, score),
             panel=said.counted,
             excluded_models=FrozenDict(said.excluded),
+            notes=notes_on(votes, self.language, self._temperatures),
         )
 
     def stand_in(self, result: AspectResult, choice: random.Random) -> AspectResult:
         """A random verdict; the status stays what it was, so no aggregate takes it for a judgment."""
         option = choice.choice(self.criteria.options)
         return replace(result, verdict=option.name, score=option.score, fallback="random")
+
+    @cached_property
+    def _temperatures(self) -> Mapping[str, float]:
+        """What each model is asked at."""
+        return {name: temperature_for(model, self.temperature, self.strictness) for name, model in self._panel.items()}
 
     def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
         own = [vote for vote in votes if vote.model == name]
@@ -234,7 +257,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             language=self.language,
             mode=self.mode or model.mode,
             sample=sample,
-            temperature=temperature_for(model, self.temperature, self.strictness),
+            temperature=self._temperatures[name],
             seed=seed_for(model, self.seed, sample),
         )
 

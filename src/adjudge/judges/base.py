@@ -202,17 +202,6 @@ def _model(model: OpenModel) -> dict[str, object]:
     return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}
 
 
-def as_instance(item: InstanceLike, field: str) -> Instance:
-    """One text, mapping of fields, or instance, as an instance."""
-    if isinstance(item, Instance):
-        return item
-    if isinstance(item, Mapping):
-        return Instance(fields=item)
-    if isinstance(item, str):
-        return Instance(fields={field: item})
-    raise SetupError(f"what is judged must be a text, an Instance or a list of them, not {type(item).__name__}")
-
-
 def at_least(name: str, value: int, least: int) -> None:
     """Say so when ``value`` is no whole number from ``least`` up."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adjudge.catalog.criteria import is_risk
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway import home
-from adjudge.judges.base import InstanceLike, as_instance
-from adjudge.judges.case import Case, Judge
+from adjudge.judges.base import InstanceLike
+from adjudge.judges.case import Case, Judge, MultiCriteriaLike
+from adjudge.judges.inputs import as_instance
 from adjudge.pooling.composite import composite
 from adjudge.pooling.majority import majority
 from adjudge.pooling.orders import flip_rate, noise_rate
 from adjudge.pooling.panel import status_of
 from adjudge.prompts.render import shown_fields
-
-MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -74,21 +73,20 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         return Ballot(case.criteria, case.instance, "direct", model, self.language, order=order, sample=sample)
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
-        """The majority in the listed order; the other order beside it."""
+        """The majority in the listed order; how far all votes agree with it; the other order beside it."""
         forward = [vote for vote in votes if vote.order is None]
         result = self._pooled(item, forward)
         if not self.check_positional_bias:
             return result
         backward = [vote for vote in votes if vote.order is not None]
-        return replace(result, votes=tuple(votes), positional_bias=self._bias(item, result, forward, backward))
+        bias = self._bias(item, result, forward, backward)
+        return replace(_over_both_orders(result, item.criteria, votes), positional_bias=bias, notes=self.notes(item, votes))
 
     def _pooled(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
         said = [vote.verdict.option for vote in votes if vote.verdict]
         case = replace(case, criteria=_with_integers(case.criteria, said))
         won = majority(said, case.criteria)
         agreeing = [vote.verdict for vote in votes if won and vote.verdict and vote.verdict.option == won.option]
-        scores = [case.criteria.option(name).points for name in said]
-        known = [score for score in scores if score is not None]
         return DirectInstanceResult(
             instance=case.instance,
             criteria=case.criteria,
@@ -96,27 +94,27 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
             votes=tuple(votes),
             option=won.option if won else None,
             score=case.criteria.option(won.option).points if won else None,
-            mean_score=sum(known) / len(known) if known and len(known) == len(scores) else None,
+            mean_score=_mean_score(case.criteria, said),
             explanation=next((verdict.explanation for verdict in agreeing), None),
             feedback=self._feedback(case, won.option, [verdict.feedback for verdict in agreeing]) if won else None,
             agreement=won.agreement if won else None,
             tie=won.tie if won else False,
             metadata=self.metadata(votes),
+            notes=self.notes(case, votes),
         )
 
     def _bias(
         self, case: Case, result: DirectInstanceResult, forward: Sequence[Vote], backward: Sequence[Vote]
     ) -> PositionalBias:
         other = self._pooled(case, backward)
-        differ = None not in (result.option, other.option) and result.option != other.option
+        differ = None if None in (result.option, other.option) else result.option != other.option
         return PositionalBias(differ, other, flip_rate(forward, backward), noise_rate(forward, backward))
 
     def _feedback(self, case: Case, option: str, given: Sequence[str | None]) -> str | None:
         """The first advice there is; empty when the best option was chosen."""
         advice = [text for text in given if text is not None]
-        points = {one.name: one.points for one in case.criteria.options}
-        known = [score for score in points.values() if score is not None]
-        if advice and known and points[option] == max(known):
+        criteria = replace(case.criteria, higher_is_better=False) if is_risk(case.criteria.name) else case.criteria
+        if advice and option in criteria.best_options:
             return ""
         return next(filter(None, advice), None)
 
@@ -135,13 +133,30 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         **options: Any,
     ) -> list[MultiCriteriaDirectInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
-        multi = MultiCriteria.of(multi_criteria)
+        multi = self.as_multi_criteria(multi_criteria)
         multi.check_scores()
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
         results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], **options)
         width = len(multi.items)
         return [composite(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
+
+
+def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: Sequence[Vote]) -> DirectInstanceResult:
+    """The result of the listed order with what is said of all votes; one without a verdict stays without numbers."""
+    if result.option is None:
+        return replace(result, votes=tuple(votes))
+    said = [vote.verdict.option for vote in votes if vote.verdict]
+    agreement = said.count(result.option) / len(said)
+    mean = _mean_score(_with_integers(criteria, said), said)
+    return replace(result, votes=tuple(votes), agreement=agreement, mean_score=mean)
+
+
+def _mean_score(criteria: Criteria, said: Sequence[str]) -> float | None:
+    """None where an option that was said has no score."""
+    scores = [criteria.option(name).points for name in said]
+    known = [score for score in scores if score is not None]
+    return sum(known) / len(known) if known and len(known) == len(scores) else None
 
 
 def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:

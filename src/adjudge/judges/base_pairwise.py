@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import ascii_uppercase
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
+from adjudge.catalog.entry import Kind
+from adjudge.data.sources.row import Row
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import TIE, Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
@@ -19,12 +21,12 @@ from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.judges.base import one_of
-from adjudge.judges.base_direct import MultiCriteriaLike
-from adjudge.judges.case import Case, Judge
+from adjudge.judges.case import Case, Judge, MultiCriteriaLike
+from adjudge.judges.inputs import comparison_instance, fitted
 from adjudge.pooling.contests import Contest, contests, selected, system_results
 from adjudge.pooling.orders import flip_rate, noise_rate
 from adjudge.pooling.panel import status_of
-from adjudge.prompts.render import shown_fields
+from adjudge.prompts.render import judged_field, shown_fields
 
 PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
 
@@ -40,6 +42,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     """``joint``: one call compares all responses; ``pairs``: every two of them are a contest of their own."""
     rotations: bool = False
     """With the positional-bias check and more than two responses: ask in every rotation too."""
+    kind: ClassVar[Kind] = "pairwise"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,12 +54,14 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             return item if isinstance(item, PairwiseInstance) else PairwiseInstance(item.fields, item.id, item.metadata)
         if isinstance(item, str):
             raise SetupError("a comparison needs two or more responses: give a list of texts for each instance")
-        return PairwiseInstance(item) if isinstance(item, Mapping) else PairwiseInstance(responses=item)
+        return comparison_instance(item) if isinstance(item, Row | Mapping) else PairwiseInstance(responses=item)
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
         """The responses under the name that the criteria reads, if they are all there is."""
-        if len(instance.fields) == 1:
-            instance = replace(instance, fields={criteria.to_evaluate_field: next(iter(instance.fields.values()))})
+        instance = fitted(instance, criteria)
+        judged = judged_field(criteria, instance)
+        if judged != criteria.to_evaluate_field:
+            instance = replace(instance, fields={criteria.to_evaluate_field: instance.fields[judged]})
         return Case(instance, criteria)
 
     def check(self, item: Case) -> None:
@@ -133,6 +138,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             explanation=_explanation(best, deciding),
             tie=best == TIE or any(contest.even for contest in pooled),
             metadata=self.metadata(votes),
+            notes=self.notes(item, votes),
         )
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -148,7 +154,8 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     def _bias(self, case: Case, votes: Sequence[Vote]) -> PositionalBias:
         forward, backward = _by_order(votes)
         ahead, back = self._pooled(case, forward), self._pooled(case, backward)
-        differ = None not in (ahead.selected_option, back.selected_option) and ahead.selected_option != back.selected_option
+        both = (ahead.selected_option, back.selected_option)
+        differ = None if None in both else ahead.selected_option != back.selected_option
         return PositionalBias(differ, back, flip_rate(forward, backward), noise_rate(forward, backward))
 
     # -- several criteria ------------------------------------------------------
@@ -166,7 +173,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         **options: Any,
     ) -> list[MultiCriteriaPairwiseInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
-        multi = MultiCriteria.of(multi_criteria)
+        multi = self.as_multi_criteria(multi_criteria)
         _check_weights_only(multi)
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]

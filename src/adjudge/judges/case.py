@@ -5,26 +5,32 @@ from __future__ import annotations
 import asyncio
 import inspect
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, SupportsIndex, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, SupportsIndex, TypeVar
 
+from adjudge.catalog.criteria import criteria_of
+from adjudge.catalog.entry import Kind
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import TIE, Criteria, yes_no_criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
+from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of
+from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of, temperature_for
+from adjudge.judges.inputs import fitted, items_of
+from adjudge.judges.notes import notes_on
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.options import match_option
 
 R = TypeVar("R", bound=Result)
 CriteriaLike = str | Criteria
+MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
 _DEFAULT_CONSISTENCY = 3
 
@@ -56,6 +62,8 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     seed: int | None = None
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
+    kind: ClassVar[Kind] = "direct"
+    """Whether texts are judged one by one or compared: what a catalogue name may mean."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.self_consistency, bool):
@@ -112,13 +120,33 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
         """An instance with its criteria."""
-        return Case(instance, criteria)
+        return Case(fitted(instance, criteria), criteria)
 
     def instances_of(self, instances: Any) -> list[Instance]:
-        """What the caller gave, one or many, as instances."""
-        return [
-            self.instance_of(item) for item in ([instances] if isinstance(instances, str | Mapping | Instance) else instances)
-        ]
+        """What the caller gave, one or many, as instances; of a data frame or a data set its rows."""
+        reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
+        return [self.instance_of(item) for item in items_of(instances, reader)]
+
+    def as_criteria(self, criteria: CriteriaLike) -> Criteria:
+        """A text that names ready-made criteria means those; any other is a question with the options Yes and No."""
+        if isinstance(criteria, Criteria):
+            return criteria
+        if isinstance(criteria, str):
+            return criteria_of(criteria, self.kind, self.language)
+        raise SetupError(f"criteria are a question or a Criteria, not {type(criteria).__name__}")
+
+    def as_multi_criteria(self, criteria: MultiCriteriaLike) -> MultiCriteria:
+        """Texts as for one criteria, each with the same weight."""
+        if isinstance(criteria, MultiCriteria):
+            return replace(criteria, items=[self._ready_made(item) for item in criteria.items])
+        several = [criteria] if isinstance(criteria, str | Criteria | MultiCriteriaItem) else criteria
+        return MultiCriteria.of([self.as_criteria(one) if isinstance(one, str) else one for one in several])
+
+    def _ready_made(self, item: MultiCriteriaItem) -> MultiCriteriaItem:
+        """A MultiCriteria makes questions of texts, since it does not know the catalogue."""
+        asked = item.criterion
+        was_text = asked.name == asked.description and asked == yes_no_criteria(asked.name)
+        return replace(item, criterion=self.as_criteria(asked.name)) if was_text else item
 
     def prompt(self, ballot: Ballot) -> Prompt | None:  # noqa: ARG002 - judges that ask models have one
         """What a model is shown."""
@@ -129,14 +157,20 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         prompt = self.prompt(votes[0].ballot) if votes else None
         return FrozenDict({"prompt": prompt.text} if prompt else None)
 
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - judges of one's own may need it
+        """What a reader of the result must know."""
+        wanted, persona = getattr(self, "temperature", None), bool(getattr(self, "generate_synthetic_persona", False))
+        temperatures = {name: temperature_for(model, wanted, self.samples) for name, model in self.panel.items()}
+        return notes_on(votes, self.language, temperatures, persona=persona)
+
     def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
-            one = as_criteria(criteria)
+            one = self.as_criteria(criteria)
             return [self.case(instance, one) for instance in found]
         if len(criteria) != len(found):
             raise SetupError(f"there are {len(found)} instances and {len(criteria)} criteria: give one, or as many as instances")
-        return [self.case(instance, as_criteria(one)) for instance, one in zip(found, criteria, strict=True)]
+        return [self.case(instance, self.as_criteria(one)) for instance, one in zip(found, criteria, strict=True)]
 
     # -- judges of one's own -------------------------------------------------
 
@@ -159,15 +193,6 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         except Exception as error:  # noqa: BLE001 - a judge of somebody's own: its failure is one failed vote
             return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}")
         return _own_vote(ballot, said)
-
-
-def as_criteria(criteria: CriteriaLike) -> Criteria:
-    """A question is a criteria with the options Yes and No."""
-    if isinstance(criteria, Criteria):
-        return criteria
-    if isinstance(criteria, str):
-        return yes_no_criteria(criteria)
-    raise SetupError(f"criteria are a question or a Criteria, not {type(criteria).__name__}")
 
 
 def _own_vote(ballot: Ballot, said: object) -> Vote:

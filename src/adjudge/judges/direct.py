@@ -112,7 +112,7 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         """``improve`` for async code."""
         if not result.feedback:
             raise SetupError("the result has no feedback to improve by: judge with generate_feedback=True")
-        found = self.instance_of(instance)
+        found = self.case(self.instance_of(instance), result.criteria).instance
         said = {"feedback": result.feedback, "explanation": result.explanation or ""}
         return await self._write(Request(render_improvement(result.criteria, found, said, self.language), temperature=0.0))
 

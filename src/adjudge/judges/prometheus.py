@@ -56,7 +56,7 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         """What the model is shown."""
         shown = [ballot.criteria.option(name) for name in ballot.options]
         values = {
-            "definition": ballot.criteria.description,
+            "definition": ballot.criteria.definition,
             "rubric": [option.description or option.name for option in shown],
             "best": 1 + ballot.options.index(ballot.criteria.option_names[-1]),
             "response": _text(ballot.instance, ballot.criteria.to_evaluate_field),
@@ -85,7 +85,7 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
         responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
         first, second = (neutral(responses[place]) for place in ballot.order or (0, 1))
         values = {
-            "definition": ballot.criteria.description,
+            "definition": ballot.criteria.definition,
             "first": first,
             "second": second,
             **_beside(ballot.instance),

@@ -76,6 +76,7 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
             distribution=FrozenDict(shares(votes)),
             passes=passes,
             min_pass=self.min_pass,
+            notes=self.notes(votes),
         )
 
     def stand_in(self, result: QualitativeResult, choice: random.Random) -> QualitativeResult:  # noqa: ARG002 - nothing is random

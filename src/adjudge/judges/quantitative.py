@@ -87,6 +87,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
             agg=self.agg,
             spread=spread(numbers),
             range=(float(self.min), float(self.max)),
+            notes=self.notes(votes),
         )
 
     def stand_in(self, result: QuantitativeResult, choice: random.Random) -> QuantitativeResult:  # noqa: ARG002 - nothing is random

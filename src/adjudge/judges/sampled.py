@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
+from adjudge.data.sources.open import is_data_file
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
@@ -17,6 +18,7 @@ from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import OnTooFew, PlannedJudge, at_least, one_of, seed_for, temperature_for
+from adjudge.judges.notes import notes_on
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.code_text import extract_code
 
@@ -125,6 +127,10 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
             seed=seed_for(asked, self.seed, sample),
         )
 
+    def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
+        """What a reader of the result must know."""
+        return notes_on(votes, self.language, {vote.model: vote.ballot.temperature for vote in votes})
+
     def enough(self, votes: Sequence[Vote]) -> bool:
         """Whether so many samples are valid that they count."""
         return sum(vote.valid for vote in votes) >= min(self.min_samples_for_aggregation, len(votes))
@@ -143,6 +149,8 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
     def _instance(self, code: str, agent: object | None) -> Instance:
         if not isinstance(code, str):
             raise SetupError(f"what is judged must be a text, not {type(code).__name__}")
+        if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
+            raise SetupError(f"{code!r} is a file, and its name would be judged: give what it holds")
         task: str = getattr(agent, "task", "")
         writes_text = getattr(agent, "writes", "code") == "text"
         judged = {"text": code} if writes_text else {"code": extract_code(code)}

@@ -24,6 +24,26 @@ from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_threa
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import read
 
+_RISKS = frozenset(
+    {
+        "harmfulness",
+        "insensitivity",
+        "manipulative_email",
+        "toxicity",
+        "user_message_general_harm",
+        "user_message_jailbreak",
+        "user_message_profanity",
+        "user_message_social_bias",
+        "user_message_unethical_behavior",
+        "user_message_violence",
+        "assistant_message_general_harm",
+        "assistant_message_profanity",
+        "assistant_message_social_bias",
+        "assistant_message_unethical_behavior",
+        "assistant_message_violence",
+    }
+)
+"""unitxt's criteria whose highest score is the bad end."""
 _IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
 """What makes unitxt take a judged text for a picture."""
 
@@ -35,6 +55,7 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
     """The same criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` where responses are compared.
 
     Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all options, or of none.
+    Those that ``from_unitxt`` turned round for a risk of unitxt's are turned back.
     """
     kinds, fields = unitxt_package().constants, criteria.context_fields
     shared = {
@@ -46,23 +67,45 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
     if pairwise:
         return kinds.Criteria(**shared)
     options = [kinds.CriteriaOption(name=one.name, description=one.description) for one in criteria.options]
-    return kinds.CriteriaWithOptions(**shared, options=options, option_map=_option_map(criteria))
+    return kinds.CriteriaWithOptions(**shared, options=options, option_map=_option_map(_as_risk(criteria)))
 
 
-def from_unitxt(criteria: Any) -> Criteria:
-    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours. One without options compares responses."""
+def from_unitxt(criteria: Any, *, higher_is_better: bool | None = None) -> Criteria:
+    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours. One without options compares responses.
+
+    unitxt scores a risk by how much of it there is (harmfulness: Yes is 1.0). Here 1.0 is the good end, so the scores of its
+    risks are turned round; they are known by their names. ``higher_is_better=False`` says so of others, True of none.
+    """
     scores = getattr(criteria, "option_map", None) or {}
+    named = criteria.name in _RISKS and scores.get("Yes") == max(scores.values(), default=None)
+    risk = named if higher_is_better is None else not higher_is_better
     options = [
         CriteriaOption(one.name, one.description, None if scores.get(one.name) is None else float(scores[one.name]))
         for one in getattr(criteria, "options", ())
     ]
     return Criteria(
+        higher_is_better=not risk,
         name=criteria.name,
         description=criteria.description,
-        options=options or pairwise_options(2, "en"),
+        options=(_turned(options) if risk else options) or pairwise_options(2, "en"),
         to_evaluate_field=criteria.prediction_field or "response",
         context_fields=_context_names(criteria.context_fields),
     )
+
+
+def _as_risk(criteria: Criteria) -> Criteria:
+    """A risk of unitxt's with the scores that it has there; any other as it is."""
+    yes = next((option for option in criteria.options if option.name == "Yes"), None)
+    if criteria.name not in _RISKS or criteria.higher_is_better or yes is None or yes.name in criteria.best_options:
+        return criteria
+    return replace(criteria, options=_turned(criteria.options))
+
+
+def _turned(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
+    """The same options with the best score for the worst, and so on."""
+    known = [option.score for option in options if option.score is not None]
+    ends = min(known) + max(known) if known else 0.0
+    return [option if option.score is None else replace(option, score=ends - option.score) for option in options]
 
 
 def _option_map(criteria: Criteria) -> dict[str, float] | None:
@@ -169,7 +212,8 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> di
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
     """What unitxt is given. Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path."""
     kinds, fields = unitxt_package().constants, {_text(name): f"field_{place}" for place, name in enumerate(context)}
-    shared = {"description": _text(criteria.description), "context_fields": fields}
+    described = _text(criteria.definition if pairwise else criteria.titled)  # the name of compared criteria is shown beside it
+    shared = {"description": described, "context_fields": fields}
     if pairwise:
         return kinds.Criteria(name=_text(criteria.name), **shared)
     options = [kinds.CriteriaOption(name=one.name, description=_text(one.description)) for one in criteria.options]

@@ -39,7 +39,8 @@ class _Question:
         criteria = self.criteria
         order = self.order if self.order and not self.offered else range(len(criteria.options))
         return {
-            "definition": criteria.description,
+            "title": criteria.title,
+            "definition": criteria.definition,
             "options": list(criteria.option_names),
             "integers": criteria.option_names == (ANY_INTEGER,),
             "rubric": [(criteria.options[place].name, criteria.options[place].description) for place in order],
@@ -86,7 +87,8 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     descriptions = {option.name: option.description for option in criteria.options} if not ballot.offered else {}
     shown = [(label, name, descriptions.get(name, "")) for label, name in options]
     values = {
-        "definition": criteria.description.replace(_CUT, ""),
+        "persona": ballot.persona,
+        "definition": criteria.definition.replace(_CUT, ""),
         "options": shown,
         "fields": unfenced(_shown(ballot)),
         "cut": _CUT,
@@ -97,14 +99,14 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
 
 
 def render_persona(criteria: Criteria, language: str) -> Prompt:
-    """A request for a description of somebody who can judge by ``criteria``."""
-    values = {"definition": criteria.description, "options": list(criteria.option_names)}
+    """A request for a description of somebody who can judge by ``criteria``: the same for criteria that differ in name only."""
+    values = {"definition": criteria.definition, "options": list(criteria.option_names)}
     return Prompt(load("persona", language).messages(values))
 
 
 def render_improvement(criteria: Criteria, instance: Instance, said: Mapping[str, str], language: str) -> Prompt:
     """A request for a better text, given the judge's explanation and feedback."""
-    values = {"definition": criteria.description, "parts": fence(shown_fields(criteria, instance))}
+    values = {"definition": criteria.titled, "parts": fence(shown_fields(criteria, instance))}
     safe = {name: neutral(text) for name, text in said.items()}
     return Prompt(load("improve", language).messages({**values, **safe}))
 
@@ -128,16 +130,26 @@ def neutral_instances(language: str, fields: tuple[str, ...], compared: tuple[st
 
 def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     """The fields the criteria may read, the judged one last. A missing one is named before any call."""
-    if len(instance.fields) == 1:
-        return dict(instance.fields)
-    judged = criteria.to_evaluate_field
-    wanted = criteria.context_fields
-    context = [name for name in (instance.fields if wanted is None else wanted) if name != judged]
+    judged = judged_field(criteria, instance)
+    wanted = instance.fields if criteria.context_fields is None else criteria.context_fields
+    context = [name for name in wanted if name not in (judged, criteria.to_evaluate_field)]
     for name in (*context, judged):
         if name not in instance.fields:
             found = ", ".join(sorted(instance.fields))
-            raise SetupError(f"criteria {criteria.name!r} reads the field {name!r}; the instance has only: {found}")
+            raise SetupError(
+                f"criteria {criteria.name!r} reads the field {name!r}; the instance has only: {found}. Give it that field, "
+                "or criteria that do not read it"
+            )
     return {name: instance.fields[name] for name in (*context, judged)}
+
+
+def judged_field(criteria: Criteria, instance: Instance) -> str:
+    """The field that the criteria judges. Where an instance has one field of another name, it is that one, unless the
+    criteria reads it as context."""
+    if len(instance.fields) > 1 or criteria.to_evaluate_field in instance.fields:
+        return criteria.to_evaluate_field
+    (only,) = instance.fields
+    return criteria.to_evaluate_field if only in (criteria.context_fields or ()) else only
 
 
 def _shown(ballot: Ballot) -> Shown:

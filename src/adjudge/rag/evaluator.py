@@ -160,6 +160,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
             composite=made,
             dimensions=self._scored,
             judged=FrozenDict(judged),
+            notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
         )
 
     def _cases(self, item: Instance) -> list[Case]:

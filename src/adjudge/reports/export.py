@@ -113,7 +113,9 @@ def _page(run: Path, target: Path, template: str, *, escape: bool) -> int:
         trim_blocks=True,
     )
     environment.filters["md"] = lambda value: escaped(str("" if value is None else value))
-    text = environment.get_template(template).render(info=info, rows=_worst(run), most=_MOST_SHOWN, models=_models(info))
+    rows = _worst(run)
+    notes = dict.fromkeys(note for row in rows for note in row.get("notes") or ())
+    text = environment.get_template(template).render(info=info, rows=rows, notes=notes, most=_MOST_SHOWN, models=_models(info))
     target.write_text(text, encoding="utf-8", errors="backslashreplace")
     return info.rows
 

@@ -66,11 +66,12 @@ def rag_report(
     evaluator: RagEvaluator, rows: Rows, results: Sequence[RagResult], *, source: str = "", shown: int = ENTRIES
 ) -> RagReport:
     """The report of what ``evaluator`` said of ``rows``."""
+    models = (model.note for model in evaluator.panel.values() if model.note)
     return RagReport(
         results=results,
         summary=summarise_rag(results),
         parameters=FrozenDict(_parameters(evaluator, rows, source)),
-        notes=list(dict.fromkeys(model.note for model in evaluator.panel.values() if model.note)),
+        notes=list(dict.fromkeys((*models, *(note for result in results for note in result.notes)))),
         language=evaluator.language,
         shown=shown,
     )

@@ -45,7 +45,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
 
 def cell(value: object) -> str:
     """A value as a spreadsheet may show it: what it would run as a formula begins with an apostrophe."""
-    if value is None:
+    if value is None or value == []:
         return ""
     if isinstance(value, bool | int | float):
         return str(value)

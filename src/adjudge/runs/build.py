@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.catalog.aspects import aspect, aspects
+from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.values import Place, WrongValue
 from adjudge.data.dataset import OnBadRow, read_comparisons, read_instances
-from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, open_model
@@ -216,7 +217,7 @@ def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
             return [from_catalog(said.what, file.language)]
     except SetupError as error:
         raise said.place.wrong(str(error)) from error
-    return [CatalogEntry(yes_no_criteria(said.what), kind, file.language)]
+    return [CatalogEntry(criteria_of(said.what, kind, file.language), kind, file.language)]
 
 
 def _compares(file: EvalFile) -> bool:

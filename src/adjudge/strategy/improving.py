@@ -9,7 +9,7 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike, at_least
-from adjudge.judges.case import CriteriaLike, as_criteria
+from adjudge.judges.case import CriteriaLike
 from adjudge.judges.direct import DirectJudge
 from adjudge.prompts.render import shown_fields
 
@@ -44,8 +44,8 @@ async def aimprove(instance: InstanceLike, judge: DirectJudge, criteria: Criteri
     at_least("rounds", rounds, 1)
     if not judge.generate_feedback:
         raise SetupError("the judge gives no feedback to improve by: make it with generate_feedback=True")
-    asked = as_criteria(criteria)
-    versions, results = [judge.instance_of(instance)], await judge.aevaluate([instance], asked)
+    asked = judge.as_criteria(criteria)
+    versions, results = [judge.case(judge.instance_of(instance), asked).instance], await judge.aevaluate([instance], asked)
     while len(versions) <= rounds and results[-1].feedback:
         text = await judge.aimprove(versions[-1], results[-1])
         *_, judged = shown_fields(asked, versions[-1])

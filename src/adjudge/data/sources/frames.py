@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from adjudge.data.sources.row import Origin, Row, Rows
@@ -14,7 +14,22 @@ def is_frame(source: object) -> bool:
     return hasattr(source, "columns") and (hasattr(source, "itertuples") or hasattr(source, "iter_rows"))
 
 
-def frame_rows(frame: Any) -> Rows:
+def is_table(source: object) -> bool:
+    """Whether this is a data frame, or a data set of rows such as those of Hugging Face and of Arrow."""
+    return is_frame(source) or (hasattr(source, "column_names") and not isinstance(source, Mapping))
+
+
+def table_rows(table: Any) -> Iterator[Row]:
+    """The rows of a data frame or a data set, one after the other."""
+    if is_frame(table):
+        yield from frame_rows(table)
+        return
+    rows = table.to_pylist() if hasattr(table, "to_pylist") else table
+    for number, cells in enumerate(rows, 1):
+        yield Row(number, cells)
+
+
+def frame_rows(frame: Any) -> Iterator[Row]:
     """Every row, one after the other: no copy of the frame is made."""
     names = [str(name) for name in frame.columns]
     rows = frame.itertuples(index=False, name=None) if hasattr(frame, "itertuples") else frame.iter_rows()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from adjudge.data.sources.delimited import delimited_rows
-from adjudge.data.sources.frames import frame_rows, is_frame, item_rows
+from adjudge.data.sources.frames import is_table, item_rows, table_rows
 from adjudge.data.sources.json_rows import document_rows, is_lines, line_rows
 from adjudge.data.sources.parquet import parquet_rows
 from adjudge.data.sources.row import Origin, Rows
@@ -33,6 +33,9 @@ _FORMAT_OF = {
 ROW_FILES = tuple(_FORMAT_OF)
 """How the names of files with rows end."""
 
+_OTHER_DATA_FILES = (".xlsx", ".xls", ".feather", ".arrow", ".gz", ".zip")
+_LONGEST_PATH = 4096
+
 Source = str | Path | Iterable[Any]
 """A path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or instances."""
 
@@ -45,12 +48,22 @@ def open_source(
         raise RunError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
     if isinstance(source, str | Path):
         return _open_path(Path(source), format, encoding)
-    if is_frame(source):
-        return Origin("the data frame"), frame_rows(source)
+    if is_table(source):
+        return Origin("the data frame"), table_rows(source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         origin = Origin("the data")
         return origin, item_rows(source, field, origin)
     raise RunError(f"rows come from a path, a data frame or a list, not from {type(source).__name__}")
+
+
+def is_data_file(text: str) -> bool:
+    """Whether a text is the path of a data file that is there."""
+    if len(text) > _LONGEST_PATH or not text.lower().endswith((*ROW_FILES, *_OTHER_DATA_FILES)):
+        return False
+    try:
+        return Path(text).expanduser().is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Origin, Rows]:

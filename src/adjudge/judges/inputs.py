@@ -1,0 +1,152 @@
+"""What callers hand to a judge, as instances: texts, mappings, and the rows of data frames and data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adjudge.data.columns import ALIASES, ID_COLUMNS, Columns, text_of
+from adjudge.data.dataset import check_responses, comparison_of
+from adjudge.data.sources.frames import is_table, table_rows
+from adjudge.data.sources.open import is_data_file
+from adjudge.data.sources.row import Row
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.errors import SetupError
+
+Fields = dict[str, str | Sequence[str]]
+Cells = Mapping[str, object]
+
+
+def is_one(given: object) -> bool:
+    """Whether the caller gave one thing to judge rather than many."""
+    return isinstance(given, str | Path | Mapping | Instance)
+
+
+def items_of(given: Any, reader: str = "read_instances") -> list[Any]:
+    """What the caller gave, one or many, as a list; of a data frame or a data set its rows.
+
+    ``reader``: what reads the rows of a file for this kind of judge, for whoever gave the file's name instead.
+    """
+    if is_table(given):
+        return list(table_rows(given))
+    if not is_one(given) and not isinstance(given, Iterable):
+        raise SetupError(f"what is judged must be a text, an Instance, a data frame or a list, not {type(given).__name__}")
+    items = [given] if is_one(given) else list(given)
+    _refuse_files(items, reader)
+    return items
+
+
+def as_instance(item: Any, field: str) -> Instance:
+    """One text, mapping of fields, row or instance, as an instance."""
+    if isinstance(item, Instance):
+        return item
+    if isinstance(item, Row):
+        return row_instance(item)
+    if isinstance(item, Mapping):
+        return mapping_instance(item)
+    if isinstance(item, str):
+        return Instance(fields={field: item})
+    raise SetupError(f"what is judged must be a text, an Instance or a list of them, not {type(item).__name__}")
+
+
+def row_instance(row: Row) -> Instance:
+    """A row of a table: the columns that are called like our fields, and the others where none is.
+
+    What criteria read beyond that is taken from the row when they are known: ``fitted``.
+    """
+    cells, place = row.cells, f"row {row.number}"
+    if isinstance(cells, Instance):
+        return cells
+    columns = Columns({}, (), None)
+    try:
+        fields = columns.fields(cells) or texts_of({name: cell for name, cell in cells.items() if name not in ID_COLUMNS})
+    except ValueError as error:
+        raise SetupError(f"{place}: {error}") from None
+    if not fields:
+        raise SetupError(f"{place} holds nothing; its columns are {', '.join(cells)}")
+    return Instance(fields, columns.name(cells) or place, {"place": place, "row": cells})
+
+
+def mapping_instance(cells: Cells) -> Instance:
+    """Every key is a field, but for an ``id`` beside them; what holds nothing (None, NaN) is left out."""
+    tables = [name for name, value in cells.items() if is_table(value)]
+    if tables:
+        raise SetupError(f"this holds data sets by name ({', '.join(map(str, tables))}): give one, such as data[{tables[0]!r}]")
+    named = Columns({}, (), None).name(cells) if len(cells) > 1 else None
+    beside = {name: cell for name, cell in cells.items() if named is None or name not in ID_COLUMNS}
+    try:
+        fields = texts_of(beside)
+    except ValueError as error:
+        raise SetupError(str(error)) from None
+    return Instance(fields or beside, named, {"row": dict(cells)})  # type: ignore[arg-type]  # what it refuses, it names
+
+
+def comparison_instance(item: Row | Cells) -> Instance:
+    """Responses to compare, in a list or in columns that are numbered, with what stands beside them."""
+    try:
+        if not isinstance(item, Row):
+            single = mapping_instance(item)
+            check_responses(item, single.fields)
+            return PairwiseInstance(single.fields, single.id, single.metadata)
+        cells, place = item.cells, f"row {item.number}"
+        return cells if isinstance(cells, Instance) else comparison_of(cells, Columns({}, (), None).name(cells) or place, place)
+    except ValueError as error:
+        raise SetupError(f"row {item.number}: {error}" if isinstance(item, Row) else str(error)) from None
+
+
+def fitted(instance: Instance, criteria: Criteria) -> Instance:
+    """An instance that was made of a row, with every field the criteria read that the row has, by the names other tools use."""
+    row = instance.metadata.get("row")
+    if not isinstance(row, Mapping):
+        return instance
+    read = (*(criteria.context_fields or ()), criteria.to_evaluate_field)
+    fields: Fields = dict(instance.fields)
+    for name in read:
+        column = next((one for one in (name, *ALIASES.get(name, ())) if one in row), None)
+        text = None if name in fields or column is None else _text(row[column], column)
+        if text is not None and column is not None:
+            fields = {other: value for other, value in fields.items() if other != column or other in read} | {name: text}
+    _check_judged(fields, row, criteria, instance.id)
+    return instance if fields == instance.fields else replace(instance, fields=fields)
+
+
+def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | None) -> None:
+    """A row whose answer is missing is not judged by its question, only because nothing else is left of it."""
+    columns = [column for column in row if column not in ID_COLUMNS]
+    judged = criteria.to_evaluate_field
+    if judged in fields or len(fields) > 1 or len(columns) == 1:
+        return
+    (only,) = fields
+    was_meant = (judged, *ALIASES.get(judged, ()))
+    if only in ALIASES or any(column in was_meant or _text(row[column], str(column)) is None for column in columns):
+        raise SetupError(
+            f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field {judged!r}; "
+            f"the row has: {', '.join(map(str, columns))}"
+        )
+
+
+def _text(value: object, column: str) -> str | list[str] | None:
+    try:
+        return text_of(value, column)
+    except ValueError as error:
+        raise SetupError(str(error)) from None
+
+
+def texts_of(cells: Cells) -> Fields:
+    """The cells that hold something. A set is left to be refused: it has another order in each process."""
+    texts = {str(name): value if isinstance(value, Set) else text_of(value, str(name)) for name, value in cells.items()}
+    return {name: text for name, text in texts.items() if text is not None}  # type: ignore[misc]
+
+
+def _refuse_files(items: Sequence[Any], reader: str) -> None:
+    """The name of a data file is no text to judge. One among many texts is: a model may well have answered with it."""
+    if not items or not all(isinstance(item, Path) or (isinstance(item, str) and is_data_file(item)) for item in items):
+        return
+    name = str(items[0])
+    raise SetupError(
+        f"{name!r} is a file, and its name would be judged: give its rows with adjudge.data.dataset.{reader}({name!r}), "
+        f"or use --file {name} on the command line. To judge this very text, give it as an Instance"
+    )
