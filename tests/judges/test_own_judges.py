@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -195,7 +195,7 @@ def test_one_failure_harms_no_other_case() -> None:
 
 
 def test_several_criteria_work_as_well() -> None:
-    (result,) = Lexicon("fool").evaluate_multi_criteria(["You fool."], [TONE, TONE])
+    (result,) = Lexicon("fool").evaluate_multi_criteria(["You fool."], [TONE, replace(TONE, name="manners")])
     assert result.aggregated_score == 0.0
 
 

@@ -11,6 +11,7 @@ import typer
 
 from adjudge.catalog.criteria import criteria as from_catalog
 from adjudge.catalog.criteria import read_criteria
+from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.inputs import columns_from, instances_from, is_rows, keeping_from, models_from
 from adjudge.cli.options import (
@@ -151,7 +152,7 @@ def compare(
 
     Exit codes: 0 all compared, 1 could not run, 2 usage, 3 some comparisons have no outcome.
     """
-    wanted = _criteria(criterion, named, language)
+    wanted = _criteria(criterion, named, language, "pairwise")
     if len(wanted) > 1:
         raise SetupError("compare takes one criteria at a time on the command line")
     instances = _comparisons(responses, file, column, user_input, limit)
@@ -179,10 +180,10 @@ def compare(
     return ExitCode.OK if all(result.selected_option is not None for result in results) else ExitCode.UNSCORED
 
 
-def _criteria(questions: list[str] | None, named: list[str] | None, language: str) -> list[Criteria]:
+def _criteria(questions: list[str] | None, named: list[str] | None, language: str, kind: Kind = "direct") -> list[Criteria]:
     found = [yes_no_criteria(question) for question in questions or []]
     for name in named or []:
-        found += read_criteria(name) if Path(name).suffix else [from_catalog(name, language)]
+        found += read_criteria(name, kind) if Path(name).suffix else [from_catalog(name, language)]
     if not found:
         raise SetupError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found

@@ -242,7 +242,12 @@ class MultiCriteriaDirectInstanceResult:
 
     @property
     def per_criterion_score(self) -> dict[str, float | None]:
-        """The weighted score of each criteria."""
+        """Each criteria's own score, normalised where the MultiCriteria says so, before its weight."""
+        return {entry.item.criterion.name: entry.score for entry in self.item_results}
+
+    @property
+    def per_criterion_contribution(self) -> dict[str, float | None]:
+        """What each criteria adds to the aggregate: its score times its weight."""
         return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
 
     def to_dict(self) -> dict[str, object]:
@@ -254,6 +259,7 @@ class MultiCriteriaDirectInstanceResult:
             "lower_bound": self.lower_bound,
             "upper_bound": self.upper_bound,
             "per_criterion_score": self.per_criterion_score,
+            "per_criterion_contribution": self.per_criterion_contribution,
             "items": [entry.result.to_dict() for entry in self.item_results],
         }
 

@@ -36,7 +36,9 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         return as_instance(item, "response")
 
     def check(self, item: Case) -> None:
-        """The criteria's fields must be there, and its examples must have one of its options."""
+        """The criteria must have options, its fields must be there, and its examples must have one of its options."""
+        if not item.criteria.options:
+            raise SetupError(f"criteria {item.criteria.name!r} offers no options: only comparisons can do without")
         shown_fields(item.criteria, item.instance)
         for example in item.criteria.examples:
             if example.option not in item.criteria.option_names:
