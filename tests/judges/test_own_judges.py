@@ -230,9 +230,9 @@ class Longest(BasePairwiseJudge):
         self.seen: list[tuple[str, ...]] = []
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
-        shown = tuple(instances[0].fields[criteria[0].to_evaluate_field])
-        self.seen.append(shown)
-        return [self.form(max(range(len(shown)), key=lambda place: len(shown[place])))]
+        shown = [tuple(instance.fields[one.to_evaluate_field]) for instance, one in zip(instances, criteria, strict=True)]
+        self.seen += shown
+        return [self.form(max(range(len(texts)), key=lambda place: len(texts[place]))) for texts in shown]
 
 
 class AsyncLongest(Longest):

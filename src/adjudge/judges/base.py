@@ -49,7 +49,7 @@ OnTooFew = Literal["fallback", "raise"]
 """The same for sampled criteria, whose callers need a bool or a number."""
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
-_NO_SETTINGS = ("models", "inference_engine", "model", "llm")
+_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "batch_size")
 InstanceLike = str | Mapping[str, str | Sequence[str]] | Instance
 
 

@@ -12,7 +12,7 @@ from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Verdict, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike, as_instance
@@ -89,21 +89,20 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         case = replace(case, criteria=_with_integers(case.criteria, said))
         won = majority(said, case.criteria)
         agreeing = [vote.verdict for vote in votes if won and vote.verdict and vote.verdict.option == won.option]
-        scores = [case.criteria.option(name).points for name in said]
-        known = [score for score in scores if score is not None]
+        scores = [_score(vote.verdict, case.criteria) for vote in votes if vote.verdict]
         return DirectInstanceResult(
             instance=case.instance,
             criteria=case.criteria,
             status=status_of(votes, won is not None),
             votes=tuple(votes),
             option=won.option if won else None,
-            score=case.criteria.option(won.option).points if won else None,
-            mean_score=sum(known) / len(known) if known and len(known) == len(scores) else None,
+            score=_mean([_score(verdict, case.criteria) for verdict in agreeing]),
+            mean_score=_mean(scores),
             explanation=next((verdict.explanation for verdict in agreeing), None),
             feedback=self._feedback(case, won.option, [verdict.feedback for verdict in agreeing]) if won else None,
             agreement=won.agreement if won else None,
             tie=won.tie if won else False,
-            metadata=self.metadata(votes),
+            metadata=self.metadata_with(votes, won.option if won else None),
         )
 
     def _bias(
@@ -116,6 +115,8 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
     def _feedback(self, case: Case, option: str, given: Sequence[str | None]) -> str | None:
         """The first advice there is; empty when the best option was chosen."""
         advice = [text for text in given if text is not None]
+        if not self.panel:  # a judge of one's own knows when it has something to say
+            return next(filter(None, advice), None)
         points = {one.name: one.points for one in case.criteria.options}
         known = [score for score in points.values() if score is not None]
         if advice and known and points[option] == max(known):
@@ -144,6 +145,19 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], **options)
         width = len(multi.items)
         return [composite(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
+
+
+def _score(verdict: Verdict, criteria: Criteria) -> float | None:
+    """The judge's own score where it gave one, else the option's."""
+    return verdict.score if verdict.score is not None else criteria.option(verdict.option).points
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    """None unless there are scores and all of them are known. Equal ones are that score to the last digit."""
+    known = [score for score in scores if score is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return known[0] if len(set(known)) == 1 else sum(known) / len(known)
 
 
 def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:

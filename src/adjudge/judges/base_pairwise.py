@@ -132,7 +132,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             agreement=certainty,
             explanation=explanation_of(agreed, pooled),
             tie=len(best) > 1 or any(contest.even for contest in pooled),
-            metadata=self.metadata(votes),
+            metadata=self.metadata_with(votes, chosen),
         )
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
