@@ -307,7 +307,7 @@ def test_with_ties_off_a_tie_is_a_failed_vote() -> None:
 def test_an_exception_is_a_failed_vote_of_its_own_case() -> None:
     class Fragile(Longest):
         def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
-            if "?" in instances[0].fields["response"]:
+            if any("?" in instance.fields["response"] for instance in instances):
                 raise KeyError("?")
             return super()._run(instances, criteria)
 
