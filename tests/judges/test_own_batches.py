@@ -247,6 +247,17 @@ def test_what_another_judge_asked_for_is_counted() -> None:
     assert (result.usage.calls, "prompt" in result.metadata) == (2, True)
 
 
+def test_judges_that_ask_judges_of_ones_own_never_wait_for_a_free_thread() -> None:
+    inner = Counting(batch_size=1)
+
+    class Asks(BaseDirectJudge):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+            return inner(instances, criteria)
+
+    results = Asks(batch_size=1)([f"text {number}" for number in range(60)], TONE)
+    assert [result.option for result in results] == ["Kind"] * 60
+
+
 class LikeTheSeed(BaseDirectJudge):
     """As judges of EvalAssist are written: one result for each instance, more said of it than is needed."""
 

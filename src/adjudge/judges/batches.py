@@ -6,12 +6,14 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import HALTS
+from adjudge.gateway.callers import call
 
 Run = Callable[[list[Instance], list[Criteria]], Any]
 _PATIENCE, _TURNS = 0.001, 8
@@ -116,8 +118,7 @@ async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteri
     if inspect.iscoroutinefunction(run):
         answers = _listed(await run(instances, criteria))
     else:
-        said = await asyncio.to_thread(_listed_unless_awaitable, run, instances, criteria)
-        answers = _listed(await said) if inspect.isawaitable(said) else said
+        answers = _listed(await call(copy_context().run, _listed_unless_awaitable, run, instances, criteria))
     if len(answers) != len(instances):
         raise ValueError(f"_run returned {len(answers)} answers for {len(instances)} cases")
     return answers

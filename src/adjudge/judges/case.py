@@ -30,6 +30,7 @@ R = TypeVar("R", bound=Result)
 CriteriaLike = str | Criteria
 PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
 _DEFAULT_CONSISTENCY = 3
+_BATCHES_AT_ONCE = 8
 _NO_VERDICT = "the judge gave no verdict"
 _BATCHES: ContextVar[tuple[object, Batches] | None] = ContextVar("batches", default=None)
 """The judge of one's own that is at work, and where its cases are gathered."""
@@ -88,7 +89,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     @property
     def width(self) -> int:
         """Cases under way at once."""
-        return super().width or max(8, 2 * self.batch_size)
+        return super().width or _BATCHES_AT_ONCE * self.batch_size
 
     @abstractmethod
     def instance_of(self, item: Any) -> Instance:
