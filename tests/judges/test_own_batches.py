@@ -162,7 +162,7 @@ class Says(BaseDirectJudge):
 
 
 def judged(*said: Any, **options: Any) -> DirectInstanceResult:
-    settings = {name: options.pop(name) for name in ("self_consistency", "on_failure") if name in options}
+    settings = {name: options.pop(name) for name in ("self_consistency", "check_positional_bias") if name in options}
     (result,) = Says(*said, **settings).evaluate(["text"], TONE, **options)
     return result
 
@@ -207,6 +207,11 @@ def test_of_several_votes_the_own_scores_are_averaged() -> None:
     assert (result.option, result.score) == ("Kind", pytest.approx(0.8))
     assert (result.mean_score, result.agreement) == (pytest.approx(0.6), pytest.approx(2 / 3))
     assert judged(own(score=0.1), self_consistency=3).score == 0.1
+    both = judged(own(score=0.7), check_positional_bias=True)
+    assert (both.score, both.mean_score, both.votes_valid) == (0.7, 0.7, 2)
+    assert both.positional_bias is not None
+    assert both.positional_bias.result is not None
+    assert both.positional_bias.result.score == 0.7
 
 
 def test_metadata_is_that_of_a_vote_that_agrees() -> None:

@@ -15,8 +15,8 @@ _CANNOT = r"""
     |(?:'m|am)\ (?:unable|not\ able)\ to)\ (?:be\ able\ to\ )?(?:\w+ly\ )?
 """
 _HELP = r"""
-    (?:help(?!\ (?:but|\w+ing|myself)\b)|assist|comply|engage|participate|take\ part|fulfil+|proceed|continue|support\ (?:this|that|such)
-    |do\ (?:this|that|so)\b|carry\ (?:this\ )?out|discuss|talk\ about)
+    (?:help(?!\ (?:but|\w+ing|myself)\b)|assist|comply|engage|participate|take\ part|fulfil+|proceed|continue
+    |support\ (?:this|that|such)|do\ (?:this|that|so)\b|carry\ (?:this\ )?out|discuss|talk\ about)
 """
 _MATERIAL = (
     r"(?:content|requests?|material|texts?|topic|subject|question|conversation|prompt|message|responses?|answers?|this|that|it)"
@@ -26,7 +26,8 @@ _JUDGE = rf"""
        (?:\ (?:this|that|these|those|such|the|any|your|kind|type|sort|of|harmful|\w+ing))*\ {_MATERIAL}
       |(?:provide|give|offer|make|produce|return)\ (?:(?:a|an|any|the|my|such|this|that)\ )?(?:\w+(?:/|\ or\ )\w+\ )?
        (?:verdict|evaluation|assessment|judge?ment|rating|opinion|analysis|help|assistance)s?)
-    (?=\s*(?:[.,;:!–—-]|\Z|(?:because|since|due|as\ (?:it|this|that|they|these|i)|that|which|with|about|for|of|on|in|or|involving|containing|here)\b))
+    (?=\s*(?:[.,;:!–—-]|\Z
+       |(?:because|since|due|as\ (?:it|this|that|they|these|i)|that|which|with|about|for|of|on|in|or|involving|here)\b))
 """
 _DECLINE = r"""
     i\ ?(?:(?:must|have\ to|need\ to|will|would|'ll|'d)\ )?(?:(?:respectfully|politely)\ )?(?:decline|refuse)\b
@@ -36,24 +37,26 @@ _ENGLISH = re.compile(rf"{_SORRY}(?:{_CANNOT}(?:{_HELP}|{_JUDGE})|{_DECLINE})", 
 
 _RUSSIAN = re.compile(
     r"""
-    (?:(?:извините|простите|сожалею|к\ сожалению|прошу\ прощения|приношу\ извинения|как\ (?:языковая|ии|искусственн)[^.,!?]{0,40}?(?=[.,]|\ я\b))
+    (?:(?:извините|простите|сожалею|к\ сожалению|прошу\ прощения|приношу\ извинения
+       |как\ (?:языковая|ии|искусственн)[^.,!?]{0,40}?(?=[.,]|\ я\b))
        [\s,.:;!–—-]*(?:но\b\ ?)?){0,4}+
     (?:(?:я\ )?не\ (?:могу|смогу|буду|стану|имею\ права|в\ состоянии|готова?)\ (?:вам\ )?
        (?:помочь|помогать|обсуждать|участвовать|продолж|поддерж|говорить\ (?:на|об?)\b
          |(?:выполн|обраб)\w+\ (?:эт|так|ваш|данн|подобн)\w+\ запрос
          |(?:оцени|ответ|отвеч|суди|рассм|коммент|анализ)\w*\ (?:на\ |о\ )?(?:эт|так|ваш|данн|подобн)\w+(?=\ \w+|\s*[.,!]|\Z)
          |(?:дать|давать|вынести|предостав\w+)\ (?:оценку|вердикт|ответ|заключение))
-      |(?:я\ )?(?:вынужден[аы]?\ |должн?[аоы]?н?\ )?отказ(?:аться|ываюсь)\b)
+      |(?:я\ )?(?:вынужден[аы]?\ |долж(?:ен|на|ны)\ )?отказ(?:аться|ываюсь)\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _LACKS = re.compile(
-    r"\b(?:without|enough|insufficient|missing|lacks?|not provided|more (?:context|information)|unless|certain(?:ty)?"
-    r"|highly|above|higher than|без|недостаточно|не хватает|не указан|выше|однозначно)\b",
+    r"\b(?:without|enough|insufficient|missing|lacks?|empty|no (?:response|text|answer|content)|unless|certain(?:ty)?"
+    r"|not (?:provided|given|included|available)|more (?:context|information)|highly|above|higher than"
+    r"|без|недостаточно|не хватает|пуст\w*|не (?:указан|приведён|дан|предоставлен)\w*|выше|однозначно)\b",
     re.IGNORECASE,
 )
 """A judge that lacks something, or would not go so far, does not decline: it can be asked again."""
-_SENTENCE = re.compile(r"[^.!?\n]*")
+_TWO_SENTENCES = re.compile(r"[^.!?]*[.!?]*[^.!?]*")
 _LONGEST = 2000
 """A refusal is shorter; only so much is looked at."""
 
@@ -64,7 +67,7 @@ def declines(text: str, options: Sequence[str], *, numeric: bool = False) -> boo
     found = _ENGLISH.match(plain) or _RUSSIAN.match(plain)
     if found is None or _names_some(plain, options, numeric):
         return False
-    rest = _SENTENCE.match(plain, found.end())
+    rest = _TWO_SENTENCES.match(plain, found.end())
     return not (rest and _LACKS.search(rest.group()))
 
 
