@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Status
@@ -25,7 +25,7 @@ from adjudge.judges.direct import DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
-from adjudge.testing import DIRECT_PROMISES, PAIRWISE_PROMISES, check_direct_judge, check_pairwise_judge
+from adjudge.testing import CRITERIA, DIRECT_PROMISES, PAIRWISE_PROMISES, check_direct_judge, check_pairwise_judge
 
 
 def digest(request: Request) -> int:
@@ -76,10 +76,14 @@ PAIRWISE: dict[str, Callable[..., BasePairwiseJudge]] = {
 by_name: Any = {"ids": lambda value: getattr(value, "__name__", value)}
 
 
+IN_WORDS = replace(CRITERIA, options=[CriteriaOption(name) for name in ("useless", "poor", "fair", "good", "excellent")])
+"""Without scores: by these Prometheus would find the worst option, wherever it is listed."""
+
+
 @pytest.mark.parametrize("promise", DIRECT_PROMISES, **by_name)
 @pytest.mark.parametrize("name", DIRECT)
 def test_direct_judges_keep_their_promises(name: str, promise: Any) -> None:
-    promise(DIRECT[name])
+    promise(DIRECT[name], IN_WORDS if name == "MPrometheusDirectJudge" else CRITERIA)
 
 
 @pytest.mark.parametrize("promise", PAIRWISE_PROMISES, **by_name)

@@ -126,6 +126,12 @@ def test_columns_are_named_where_they_cannot_be_guessed(tmp_path: Path) -> None:
     assert "It has: old, new" in guessed.stderr
 
 
+def test_responses_are_compared_by_a_criteria_file_without_options(tmp_path: Path) -> None:
+    (tmp_path / "kinder.yaml").write_text("name: kinder\ndescription: Which is kinder?\n")
+    done = adjudge("compare", "one", "two", "-c", str(tmp_path / "kinder.yaml"), "-m", "scripted/B", "--json")
+    assert (done.returncode, json.loads(done.stdout)["results"][0]["selected_option"]) == (0, 1)
+
+
 def test_texts_given_as_arguments_are_compared_in_both_orders() -> None:
     done = adjudge("compare", "one", "two", "--criterion", "Which?", "-m", "scripted/A", "--check-positional-bias", "--json")
     (result,) = json.loads(done.stdout)["results"]

@@ -218,6 +218,11 @@ BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+def test_options_may_be_left_out_where_responses_are_compared() -> None:
+    assert (Criteria("longer", "Which is longer?").options, Criteria("longer", "Which is longer?").option_names) == ((), ())
+    assert replace(Criteria("longer", "Which is longer?"), name="other").options == ()
+
+
 @pytest.mark.parametrize(("change", "message"), BAD_CRITERIA)
 def test_bad_criteria_name_themselves_and_what_is_wrong(change: dict[str, Any], message: str) -> None:
     with pytest.raises(SetupError, match=message):

@@ -476,6 +476,13 @@ def test_without_feedback_there_is_nothing_to_improve_by(feedback: str | None) -
         judge.improve(TEXT, result)
 
 
+def test_criteria_without_options_are_refused_before_any_call() -> None:
+    model = always("Yes")
+    with pytest.raises(SetupError, match="criteria 'tone' offers no options"):
+        DirectJudge(model)([TEXT], Criteria("tone", "What is the tone?"))
+    assert model.requests == []
+
+
 # -- who the judge is --------------------------------------------------------------
 
 

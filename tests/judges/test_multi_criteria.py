@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,7 +70,10 @@ def test_every_item_shows_its_result_score_and_weighted_score() -> None:
     assert isinstance(tone.result, DirectInstanceResult)
     assert (tone.item.criterion, tone.result.option, tone.score, tone.weighted_score) == (TONE, "Kind", 1.0, 0.25)
     assert (grade.result.score, grade.score, grade.weighted_score) == (4.0, 0.75, pytest.approx(0.5625))
-    assert result.per_criterion_score == {"tone": 0.25, "grade": pytest.approx(0.5625)}
+    assert result.per_criterion_score == {"tone": 1.0, "grade": 0.75}
+    assert result.per_criterion_contribution == {"tone": 0.25, "grade": pytest.approx(0.5625)}
+    assert result.to_dict()["per_criterion_score"] == {"tone": 1.0, "grade": 0.75}
+    assert result.to_dict()["per_criterion_contribution"] == result.per_criterion_contribution
     assert (result.status, result.lower_bound, result.upper_bound) == (
         Status.SCORED,
         result.aggregated_score,
@@ -94,6 +98,9 @@ def test_every_instance_has_its_own_aggregate_in_order() -> None:
         ([7], "not int"),
         ([""], "empty"),
         ([TONE, COLOUR], "option 'red' of criteria 'colour' has no score"),
+        ([TONE, replace(GRADE, name="tone")], "2 criteria are called 'tone': give each a name"),
+        (["Is it polite?", "Is it long?", "Is it polite?"], "2 criteria are called 'Is it polite.'"),
+        ([TONE, Criteria("longer", "Which is longer?")], "criteria 'longer' offers no options"),
     ],
 )
 def test_what_makes_no_score_is_refused_before_any_call(multi: Any, message: str) -> None:
@@ -188,6 +195,12 @@ def test_ready_made_comparisons_need_no_scores() -> None:
     given = {"user_input": "Why?", "response": ["short", "longer"]}
     (result,) = PairwiseJudge(ScriptedModel(by(len))).evaluate_multi_criteria([given], criteria)
     assert (result.selected_option, result.winrates) == (1, (0.0, 1.0))
+
+
+def test_comparisons_by_several_criteria_need_no_options() -> None:
+    named = [Criteria(text, text) for text in (LONGER, LETTERS)]
+    items = [MultiCriteriaItem(one, weight) for one, weight in zip(named, (0.9, 0.1), strict=True)]
+    assert compared(MultiCriteria(items), ["a", "bb"]).selected_option == 1
 
 
 def test_equal_sums_of_weights_are_a_tie_whatever_the_rounding() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -195,7 +195,7 @@ def test_one_failure_harms_no_other_case() -> None:
 
 
 def test_several_criteria_work_as_well() -> None:
-    (result,) = Lexicon("fool").evaluate_multi_criteria(["You fool."], [TONE, TONE])
+    (result,) = Lexicon("fool").evaluate_multi_criteria(["You fool."], [TONE, replace(TONE, name="manners")])
     assert result.aggregated_score == 0.0
 
 
@@ -230,9 +230,9 @@ class Longest(BasePairwiseJudge):
         self.seen: list[tuple[str, ...]] = []
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
-        shown = tuple(instances[0].fields[criteria[0].to_evaluate_field])
-        self.seen.append(shown)
-        return [self.form(max(range(len(shown)), key=lambda place: len(shown[place])))]
+        shown = [tuple(instance.fields[one.to_evaluate_field]) for instance, one in zip(instances, criteria, strict=True)]
+        self.seen += shown
+        return [self.form(max(range(len(texts)), key=lambda place: len(texts[place]))) for texts in shown]
 
 
 class AsyncLongest(Longest):
@@ -307,7 +307,7 @@ def test_with_ties_off_a_tie_is_a_failed_vote() -> None:
 def test_an_exception_is_a_failed_vote_of_its_own_case() -> None:
     class Fragile(Longest):
         def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
-            if "?" in instances[0].fields["response"]:
+            if any("?" in instance.fields["response"] for instance in instances):
                 raise KeyError("?")
             return super()._run(instances, criteria)
 

@@ -143,11 +143,49 @@ def test_joint_takes_one_call_and_pairs_one_for_every_two(
     assert result.selected_option == count - 1
 
 
-def test_rotations_are_asked_for_more_than_two_when_wanted() -> None:
-    settings: dict[str, Any] = {"check_positional_bias": True, "rotations": True}
+@pytest.mark.parametrize("check", [True, False])
+def test_rotations_are_balanced_orders_with_or_without_the_check(check: bool) -> None:
+    settings: dict[str, Any] = {"check_positional_bias": check, "rotations": True}
     three, two = compared(longest(), THREE, **settings), compared(longest(), TWO, **settings)
-    assert [vote.order for vote in three.votes] == [(0, 1, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
+    assert sorted(vote.order or () for vote in three.votes) == list(permutations(range(3)))
     assert [vote.order for vote in two.votes] == [(0, 1), (1, 0)]
+    assert (three.positional_bias is not None) == check
+
+
+def by_place(*preferred: int) -> ScriptedModel:
+    """Looks at places alone: ranks what is shown there in the order of ``preferred``."""
+
+    def script(request: Request) -> str:
+        labels = list(responses(request))
+        ranking = [labels[place] for place in preferred if place < len(labels)]
+        return says(ranking[0], ranking=ranking)
+
+    return ScriptedModel(script)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+@pytest.mark.parametrize("contests", ["joint", "pairs"])
+def test_a_judge_that_ranks_in_shown_order_makes_nobody_win_with_rotations(contests: Any, count: int) -> None:
+    given, settings = list("abcde"[:count]), {"contests": contests, "rotations": True, "check_positional_bias": True}
+    result = compared(by_place(*range(count)), given, **settings)
+    assert (result.selected_option, result.tie, result.certainty, result.ranking) == ("tie", True, 0.0, (1,) * count)
+    assert result.positional_bias is not None
+    assert result.positional_bias.detected
+    forced = compared(by_place(*range(count)), given, tie_enabled=False, **settings)
+    assert (forced.selected_option, forced.tie, forced.certainty) == (0, True, 0.5)
+
+
+@given(st.integers(2, 9).flatmap(lambda count: st.permutations(range(count))))
+def test_whatever_place_a_judge_loves_no_response_wins_by_it_with_rotations(preferred: list[int]) -> None:
+    result = compared(by_place(*preferred), list("abcdefghi"[: len(preferred)]), rotations=True)
+    assert (result.selected_option, result.tie) == ("tie", True)
+    assert len({system.winrate for system in result.per_system_results}) == 1
+
+
+def test_a_panel_with_one_judge_that_only_sees_places_follows_the_one_that_reads() -> None:
+    result = compared([longest(name="reads"), by_place(0, 1, 2)], THREE, rotations=True)
+    assert (result.selected_option, result.ranking, result.votes_requested) == (1, (2, 1, 3), 12)
+    assert result.certainty == pytest.approx(0.75)
 
 
 def test_equal_responses_share_a_rank_and_the_next_one_is_left_out() -> None:
@@ -192,6 +230,25 @@ def test_a_circle_is_a_tie() -> None:
     result = compared(model, ["rock", "paper", "scissors"], contests="pairs")
     assert (result.selected_option, result.ranking, result.tie) == ("tie", (1, 1, 1), True)
     assert [system.winrate for system in result.per_system_results] == [0.5] * 3
+    assert (result.certainty, result.explanation) == (0.0, None)
+
+
+@pytest.mark.parametrize("settings", [{}, {"self_consistency": 3}, {"check_positional_bias": True}, {"rotations": True}])
+def test_a_circle_without_ties_is_no_certain_win_of_the_first(settings: dict[str, Any]) -> None:
+    beats = {("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")}
+    model = ScriptedModel(lambda request: says("A" if tuple(responses(request).values()) in beats else "B"))
+    result = compared(model, ["rock", "paper", "scissors"], contests="pairs", tie_enabled=False, **settings)
+    assert (result.selected_option, result.tie, result.certainty, result.ranking) == (0, True, 0.5, (1, 1, 1))
+
+
+@pytest.mark.parametrize(("ties", "selected", "certainty"), [(True, "tie", 0.0), (False, 0, 0.5)])
+def test_votes_that_go_round_in_a_circle_are_a_tie(ties: bool, selected: Any, certainty: float) -> None:
+    turns = ["ABC", "BCA", "CAB"]
+    model = ScriptedModel(lambda request: says(turns[request.sample][0], ranking=list(turns[request.sample])))
+    result = compared(model, THREE, self_consistency=3, tie_enabled=ties)
+    assert (result.selected_option, result.tie, result.ranking) == (selected, True, (1, 1, 1))
+    assert result.certainty == pytest.approx(certainty)
+    assert result.per_system_results[0].certainty == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 # -- votes, orders, certainty ------------------------------------------------------
@@ -340,6 +397,17 @@ def test_an_example_that_compares_nothing_is_refused(fields: Any, option: str) -
 
 
 # -- what goes in ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("contests", ["joint", "pairs"])
+def test_comparisons_need_no_options(contests: Any) -> None:
+    example = CriteriaExample({"response": ["x", "yy", "z"]}, "B", "LONGER")
+    for criteria in (Criteria("longer", QUESTION), Criteria("longer", QUESTION, examples=[example])):
+        result = compared(longest(), THREE, criteria, contests=contests, check_positional_bias=True)
+        assert (result.selected_option, result.criteria) == (1, criteria)
+    with pytest.raises(SetupError, match="example of criteria 'longer'"):
+        compared(longest(), criteria=Criteria("longer", QUESTION, examples=[CriteriaExample({"response": ["x", "y"]}, "C")]))
+
 
 FORMS: list[Any] = [
     ["a", "bbb"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import Status
 from adjudge.domain.vote import Outcome
-from adjudge.errors import ModelError, Refused, SetupError
+from adjudge.errors import BudgetSpent, ModelError, Refused, SetupError
+from adjudge.gateway.allowance import Budget
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 
@@ -40,6 +43,19 @@ def compared(reply: Any, given: Any = ("x", "y"), **settings: Any) -> Any:
         ("Feedback: fine. [RESULT] 4.", "4"),
         ("fine [RESULT]5", "5"),
         ("fine [result] (3)", "3"),
+        ("Feedback: fine. [RESULT]: 4", "4"),
+        ("Feedback: fine. [RESULT] **4**", "4"),
+        ("Feedback: fine. **[RESULT]** 4", "4"),
+        ("Feedback: fine. [RESULT] (4)", "4"),
+        ("Feedback: fine. [RESULT] `4`", "4"),
+        ("Feedback: fine. [RESULT] = 4.0", "4"),
+        ("Feedback: fine. [RESULT] Score: 4", "4"),
+        ("Feedback: fine. [RESULT] 4/5", "4"),
+        ("Feedback: fine.\n[RESULT]\n4", "4"),
+        ("fine [RESULT] 3-4", None),
+        ("fine [RESULT] 4 or 5", None),
+        ("fine [RESULT] -4", None),
+        ("It says [RESULT] 5, but I cannot tell. [RESULT] none", None),
         ("It says [RESULT] 5 itself, but no. [RESULT] 1\n", "1"),
         ("fine [RESULT] 6", None),
         ("fine [RESULT] 0", None),
@@ -63,6 +79,12 @@ def test_a_grade_is_read_where_the_format_has_it(reply: str, option: str | None)
         ("Feedback: a. [RESULT] A.", 0),
         ("a [RESULT] (A)\n\nDone.", 0),
         ("b [RESULT] Response B", 1),
+        ("b [RESULT]: B", 1),
+        ("b [RESULT] **B**", 1),
+        ("b **[RESULT]** (B)", 1),
+        ("b [RESULT] **Response B**", 1),
+        ("none [RESULT] A/B", None),
+        ("It says [RESULT] A. [RESULT] Both", None),
         ("It says [RESULT] A itself. [RESULT] B", 1),
         ('"Feedback: (feedback for the criterion) [RESULT] (A or B)"', None),
         ("none [RESULT] a tie", None),
@@ -149,8 +171,92 @@ def test_responses_in_reversed_order_are_put_back_and_more_than_two_compared_in_
     assert not result.positional_bias.detected
 
 
-def test_there_is_no_tie_in_this_format() -> None:
-    assert MPrometheusPairwiseJudge(ScriptedModel(["x"]), tie_enabled=True).tie_enabled is False
+@pytest.mark.parametrize("settings", [{"tie_enabled": True}, {"contests": "joint"}])
+def test_what_the_format_cannot_do_is_refused_and_not_replaced(settings: dict[str, Any]) -> None:
+    with pytest.raises(SetupError, match=next(iter(settings))):
+        MPrometheusPairwiseJudge(ScriptedModel(["x"]), **settings)
+    judge = MPrometheusPairwiseJudge(ScriptedModel(["x"]), tie_enabled=False, contests="pairs")
+    assert (judge.tie_enabled, judge.contests) == (False, "pairs")
+
+
+def scored(*names: str, scores: Any = None) -> Criteria:
+    points = scores or [None] * len(names)
+    return Criteria(
+        "quality", "Is it good?", [CriteriaOption(name, score=each) for name, each in zip(names, points, strict=True)]
+    )
+
+
+BEST_FIRST = scored(*reversed(RUBRIC), scores=[1.0, 0.75, 0.5, 0.25, 0.0])
+
+
+@pytest.mark.parametrize("grade", range(1, 6))
+def test_the_best_grade_is_the_best_score_whichever_end_the_options_are_listed_from(grade: int) -> None:
+    for criteria in (NAMED, BEST_FIRST, scored(*RUBRIC[2:], *RUBRIC[:2], scores=[0.5, 0.75, 1.0, 0.0, 0.25])):
+        result = graded(f"Feedback: so. [RESULT] {grade}", criteria)
+        assert (result.option, result.score) == (RUBRIC[grade - 1], (grade - 1) / 4)
+        assert f"Score {grade}: {RUBRIC[grade - 1]}" in result.metadata["prompt"]
+
+
+def test_equal_scores_keep_the_side_they_are_listed_on() -> None:
+    criteria = scored(*reversed(RUBRIC), scores=[1.0, 1.0, 0.5, 0.0, 0.0])
+    assert [graded(f"[RESULT] {grade}", criteria).option for grade in range(1, 6)] == RUBRIC
+
+
+def test_best_first_options_are_put_back_in_both_orders_and_the_reference_has_the_best_grade() -> None:
+    result = graded("[RESULT] 5", BEST_FIRST, given=FULL, check_positional_bias=True)
+    assert [vote.verdict.option for vote in result.votes] == ["excellent", "useless"]
+    assert "Reference Answer (Score 5)" in result.metadata["prompt"]
+    assert "Reference Answer (Score 1)" in result.positional_bias.result.metadata["prompt"]
+
+
+def test_without_scores_the_grade_is_the_score_in_either_order() -> None:
+    result = graded("[RESULT] 4", scored(*RUBRIC), check_positional_bias=True)
+    assert (result.option, result.score) == ("good", 4.0)
+    assert (result.positional_bias.result.option, result.positional_bias.result.score) == ("poor", 2.0)
+
+
+def test_scores_of_some_options_alone_are_refused() -> None:
+    with pytest.raises(SetupError, match="to all five or to none"):
+        graded("[RESULT] 4", scored(*RUBRIC, scores=[0.0, None, 0.5, None, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("context", "shown", "hidden"),
+    [
+        (None, {"ASKED", "RIGHT", "THE SOURCE"}, set()),
+        ([], set(), {"ASKED", "RIGHT", "THE SOURCE"}),
+        (["instruction"], {"ASKED"}, {"RIGHT", "THE SOURCE"}),
+        (["source", "reference"], {"RIGHT", "THE SOURCE"}, {"ASKED"}),
+    ],
+)
+def test_only_the_fields_that_the_criteria_reads_are_shown(context: Any, shown: set[str], hidden: set[str]) -> None:
+    given = {**FULL, "source": "THE SOURCE"}
+    one = graded("[RESULT] 4", replace(NAMED, context_fields=context), given)
+    judge = MPrometheusPairwiseJudge(ScriptedModel(["[RESULT] A"]))
+    (two,) = judge([{**given, "response": ["x", "y"]}], Criteria("better", "Which is better?", context_fields=context))
+    for prompt in (str(one.metadata["prompt"]), str(two.metadata["prompt"])):
+        assert {text for text in shown | hidden if text in prompt} == shown
+        assert ("source:\nTHE SOURCE" in prompt) == ("THE SOURCE" in shown)
+
+
+def test_a_field_that_the_criteria_reads_and_the_instance_lacks_is_named_before_any_call() -> None:
+    with pytest.raises(SetupError, match="'source'"):
+        graded("[RESULT] 4", replace(NAMED, context_fields=["source"]), FULL)
+
+
+def test_a_spent_budget_ends_the_run_and_is_no_failed_vote() -> None:
+    model = ScriptedModel(["[RESULT] 4"])
+    with pytest.raises(BudgetSpent):
+        MPrometheusDirectJudge(model).evaluate(["a", "b", "c"], QUALITY, budget=Budget(max_calls=1))
+    assert len(model.requests) == 1
+
+
+def test_a_resumed_run_asks_nothing_again_and_keeps_its_scores(tmp_path: Path) -> None:
+    model = ScriptedModel(["Feedback: so. [RESULT] 4"])
+    judge = MPrometheusDirectJudge(model, self_consistency=2)
+    first, again = (judge.evaluate(["a", "b"], scored(*RUBRIC), run=tmp_path) for _ in range(2))
+    assert [result.to_dict() for result in again] == [result.to_dict() for result in first]
+    assert ([result.score for result in again], len(model.requests)) == ([4.0, 4.0], 4)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -28,6 +28,11 @@ def criteria(name: str = "c", **scores: float | None) -> Criteria:
 STARS = criteria("stars", one=1, two=2, three=3)
 YES_NO = criteria("yes or no", yes=1.0, no=0.0)
 COLOURS = criteria("colours", red=None, blue=None)
+
+
+def named(count: int, weight: float | None = None) -> list[MultiCriteriaItem]:
+    """Equal items, each under a name of its own."""
+    return [MultiCriteriaItem(replace(YES_NO, name=f"yes or no {number}"), weight) for number in range(count)]
 
 
 def verdict(item: MultiCriteriaItem, option: str | None) -> DirectInstanceResult:
@@ -88,7 +93,7 @@ def test_a_target_makes_scores_unnecessary() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
 def test_equal_weights_of_full_marks_make_exactly_one(count: int) -> None:
-    assert pooled(MultiCriteria([MultiCriteriaItem(YES_NO)] * count), *["yes"] * count).aggregated_score == 1.0
+    assert pooled(MultiCriteria(named(count)), *["yes"] * count).aggregated_score == 1.0
 
 
 # -- what is refused ---------------------------------------------------------------
@@ -110,8 +115,8 @@ def test_weights_that_do_not_sum_to_one_are_refused(weights: Any, message: str) 
 
 
 def test_weights_may_sum_to_one_but_for_rounding() -> None:
-    assert len(MultiCriteria([MultiCriteriaItem(YES_NO, 0.1)] * 10).items) == 10
-    assert len(MultiCriteria([MultiCriteriaItem(YES_NO, 1 / 3)] * 3).items) == 3
+    assert len(MultiCriteria(named(10, 0.1)).items) == 10
+    assert len(MultiCriteria(named(3, 1 / 3)).items) == 3
 
 
 @pytest.mark.parametrize(
@@ -129,6 +134,7 @@ def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalis
         (lambda: MultiCriteriaItem(STARS, target_option="one", score_threshold=0.5), "one of the two"),
         (lambda: MultiCriteriaItem("Is it?"), "not str"),
         (lambda: MultiCriteria([]), "at least one"),
+        (lambda: MultiCriteria([STARS, YES_NO, replace(COLOURS, name="stars")]), "2 criteria are called 'stars'"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=1))]), "same score"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("nan")))]), "no numbers"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("inf")))]), "no numbers"),
@@ -189,10 +195,10 @@ def cases(draw: Any) -> Case:
     shares = [draw(st.integers(0 if count > 1 else 1, 9)) for _ in range(count)]
     assume(sum(shares) > 0)
     items, options = [], []
-    for share in shares:
+    for number, share in enumerate(shares):
         scores = draw(st.lists(st.integers(-3, 5), min_size=2, max_size=4, unique=True))
         names = [f"o{place}" for place in range(len(scores))]
-        one = criteria(**dict(zip(names, map(float, scores), strict=True)))
+        one = criteria(f"c{number}", **dict(zip(names, map(float, scores), strict=True)))
         rule = draw(st.sampled_from(["score", "target", "threshold"]))
         reach = [0.0, 1.0] if normalised else [float(min(scores)), float(max(scores))]
         items.append(

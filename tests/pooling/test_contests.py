@@ -14,7 +14,16 @@ from adjudge.domain.criteria import TIE
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import SystemResult
 from adjudge.domain.vote import Outcome, Verdict, Vote
-from adjudge.pooling.contests import Contest, contests, selected, system_results, value_for
+from adjudge.pooling.contests import (
+    Contest,
+    certainty_of,
+    contests,
+    explanation_of,
+    highest,
+    selected,
+    system_results,
+    value_for,
+)
 
 Ranking = tuple[tuple[int, ...], ...]
 
@@ -69,6 +78,7 @@ def test_what_a_vote_says_of_two_responses(one: Vote, first: int, second: int, v
         ("tt0", True, 0.5, 2 / 3, False),
         ("01", False, 1.0, 0.5, True),
         ("10", False, 1.0, 0.5, True),
+        ("1t", False, 0.0, 0.5, True),
         ("-0", True, 1.0, 1.0, False),
         ("--", True, None, None, False),
         ("", True, None, None, False),
@@ -107,6 +117,34 @@ def test_a_contest_is_seen_from_both_sides() -> None:
 )
 def test_the_highest_win_rate_is_selected_unless_one_is_missing(rates: Any, tie_enabled: bool, best: Any) -> None:
     assert selected(rates, tie_enabled) == best
+
+
+CYCLE = [vote("0", 0, 1), vote("1", 1, 2), vote("2", 0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("votes", "best", "certainty"),
+    [
+        (CYCLE, [0, 1, 2], 0.0),
+        ([ranked((0,), (1,), (2,)), ranked((1,), (2,), (0,)), ranked((2,), (0,), (1,))], [0, 1, 2], 0.0),
+        ([ranked((0, 1, 2))], [0, 1, 2], 1.0),
+        ([ranked((0, 1), (2,))], [0, 1], 1.0),
+        ([ranked((0, 1), (2,)), ranked((0,), (1,), (2,))], [0, 1], 0.833),
+        ([ranked((0,), (1,), (2,)), ranked((0,), (1,), (2,)), ranked((1,), (0,), (2,))], [0], 0.833),
+        ([vote("0", 0, 1), vote("0", 0, 2), vote(None, 1, 2)], [], None),
+    ],
+)
+def test_certainty_is_the_share_of_votes_that_agree_with_the_selection(votes: Any, best: Any, certainty: float | None) -> None:
+    found = contests(votes, 3, True)
+    assert highest([system.winrate for system in pooled(votes, 3)]) == best
+    assert certainty_of(best, found) == (None if certainty is None else pytest.approx(certainty, abs=0.001))
+
+
+def test_a_tie_is_explained_only_by_who_says_that_they_are_equal() -> None:
+    won = [vote("0", 0, 1, explanation="first"), vote("1", 1, 2, explanation="second"), vote("2", 0, 2, explanation="third")]
+    assert explanation_of([0, 1, 2], contests(won, 3, True)) is None
+    equal = [vote(TIE, 0, 1, explanation="equal")]
+    assert explanation_of([0, 1], contests(equal, 2, True)) == "equal"
 
 
 def test_ranks_are_those_of_a_competition() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise, permutations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,7 @@ from pooled import PASS_FAIL, votes
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
 from adjudge.domain.vote import Outcome, Verdict, Vote
-from adjudge.pooling.orders import flip_rate, noise_rate
+from adjudge.pooling.orders import balanced_orders, flip_rate, noise_rate
 
 SAID = st.text("PF-", max_size=5)
 
@@ -68,3 +71,21 @@ def test_both_are_shares_and_the_orders_may_be_exchanged(forward: str, backward:
 def test_a_judge_that_repeats_itself_in_both_orders_never_flips(said: str) -> None:
     assert flip_rate(votes(said), votes(said)) == 0.0
     assert (noise_rate(votes(said), votes(said)) == 0.0) == (len(set(said)) == 1)
+
+
+# -- balanced orders ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", range(2, 10))
+def test_every_response_stands_equally_often_at_every_place_and_before_and_behind_every_other(count: int) -> None:
+    orders = balanced_orders(count)
+    assert len(orders) == len(set(orders)) == (2 * count if count % 2 else count)
+    assert all(sorted(order) == list(range(count)) for order in orders)
+    assert orders[0] == tuple(range(count))
+    assert tuple(reversed(range(count))) in orders
+    at = Counter((place, one) for order in orders for place, one in enumerate(order))
+    assert set(at.values()) == {len(orders) // count}
+    before = Counter((one, two) for order in orders for place, one in enumerate(order) for two in order[place + 1 :])
+    assert [before[pair] for pair in permutations(range(count), 2)] == [len(orders) // 2] * (count * (count - 1))
+    right_behind = Counter(pair for order in orders for pair in pairwise(order))
+    assert [right_behind[pair] for pair in permutations(range(count), 2)] == [len(orders) // count] * (count * (count - 1))

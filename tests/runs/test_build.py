@@ -105,6 +105,20 @@ def test_a_pairwise_judge_compares(make, tmp_path: Path) -> None:
     assert [result.selected_option for result in run(ready.judge.judge_items(ready.items(row)))] == [0, 0]
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["{name: kinder, description: The kinder one.}", "kinder.yaml", "[kinder.yaml, {name: other, description: The other.}]"],
+)
+def test_pairwise_criteria_of_an_eval_file_need_no_options(written: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("one,two\nx,y\n")
+    (tmp_path / "kinder.yaml").write_text("name: kinder\ndescription: Which is kinder?\n")
+    text = "data: {{path: rows.csv, responses: [one, two]}}\nmodels: scripted\njudges: [{{kind: {}, criteria: {}}}]"
+    (ready,) = judges(parse_eval(text.format("pairwise", written), tmp_path / "eval.yaml"))
+    assert ready.criteria[0].name == "kinder"
+    with pytest.raises(SetupError, match="options: is missing"):
+        judges(parse_eval(text.format("direct", written), tmp_path / "eval.yaml"))
+
+
 def test_equal_models_are_opened_once_and_a_judge_may_have_its_own(make) -> None:
     file = make(
         "  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, criteria: conciseness, models: [scripted, scripted/x]}"

@@ -48,9 +48,9 @@ def criteria_names(kind: Kind = "direct", language: str = "en") -> list[str]:
     return [name for name in all_names(language) if entry(name, language).kind == kind]
 
 
-def read_criteria(path: str | Path) -> list[Criteria]:
-    """The criteria in a YAML or JSON file: one, or a list of them."""
-    return [found.criteria for found in read_entries(path)]
+def read_criteria(path: str | Path, kind: Kind = "direct") -> list[Criteria]:
+    """The criteria in a YAML or JSON file: one, or a list of them. Only for ``kind="pairwise"`` may options be left out."""
+    return [found.criteria for found in read_entries(path, kind)]
 
 
 @cache

@@ -20,9 +20,9 @@ _EXAMPLE_KEYS = ("fields", "option", "explanation")
 _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 
-def read_entries(path: str | Path) -> list[CatalogEntry]:
-    """Every criteria of a file, with its kind."""
-    found = [(place, parse_entry(value, place)) for place, value in raw_entries(path)]
+def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
+    """Every criteria of a file, with its kind. ``kind``: what those are that say neither that nor their options."""
+    found = [(place, parse_entry(value, place, kind=kind)) for place, value in raw_entries(path)]
     for wrong in repeated_names(found):
         raise wrong
     return [entry for _, entry in found]
@@ -39,9 +39,9 @@ def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
     return _numbered(_load(content_of(path), str(path)), str(path))
 
 
-def parse_entry(value: object, place: Place, language: str = "en") -> CatalogEntry:
-    """One criteria of a file."""
-    kind = _kind(mapping(value, place), place)
+def parse_entry(value: object, place: Place, language: str = "en", kind: Kind = "direct") -> CatalogEntry:
+    """One criteria of a file. ``kind``: what it is if it says neither that nor its options."""
+    kind = _kind(mapping(value, place), place, kind)
     if kind == "pairwise" and "options" in mapping(value, place):
         raise place.at("options").wrong("pairwise criteria have none: the labels A, B, … of the responses are chosen from")
     given = mapping(value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description"))
@@ -90,8 +90,8 @@ def _most_compared(examples: Sequence[CriteriaExample], judged: str) -> int:
     return max((2, *(len(each) for each in responses if not isinstance(each, str))))
 
 
-def _kind(given: Mapping[str, object], place: Place) -> Kind:
-    chosen = one_of(given.get("kind", "direct"), KINDS, place.at("kind"))
+def _kind(given: Mapping[str, object], place: Place, default: Kind) -> Kind:
+    chosen = one_of(given.get("kind", "direct" if "options" in given else default), KINDS, place.at("kind"))
     return "pairwise" if chosen == "pairwise" else "direct"
 
 

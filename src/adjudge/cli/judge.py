@@ -192,7 +192,7 @@ def compare(
 def _criteria(questions: list[str] | None, named: list[str] | None, kind: Kind, language: str) -> list[Criteria]:
     found = [criteria_of(question, kind, language) for question in questions or []]
     for name in named or []:
-        found += read_criteria(name) if Path(name).suffix else [ready_made(name, kind, language)]
+        found += read_criteria(name, kind) if Path(name).suffix else [ready_made(name, kind, language)]
     if not found:
         raise SetupError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found

@@ -63,7 +63,8 @@ class Criteria:
 
     name: str
     description: str
-    options: Sequence[CriteriaOption]
+    options: Sequence[CriteriaOption] = ()
+    """Left out where responses are compared: their labels are chosen from."""
     to_evaluate_field: str = "response"
     context_fields: Sequence[str] | None = None
     """None: every other field of the instance is context; empty: none is."""
@@ -72,15 +73,17 @@ class Criteria:
     """Whether more of what the criteria is named after is better. Scores do not depend on it: 1.0 is the good end."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", tuple(self.options or ()))
+        if self.options != ():  # left out altogether, or all that there is to choose from
+            object.__setattr__(self, "options", tuple(self.options or ()))
+            _check_options(self.name, [getattr(option, "name", None) for option in self.options])
         if isinstance(self.context_fields, str):
             raise SetupError(f"context_fields of criteria {self.name!r} must be a list of field names, not a text")
         if self.context_fields is not None:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
         object.__setattr__(self, "examples", tuple(self.examples or ()))
         _check_description(self.name, self.description)
-        _check_options(self.name, [getattr(option, "name", None) for option in self.options])
-        _check_examples(self.name, self.examples, self.option_names)
+        if self.options:  # without them the labels of responses are the options: judges know how many there are
+            _check_examples(self.name, self.examples, self.option_names)
 
     @cached_property
     def identity(self) -> str:

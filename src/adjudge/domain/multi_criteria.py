@@ -44,9 +44,10 @@ class MultiCriteria:
 
     def __post_init__(self) -> None:
         several = [self.items] if isinstance(self.items, str | Criteria | MultiCriteriaItem) else self.items
-        object.__setattr__(self, "items", _weighted(tuple(_item(one) for one in several)))
+        object.__setattr__(self, "items", _named_once(_weighted(tuple(_item(one) for one in several))))
         for item in self.items:
-            if item.score_threshold is not None or None not in [option.points for option in item.criterion.options]:
+            points = [option.points for option in item.criterion.options]
+            if item.score_threshold is not None or (points and None not in points):
                 self._check(item)
 
     def check_scores(self) -> None:
@@ -77,6 +78,8 @@ class MultiCriteria:
         return min(self.score(item, name) for name in item.criterion.option_names)
 
     def _check(self, item: MultiCriteriaItem) -> None:
+        if not item.criterion.options:
+            raise SetupError(f"criteria {item.criterion.name!r} offers no options, so that it can have no score")
         highest, threshold = self.maximum(item), item.score_threshold
         if threshold is not None and not highest:
             raise SetupError(f"criteria {item.criterion.name!r} can never be above the threshold {threshold:g}")
@@ -103,6 +106,15 @@ def _item(one: MultiCriteriaItem | Criteria | str) -> MultiCriteriaItem:
     if isinstance(one, MultiCriteriaItem):
         return one
     return MultiCriteriaItem(yes_no_criteria(one) if isinstance(one, str) else one)
+
+
+def _named_once(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
+    """Scores are found by the names of the criteria: two of one name could not be told apart."""
+    names = [item.criterion.name for item in items]
+    for name in names:
+        if names.count(name) > 1:
+            raise SetupError(f"{names.count(name)} criteria are called {name!r}: give each a name of its own")
+    return items
 
 
 def _weighted(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain
@@ -13,6 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.vote import Vote
+from adjudge.errors import SetupError
 
 
 class Status(StrEnum):
@@ -27,8 +28,8 @@ class Status(StrEnum):
 class Result:
     """What every kind of result has."""
 
-    instance: Instance
-    criteria: Criteria
+    instance: Instance = None  # type: ignore[assignment]  # what a judge of one's own returns may leave both out
+    criteria: Criteria = None  # type: ignore[assignment]
     status: Status = Status.SCORED
     votes: tuple[Vote, ...] = ()
     score: float | None = None
@@ -99,8 +100,8 @@ class PositionalBias:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DirectInstanceResult(Result):
-    """One text judged by one criteria."""
+class _DirectFields(Result):
+    """What a DirectInstanceResult holds."""
 
     option: str | None = None
     mean_score: float | None = None
@@ -109,7 +110,18 @@ class DirectInstanceResult(Result):
     """Advice, where it was asked for and the best option was not chosen."""
     positional_bias: PositionalBias | None = None
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
-    """What the judge has to say of itself: the prompt it used."""
+    """What the judge has to say of itself: the prompt it used, or what a judge of one's own returned."""
+
+
+@dataclass(frozen=True, kw_only=True, init=False)
+class DirectInstanceResult(_DirectFields):
+    """One text judged by one criteria."""
+
+    def __init__(self, *, option: str | None = None, selected_option: str | None = None, **fields: Any) -> None:
+        """``selected_option`` may be written for ``option``; ``fields`` are the others, by name."""
+        if None not in (option, selected_option) and option != selected_option:
+            raise SetupError(f"a result has one option, and was given {option!r} and {selected_option!r}")
+        super().__init__(option=selected_option if option is None else option, **fields)
 
     @property
     def selected_option(self) -> str | None:
@@ -246,7 +258,12 @@ class MultiCriteriaDirectInstanceResult:
 
     @property
     def per_criterion_score(self) -> dict[str, float | None]:
-        """The weighted score of each criteria."""
+        """Each criteria's own score, normalised where the MultiCriteria says so, before its weight."""
+        return {entry.item.criterion.name: entry.score for entry in self.item_results}
+
+    @property
+    def per_criterion_contribution(self) -> dict[str, float | None]:
+        """What each criteria adds to the aggregate: its score times its weight."""
         return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
 
     def to_dict(self) -> dict[str, object]:
@@ -258,6 +275,7 @@ class MultiCriteriaDirectInstanceResult:
             "lower_bound": self.lower_bound,
             "upper_bound": self.upper_bound,
             "per_criterion_score": self.per_criterion_score,
+            "per_criterion_contribution": self.per_criterion_contribution,
             "items": [entry.result.to_dict() for entry in self.item_results],
         }
 

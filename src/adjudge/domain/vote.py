@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.frozen import plain
+from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Usage
 
 
@@ -36,6 +36,8 @@ class Verdict:
     """Of compared responses: their indexes best first, those that are equal together."""
     number: float | None = None
     """Where a number was asked for: that number; ``option`` is then how it is written."""
+    score: float | None = None
+    """The judge's own score, where it gave one; without it the option's counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ class Vote:
     """The SHA-256 of the prompt that was last sent."""
     low_confidence: bool = False
     """Whether the likeliest option is less likely than the model's calibration asks for."""
+    metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+    """What a judge of one's own has to say beside its verdict."""
 
     @property
     def valid(self) -> bool:

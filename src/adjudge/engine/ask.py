@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.message import Prompt, Request, Usage
+from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
-from adjudge.verdicts.read import read_ballot
+from adjudge.verdicts.read import Reading, read_ballot
 from adjudge.verdicts.schema import answer_schema, number_schema
 
 
@@ -24,6 +24,11 @@ async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     return await _in_writing(ballot, model, max_repairs)
 
 
+async def ask_as(ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]) -> Vote:
+    """One question in a form of its own. A reply that ``read`` can make nothing of is not asked for again."""
+    return await _or_failed(ballot, _ask_once(ballot, model, _request(ballot, prompt, None), read))
+
+
 def prompt_for(ballot: Ballot) -> Prompt:
     """What the model is shown, as the ballot says."""
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
@@ -32,17 +37,20 @@ def prompt_for(ballot: Ballot) -> Prompt:
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
     prompt = render(ballot)
-    vote = await _or_failed(ballot, _ask_once(ballot, model, prompt))
+    vote = await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
-        vote = _after(vote, await _or_failed(ballot, _ask_once(ballot, model, again)))
+        vote = _after(vote, await _or_failed(ballot, _ask_for_verdict(ballot, model, again)))
     return vote
 
 
-async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
-    request = _request(ballot, prompt)
+def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[Vote]:
+    return _ask_once(ballot, model, _request(ballot, prompt, _schema(ballot)), lambda reply: read_ballot(reply, ballot))
+
+
+async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]) -> Vote:
     reply = await model.complete(request)
-    reading = read_ballot(reply, ballot)
+    reading = read(reply)
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)
     return Vote(
@@ -53,7 +61,7 @@ async def _ask_once(ballot: Ballot, model: Model, prompt: Prompt) -> Vote:
         text=reply.text,
         usage=reply.usage,
         latency=reply.latency,
-        prompt_hash=prompt.hash,
+        prompt_hash=request.prompt.hash,
     )
 
 
@@ -68,10 +76,10 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
         return Vote(ballot=ballot, outcome=outcome, reason=str(error), usage=Usage(calls=1))
 
 
-def _request(ballot: Ballot, prompt: Prompt) -> Request:
+def _request(ballot: Ballot, prompt: Prompt, schema: Mapping[str, object] | None) -> Request:
     return Request(
         prompt,
-        schema=_schema(ballot),
+        schema=schema,
         temperature=ballot.temperature,
         seed=ballot.seed,
         sample=ballot.sample,

@@ -150,6 +150,8 @@ def _row(key: bytes, vote: Vote) -> tuple[Any, ...]:
         "persona": vote.ballot.persona,
         "order": vote.order,
         "low_confidence": vote.low_confidence or None,
+        "score": said.score if said else None,
+        "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
     }
     rest = {name: value for name, value in more.items() if value is not None}
     return (
@@ -186,7 +188,7 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
     return Vote(
         ballot=replace(ballot, persona=more["persona"]) if "persona" in more else ballot,
         outcome=Outcome(outcome),
-        verdict=None if option is None else Verdict(option, explanation, more.get("feedback"), groups, more.get("number")),
+        verdict=_verdict(option, explanation, groups, more),
         reason=reason,
         text=text,
         usage=Usage(calls, asked, answered, cached),
@@ -195,4 +197,18 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         distribution=FrozenDict(shares) if shares else None,
         prompt_hash=prompt,
         low_confidence=more.get("low_confidence", False),
+        metadata=FrozenDict(more.get("metadata")),
     )
+
+
+def _verdict(
+    option: str | None, explanation: str | None, ranking: tuple[tuple[int, ...], ...] | None, more: Mapping[str, Any]
+) -> Verdict | None:
+    if option is None:
+        return None
+    return Verdict(option, explanation, more.get("feedback"), ranking, more.get("number"), more.get("score"))
+
+
+def _storable_metadata(metadata: Mapping[str, object]) -> Any:
+    """What JSON does not know is kept as its text."""
+    return json.loads(json.dumps(plain(metadata), default=str))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ledger import Ledger
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway import home
@@ -60,6 +60,7 @@ class Answering:
 
     def __init__(self, judge: Asker) -> None:
         self._judge = judge
+        self._shared: dict[bytes, asyncio.Future[Vote]] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """Nothing was kept."""
@@ -67,6 +68,24 @@ class Answering:
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask the model."""
+        return await self._judge.ask(ballot)
+
+    async def ask_shared(self, ballot: Ballot) -> Vote:
+        """Ask what other ballots need before they can be asked, such as a persona: once for all of them.
+
+        A call that failed is no answer: the next one that needs it tries again.
+        """
+        key = self._judge.key(ballot)
+        known = self._shared.get(key)
+        if known is None or (known.done() and _failed(known)):
+            (vote,) = self.recall([ballot])
+            known = self._shared[key] = asyncio.ensure_future(self._answered(vote) if vote else self._ask_beside(key, ballot))
+        return await asyncio.shield(known)
+
+    async def _answered(self, vote: Vote) -> Vote:
+        return vote
+
+    async def _ask_beside(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
         return await self._judge.ask(ballot)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
@@ -116,9 +135,13 @@ class Remembering(Answering):
         asked.add_done_callback(lambda _: under_way.pop(key, None))
         return await asked
 
-    async def _ask_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
+    async def _ask_beside(self, key: bytes, ballot: Ballot) -> Vote:
+        """The ballot that waits for it holds a place already."""
+        return await self._ask_and_keep(key, ballot, nullcontext())
+
+    async def _ask_and_keep(self, key: bytes, ballot: Ballot, place: AbstractAsyncContextManager[None] | None = None) -> Vote:
         """The place is held until the vote is on the disk: whoever kills us loses no more than was under way."""
-        async with self._room.get(ballot.model, nullcontext()):
+        async with self._room.get(ballot.model, nullcontext()) if place is None else place:
             vote = await self._judge.ask(ballot)
             self._run.note_failed_calls()
             await self._run.ledger.keep(key, vote)
@@ -131,6 +154,10 @@ class Remembering(Answering):
     async def finish(self, rows: int) -> None:
         """All rows have passed."""
         await self._run.ledger.finish(self._judge.label, rows)
+
+
+def _failed(asked: asyncio.Future[Vote]) -> bool:
+    return asked.cancelled() or asked.exception() is not None or asked.result().outcome is Outcome.MODEL_ERROR
 
 
 RunLike = str | Path | Run | OpenRun

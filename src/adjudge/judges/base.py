@@ -6,7 +6,9 @@ import json
 import platform
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -21,7 +23,7 @@ from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, estimate, nothing_known
 from adjudge.engine.ledger import key_of
-from adjudge.engine.run import Asker, RunLike, answering
+from adjudge.engine.run import Answering, Asker, RunLike, answering
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
@@ -47,7 +49,7 @@ OnTooFew = Literal["fallback", "raise"]
 """The same for sampled criteria, whose callers need a bool or a number."""
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
-_NO_SETTINGS = ("models", "inference_engine", "model", "llm")
+_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "batch_size")
 InstanceLike = str | Mapping[str, str | Sequence[str]] | Instance
 
 
@@ -88,6 +90,11 @@ class PlannedJudge(ABC, Generic[I, R]):
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
         return await ask(ballot, self.panel[ballot.model], self.max_repairs)
+
+    async def ask_shared(self, ballot: Ballot) -> Vote:
+        """The vote on a ballot that others wait for: asked once a run, kept and counted like any other."""
+        judge, answers = _ASKING.get() or (None, None)
+        return await (answers.ask_shared(ballot) if answers and judge is self else self.ask(ballot))
 
     async def judge_items(
         self,
@@ -139,7 +146,7 @@ class PlannedJudge(ABC, Generic[I, R]):
     async def _stream(
         self, items: Iterable[I], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
-        async with answering(asker, run, budget) as answers:
+        async with answering(asker, run, budget) as answers, _asking(self, answers):
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
                 result = self._after_failure(result) if result.status is not Status.SCORED else result
@@ -187,6 +194,19 @@ class PlannedJudge(ABC, Generic[I, R]):
         if self.on_failure in ("random", "fallback"):
             return self.stand_in(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
         return result
+
+
+_ASKING: ContextVar[tuple[object, Answering] | None] = ContextVar("asking", default=None)
+"""The judge whose ballots are being asked, and who answers them."""
+
+
+@asynccontextmanager
+async def _asking(judge: object, answers: Answering) -> AsyncIterator[None]:
+    token = _ASKING.set((judge, answers))
+    try:
+        yield
+    finally:
+        _ASKING.reset(token)
 
 
 def _is_setting(name: str) -> bool:

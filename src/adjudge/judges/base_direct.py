@@ -12,7 +12,7 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Verdict, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike
@@ -35,7 +35,9 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         return as_instance(item, "response")
 
     def check(self, item: Case) -> None:
-        """The criteria's fields must be there, and its examples must have one of its options."""
+        """The criteria must have options, its fields must be there, and its examples must have one of its options."""
+        if not item.criteria.options:
+            raise SetupError(f"criteria {item.criteria.name!r} offers no options: only comparisons can do without")
         shown_fields(item.criteria, item.instance)
         for example in item.criteria.examples:
             if example.option not in item.criteria.option_names:
@@ -87,19 +89,20 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         case = replace(case, criteria=_with_integers(case.criteria, said))
         won = majority(said, case.criteria)
         agreeing = [vote.verdict for vote in votes if won and vote.verdict and vote.verdict.option == won.option]
+        scores = [_score(vote.verdict, case.criteria) for vote in votes if vote.verdict]
         return DirectInstanceResult(
             instance=case.instance,
             criteria=case.criteria,
             status=status_of(votes, won is not None),
             votes=tuple(votes),
             option=won.option if won else None,
-            score=case.criteria.option(won.option).points if won else None,
-            mean_score=_mean_score(case.criteria, said),
+            score=_mean([_score(verdict, case.criteria) for verdict in agreeing]),
+            mean_score=_mean(scores),
             explanation=next((verdict.explanation for verdict in agreeing), None),
             feedback=self._feedback(case, won.option, [verdict.feedback for verdict in agreeing]) if won else None,
             agreement=won.agreement if won else None,
             tie=won.tie if won else False,
-            metadata=self.metadata(votes),
+            metadata=self.metadata_with(votes, won.option if won else None),
             notes=self.notes(case, votes),
         )
 
@@ -113,6 +116,8 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
     def _feedback(self, case: Case, option: str, given: Sequence[str | None]) -> str | None:
         """The first advice there is; empty when the best option was chosen."""
         advice = [text for text in given if text is not None]
+        if not self.panel:  # a judge of one's own knows when it has something to say
+            return next(filter(None, advice), None)
         criteria = replace(case.criteria, higher_is_better=False) if is_risk(case.criteria.name) else case.criteria
         if advice and option in criteria.best_options:
             return ""
@@ -146,17 +151,24 @@ def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: S
     """The result of the listed order with what is said of all votes; one without a verdict stays without numbers."""
     if result.option is None:
         return replace(result, votes=tuple(votes))
-    said = [vote.verdict.option for vote in votes if vote.verdict]
-    agreement = said.count(result.option) / len(said)
-    mean = _mean_score(_with_integers(criteria, said), said)
+    verdicts = [vote.verdict for vote in votes if vote.verdict]
+    said = [verdict.option for verdict in verdicts]
+    offered = _with_integers(criteria, said)
+    agreement, mean = said.count(result.option) / len(said), _mean([_score(verdict, offered) for verdict in verdicts])
     return replace(result, votes=tuple(votes), agreement=agreement, mean_score=mean)
 
 
-def _mean_score(criteria: Criteria, said: Sequence[str]) -> float | None:
-    """None where an option that was said has no score."""
-    scores = [criteria.option(name).points for name in said]
+def _score(verdict: Verdict, criteria: Criteria) -> float | None:
+    """The judge's own score where it gave one, else the option's."""
+    return verdict.score if verdict.score is not None else criteria.option(verdict.option).points
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    """None unless there are scores and all of them are known. Equal ones are that score to the last digit."""
     known = [score for score in scores if score is not None]
-    return sum(known) / len(known) if known and len(known) == len(scores) else None
+    if not known or len(known) < len(scores):
+        return None
+    return known[0] if len(set(known)) == 1 else sum(known) / len(known)
 
 
 def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:

@@ -23,8 +23,8 @@ from adjudge.gateway import home
 from adjudge.judges.base import one_of
 from adjudge.judges.case import Case, Judge, MultiCriteriaLike
 from adjudge.judges.inputs import comparison_instance, fitted
-from adjudge.pooling.contests import Contest, contests, selected, system_results
-from adjudge.pooling.orders import flip_rate, noise_rate
+from adjudge.pooling.contests import certainty_of, contests, explanation_of, highest, selected, system_results
+from adjudge.pooling.orders import balanced_orders, flip_rate, noise_rate
 from adjudge.pooling.panel import status_of
 from adjudge.prompts.render import judged_field, shown_fields
 
@@ -41,7 +41,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     contests: Literal["joint", "pairs"] = "joint"
     """``joint``: one call compares all responses; ``pairs``: every two of them are a contest of their own."""
     rotations: bool = False
-    """With the positional-bias check and more than two responses: ask in every rotation too."""
+    """Ask in orders in which every response stands equally often at every place, and before every other."""
     kind: ClassVar[Kind] = "pairwise"
 
     def __post_init__(self) -> None:
@@ -122,30 +122,29 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         count = len(item.instance.fields[item.criteria.to_evaluate_field])
         pooled = contests(votes, count, self.tie_enabled)
         systems = system_results(count, pooled, self._flipped(count, *_by_order(votes)))
-        best = selected([system.winrate for system in systems], self.tie_enabled)
-        deciding = [contest for contest in pooled if best == TIE or best in (contest.first, contest.second)]
-        known = [contest.certainty for contest in deciding if contest.certainty is not None]
-        certainty = sum(known) / len(known) if best is not None and known else None
+        rates = [system.winrate for system in systems]
+        best, chosen = highest(rates), selected(rates, self.tie_enabled)
+        agreed = best if chosen == TIE else best[:1]
+        certainty = certainty_of(agreed, pooled)
         return PairwiseInstanceResult(
             instance=item.instance,
             criteria=item.criteria,
-            status=status_of(votes, best is not None),
+            status=status_of(votes, chosen is not None),
             votes=tuple(votes),
-            selected_option=best,  # type: ignore[arg-type]  # an index, "tie" or None
+            selected_option=chosen,  # type: ignore[arg-type]  # an index, "tie" or None
             per_system_results=systems,
             certainty=certainty,
             agreement=certainty,
-            explanation=_explanation(best, deciding),
-            tie=best == TIE or any(contest.even for contest in pooled),
-            metadata=self.metadata(votes),
+            explanation=explanation_of(agreed, pooled),
+            tie=len(best) > 1 or any(contest.even for contest in pooled),
+            metadata=self.metadata_with(votes, chosen),
             notes=self.notes(item, votes),
         )
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
-        if not self.check_positional_bias:
-            return [member]
-        turns = [member[place:] + member[:place] for place in range(1, len(member))] if self.rotations and len(member) > 2 else []
-        return [member, member[::-1], *turns]
+        if self.rotations:
+            return [tuple(member[place] for place in order) for order in balanced_orders(len(member))]
+        return [member, member[::-1]] if self.check_positional_bias else [member]
 
     def _flipped(self, count: int, forward: Sequence[Vote], backward: Sequence[Vote]) -> list[bool | None]:
         pairs = zip(contests(forward, count, self.tie_enabled), contests(backward, count, self.tie_enabled), strict=True)
@@ -190,11 +189,6 @@ def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
     forward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or ()))]
     backward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))]
     return forward, backward
-
-
-def _explanation(best: int | str | None, deciding: Sequence[Contest]) -> str | None:
-    agreeing = [contest for contest in deciding if best == TIE or (isinstance(best, int) and contest.seen_from(best) == 1.0)]
-    return next((contest.explanation for contest in agreeing if contest.explanation), None)
 
 
 def _check_weights_only(multi: MultiCriteria) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
+import math
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, SupportsIndex, TypeVar
 
@@ -17,12 +17,15 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.engine.run import Asker, RunLike
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway import home
+from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of, temperature_for
+from adjudge.judges.batches import Batches, answers_of, gathered
 from adjudge.judges.inputs import fitted, items_of
 from adjudge.judges.notes import notes_on
 from adjudge.prompts.template import check_language
@@ -33,6 +36,10 @@ CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
 _DEFAULT_CONSISTENCY = 3
+_BATCHES_AT_ONCE = 8
+_NO_VERDICT = "the judge gave no verdict"
+_BATCHES: ContextVar[tuple[object, Batches] | None] = ContextVar("batches", default=None)
+"""The judge of one's own that is at work, and where its cases are gathered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +71,14 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     on_failure: OnFailure = "abstain"
     kind: ClassVar[Kind] = "direct"
     """Whether texts are judged one by one or compared: what a catalogue name may mean."""
+    batch_size: int = 32
+    """Cases that a judge of one's own is handed at once, at most."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.self_consistency, bool):
             at_least("self_consistency", self.self_consistency, 1)
         at_least("max_repairs", self.max_repairs, 0)
+        at_least("batch_size", self.batch_size, 1)
         one_of("on_failure", self.on_failure, ("abstain", "raise", "random"))
         check_language(self.language)
 
@@ -87,7 +97,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     @property
     def width(self) -> int:
         """Cases under way at once."""
-        return super().width or 8
+        return super().width or _BATCHES_AT_ONCE * self.batch_size
 
     @abstractmethod
     def instance_of(self, item: Any) -> Instance:
@@ -163,6 +173,12 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         temperatures = {name: temperature_for(model, wanted, self.samples) for name, model in self.panel.items()}
         return notes_on(votes, self.language, temperatures, persona=persona)
 
+    def metadata_with(self, votes: Sequence[Vote], option: object) -> Mapping[str, object]:
+        """The metadata, and what a judge of one's own returned along with ``option``."""
+        own = [vote for vote in votes if vote.metadata]
+        agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
+        return FrozenDict({**self.metadata(votes), **((agreeing or own)[0].metadata if own else {})})
+
     def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
@@ -178,38 +194,83 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         """Judge each instance by the criteria at the same place; sync or async. Judges of one's own write this."""
         raise NotImplementedError(f"{type(self).__name__} has to write _run(instances, criteria)")
 
+    async def _stream(
+        self, items: Iterable[Case], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
+    ) -> None:
+        async with gathered(self._run, self.batch_size) as batches:
+            token = _BATCHES.set((self, batches))
+            try:
+                await super()._stream(items, saw, asker, run, budget)
+            finally:
+                _BATCHES.reset(token)
+
     async def _ask_own(self, ballot: Ballot, shown: Instance, criteria: Criteria) -> Vote:
         """What ``_run`` says of one case, as a vote. Whatever it raises is one failed vote."""
+        judge, batches = _BATCHES.get() or (None, None)
         try:
-            if inspect.iscoroutinefunction(self._run):
-                (said,) = await self._run([shown], [criteria])
+            if batches and judge is self:
+                said = await batches.answer(shown, criteria)
             else:
-                (said,) = await asyncio.to_thread(self._run, [shown], [criteria])
+                (said,) = await answers_of(self._run, [shown], [criteria])
+            return _own_vote(ballot, said)
         except HALTS:
             raise
         except ModelError as error:
             outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
             return Vote(ballot=ballot, outcome=outcome, reason=str(error))
-        except Exception as error:  # noqa: BLE001 - a judge of somebody's own: its failure is one failed vote
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge of somebody's own: its failure is one failed vote
             return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}")
-        return _own_vote(ballot, said)
 
 
 def _own_vote(ballot: Ballot, said: object) -> Vote:
-    """What ``_run`` returned for one case, as a vote; only what was offered counts."""
-    status = getattr(said, "status", None)
-    option = said.option if isinstance(said, DirectInstanceResult) else said
-    option = option.selected_option if isinstance(option, PairwiseInstanceResult) else option
-    explanation, feedback = getattr(said, "explanation", None), getattr(said, "feedback", None)
+    """What ``_run`` returned for one case, as a vote; only what was offered counts, and no stand-in of another judge."""
+    if not isinstance(said, DirectInstanceResult | PairwiseInstanceResult):
+        return _option_vote(ballot, said)
+    chosen = said.selected_option if said.status is Status.SCORED and not said.fallback else None
+    vote = _no_verdict(ballot, said) if chosen is None else _option_vote(ballot, chosen)
+    verdict = vote.verdict and replace(vote.verdict, explanation=said.explanation)
+    if verdict and isinstance(said, DirectInstanceResult):
+        verdict = replace(verdict, feedback=said.feedback, score=_own_score(said.score))
+    elif verdict and isinstance(said, PairwiseInstanceResult):
+        verdict = replace(verdict, ranking=_own_ranking(said.ranking, ballot, verdict.option))
+    return replace(vote, verdict=verdict, metadata=FrozenDict(said.metadata), usage=said.usage)
+
+
+def _no_verdict(ballot: Ballot, said: Result) -> Vote:
+    outcome = Outcome.ABSTAINED if said.status is Status.ABSTAINED else Outcome.UNREADABLE
+    reasons = [said.explanation, *(vote.reason for vote in said.votes)]
+    return Vote(ballot=ballot, outcome=outcome, reason=next(filter(None, reasons), _NO_VERDICT))
+
+
+def _option_vote(ballot: Ballot, option: object) -> Vote:
+    """A vote for what was chosen, if it was offered."""
     if option is None:
-        outcome = Outcome.ABSTAINED if status is None or status == "abstained" else Outcome.UNREADABLE
-        return Vote(ballot=ballot, outcome=outcome, reason=explanation or "the judge gave no verdict")
+        return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=_NO_VERDICT)
     chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options, ballot.points)
     if chosen is None:
         known = [*map(str, range(len(ballot.order or ()))), *(name for name in ballot.offered if name == TIE)]
         offered = ", ".join(known if ballot.offered else ballot.options)
         return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not one of {offered}")
-    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(chosen, explanation, feedback))
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(chosen))
+
+
+def _own_score(score: float | None) -> float | None:
+    if score is not None and not math.isfinite(score):
+        raise ValueError(f"the score {score} is no number")
+    return score if score is None else float(score)
+
+
+def _own_ranking(ranks: Sequence[int | None], ballot: Ballot, best: str) -> tuple[tuple[int, ...], ...] | None:
+    """The ranks of the shown responses as groups of own indexes, best first; None unless they are whole and fit ``best``."""
+    order = ballot.order or ()
+    if len(ranks) != len(order) or None in ranks:
+        return None
+    groups = tuple(
+        tuple(sorted(index for index, rank in zip(order, ranks, strict=True) if rank == each))
+        for each in sorted(set(ranks))  # type: ignore[type-var]
+    )
+    top = str(groups[0][0]) if len(groups[0]) == 1 else TIE
+    return groups if top == best else None
 
 
 def _index_in_own_order(option: object, ballot: Ballot) -> str | None:

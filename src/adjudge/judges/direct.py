@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import Prompt, Request
+from adjudge.domain.message import Message, Prompt, Usage
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.engine.ask import ask, prompt_for
-from adjudge.errors import BudgetSpent, ModelError, SetupError
+from adjudge.engine.ask import ask, ask_as, prompt_for
+from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.case import Case
 from adjudge.judges.served import Served
 from adjudge.pooling.majority import samples_still_needed
-from adjudge.prompts.render import render_improvement, render_persona
+from adjudge.prompts.render import render_improvement, render_persona, shown_fields
+from adjudge.verdicts.text import read_persona, read_text
 
 ValidOutputs = Sequence[str] | tuple[int, int] | range | None
 _MOST_INTEGERS = 1000
+_PERSONA = "persona"
+_WHO_JUDGES = Criteria(_PERSONA, "Who is best placed to judge?")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -39,7 +41,7 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
     mode: Mode | None = None
     early_stop: bool = False
     """Ask only as many votes as can still change the option."""
-    _personas: dict[Prompt, asyncio.Task[str]] = field(init=False, repr=False, default_factory=dict)
+    _personas: dict[str, Vote] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,15 +50,14 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         check_mode(self.mode, self._panel)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask the model that the ballot names."""
+        """Ask the model that the ballot names; where there is to be a persona, that first."""
+        if ballot.template == _PERSONA:
+            return await self._ask_persona(ballot)
         if self.generate_synthetic_persona and ballot.mode == "generate":
-            try:
-                ballot = replace(ballot, persona=await self._persona(ballot.criteria))
-            except BudgetSpent:
-                raise
-            except ModelError as error:
-                reason = f"the persona could not be made: {error}"
-                return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=reason)
+            made = await self.ask_shared(self._persona_ballot(ballot.criteria))
+            if made.verdict is None:
+                return Vote(ballot=ballot, outcome=made.outcome, reason=f"the persona could not be made: {made.reason}")
+            ballot = replace(ballot, persona=made.verdict.option)
         return await ask(ballot, self._panel[ballot.model], self.max_repairs)
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
@@ -113,22 +114,33 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         if not result.feedback:
             raise SetupError("the result has no feedback to improve by: judge with generate_feedback=True")
         found = self.case(self.instance_of(instance), result.criteria).instance
+        *_, original = shown_fields(result.criteria, found).values()
         said = {"feedback": result.feedback, "explanation": result.explanation or ""}
-        return await self._write(Request(render_improvement(result.criteria, found, said, self.language), temperature=0.0))
+        prompt = render_improvement(result.criteria, found, said, self.language)
+        name, model = next(iter(self._panel.items()))
+        text = original if isinstance(original, str) else "\n".join(original)
+        vote = await ask_as(
+            Ballot(result.criteria, found, "improve", name, self.language), model, prompt, lambda reply: read_text(reply, text)
+        )
+        if vote.verdict is None:
+            raise (Refused if vote.outcome is Outcome.REFUSED else ModelError)(f"the text could not be improved: {vote.reason}")
+        return vote.verdict.option
 
-    async def _persona(self, criteria: Criteria) -> str:
-        """Made once for all criteria that ask the same; one that could not be made is tried again."""
+    def _persona_ballot(self, criteria: Criteria) -> Ballot:
+        """It is what it asks: criteria that differ in their names alone have one persona."""
         prompt = render_persona(criteria, self.language)
-        known = self._personas.get(prompt)
-        if known is None or (known.done() and (known.cancelled() or known.exception())):
-            request = Request(prompt, temperature=0.0, seed=self.seed)
-            known = self._personas[prompt] = asyncio.create_task(self._write(request))
-        return await asyncio.shield(known)
+        asked = Instance({message.role: message.content for message in prompt.messages})
+        return Ballot(_WHO_JUDGES, asked, _PERSONA, next(iter(self._panel)), self.language, seed=self.seed)
 
-    async def _write(self, request: Request) -> str:
-        """What the first model writes, as plain text."""
-        reply = await next(iter(self._panel.values())).complete(request)
-        return reply.text.strip()
+    async def _ask_persona(self, ballot: Ballot) -> Vote:
+        """One that was made for an earlier call of this judge is used again."""
+        if ballot.id in self._personas:
+            return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
+        prompt = Prompt(tuple(Message(role, str(text)) for role, text in ballot.instance.fields.items()))  # type: ignore[arg-type]
+        vote = await ask_as(ballot, self._panel[ballot.model], prompt, read_persona)
+        if vote.valid:
+            self._personas[ballot.id] = vote
+        return vote
 
 
 def _outputs(valid: ValidOutputs) -> Sequence[str]:

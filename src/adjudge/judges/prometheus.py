@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.instance import Instance
-from adjudge.domain.message import Prompt, Request
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.vote import Outcome, Verdict, Vote
-from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.gateway.open import OpenModel
+from adjudge.engine.ask import ask_as
+from adjudge.errors import SetupError
 from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
 from adjudge.judges.served import Served
-from adjudge.prompts.fence import neutral
+from adjudge.prompts.fence import neutral, unfenced
+from adjudge.prompts.render import shown_fields
 from adjudge.prompts.template import load
 from adjudge.verdicts.ranking import put_back
+from adjudge.verdicts.read import Reading
 
+_ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"
 _GRADES = 5
-_GRADE = re.compile(r"\[RESULT\]\s*\(?\s*(\d+)(?!\.?\d)", re.IGNORECASE)
-_LETTER = re.compile(r"\[RESULT\]\s*\(?\s*(?:Response\s+)?([AB])\b(?![^\S\n]+\w)", re.IGNORECASE)
+_RESULT = re.compile(r"\[RESULT\]", re.IGNORECASE)
+_DECORATION = r"""[\s:=*_`"'(\[]*"""
+"""What may stand between the mark and the verdict: "[RESULT]: **4**"."""
+_GRADE = re.compile(rf"{_DECORATION}(?:Score\b{_DECORATION})?(\d+)(?:\.0+)?(?!\.?\d)(?!\s*(?:[-–—]|or|to)\s*\d)", re.IGNORECASE)
+"""One grade: "3-4" and "4 or 5" name none."""
+_LETTER = re.compile(rf"{_DECORATION}(?:Response{_DECORATION})?([AB])\b(?![^\S\n]+\w)(?!\s*[/|&,]\s*[AB]\b)", re.IGNORECASE)
 """A letter that ends its line: "A or B" and "a tie" name none."""
 _INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt")
 _REFERENCE_FIELDS = ("reference", "reference_answer")
@@ -31,109 +40,145 @@ _REFERENCE_FIELDS = ("reference", "reference_answer")
 
 @dataclass(kw_only=True, eq=False)
 class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
-    """Grades from 1 to 5. The criteria must have five options, worst first; their descriptions are the rubric.
+    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1 the lowest score.
 
-    An unreadable reply is not asked for again: the format leaves no room for that.
+    Options without scores are taken worst first, and their grade is the score. An unreadable reply is not asked for again:
+    the format leaves no room for that.
     """
 
     def check(self, item: Case) -> None:
-        """Five options, and the judged field."""
+        """Five options, all of them scored or none, and the judged field."""
         super().check(item)
-        if len(item.criteria.options) != _GRADES:
-            raise SetupError(
-                f"criteria {item.criteria.name!r} has {len(item.criteria.options)} options: Prometheus grades by five"
-            )
+        name, points = item.criteria.name, [option.points for option in item.criteria.options]
+        if len(points) != _GRADES:
+            raise SetupError(f"criteria {name!r} has {len(points)} options: Prometheus grades by five")
+        if 0 < points.count(None) < _GRADES:
+            raise SetupError(f"criteria {name!r} has options with a score and options without: give it to all five or to none")
+
+    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+        """One question to one model."""
+        return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
+
+    def vote_key(self, ballot: Ballot) -> bytes:
+        """The words of the format count."""
+        return super().vote_key(replace(ballot, template=_ABSOLUTE))
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One grade."""
-        vote = await _asked(ballot, self._panel[ballot.model], self)
-        grade = _last(_GRADE, vote.text)
-        if grade is None or not 1 <= int(grade) <= _GRADES:
-            return vote
-        return _read(vote, Verdict(ballot.options[int(grade) - 1], _feedback(vote.text)))
+        return await ask_as(ballot, self._panel[ballot.model], self.prompt(ballot), lambda reply: _read(reply, _graded(ballot)))
 
     def prompt(self, ballot: Ballot) -> Prompt:
         """What the model is shown."""
-        shown = [ballot.criteria.option(name) for name in ballot.options]
+        rubric = _rubric(ballot)
+        best = _worst_first(ballot.criteria)[-1]
         values = {
             "definition": ballot.criteria.definition,
-            "rubric": [option.description or option.name for option in shown],
-            "best": 1 + ballot.options.index(ballot.criteria.option_names[-1]),
-            "response": _text(ballot.instance, ballot.criteria.to_evaluate_field),
-            **_beside(ballot.instance),
+            "rubric": [option.description or option.name for option in rubric],
+            "best": 1 + rubric.index(best),
+            **_shown(ballot),
         }
-        return Prompt(load("prometheus_absolute", "en").messages(values))
+        return Prompt(load(_ABSOLUTE, "en").messages(values))
 
 
 @dataclass(kw_only=True, eq=False)
 class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
     """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format."""
 
+    tie_enabled: bool = False
+    contests: Literal["joint", "pairs"] = "pairs"
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.tie_enabled = False
-        self.contests = "pairs"
+        if self.tie_enabled:
+            raise SetupError("Prometheus names A or B: tie_enabled=True cannot be had, leave it out")
+        if self.contests != "pairs":
+            raise SetupError("Prometheus compares two responses at a time: contests='joint' cannot be had, leave it out")
+
+    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+        """One question to one model."""
+        return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
+
+    def vote_key(self, ballot: Ballot) -> bytes:
+        """The words of the format count."""
+        return super().vote_key(replace(ballot, template=_RELATIVE))
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One comparison."""
-        vote = await _asked(ballot, self._panel[ballot.model], self)
-        letter = _last(_LETTER, vote.text)
-        return vote if letter is None else _read(vote, put_back(Verdict(letter.upper(), _feedback(vote.text)), None, ballot))
+        return await ask_as(ballot, self._panel[ballot.model], self.prompt(ballot), lambda reply: _read(reply, _lettered(ballot)))
 
     def prompt(self, ballot: Ballot) -> Prompt:
         """What the model is shown."""
         responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
         first, second = (neutral(responses[place]) for place in ballot.order or (0, 1))
-        values = {
-            "definition": ballot.criteria.definition,
-            "first": first,
-            "second": second,
-            **_beside(ballot.instance),
-        }
-        return Prompt(load("prometheus_relative", "en").messages(values))
+        values = {"definition": ballot.criteria.definition, "first": first, "second": second, **_shown(ballot)}
+        return Prompt(load(_RELATIVE, "en").messages(values))
 
 
-async def _asked(ballot: Ballot, model: OpenModel, judge: MPrometheusDirectJudge | MPrometheusPairwiseJudge) -> Vote:
-    """The reply as a vote that is unreadable until somebody reads it."""
+def _as_warm_as_wanted(ballot: Ballot, judge: MPrometheusDirectJudge | MPrometheusPairwiseJudge) -> Ballot:
+    model = judge.panel[ballot.model]
     temperature = temperature_for(model, judge.temperature, judge.samples)
-    request = Request(
-        judge.prompt(ballot), temperature=temperature, seed=seed_for(model, judge.seed, ballot.sample), sample=ballot.sample
-    )
-    try:
-        reply = await model.complete(request)
-    except ModelError as error:
-        outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
-        return Vote(ballot=ballot, outcome=outcome, reason=str(error))
-    outcome = Outcome.REFUSED if reply.finish == "refusal" else Outcome.UNREADABLE
-    reason = "the reply has no [RESULT] that the format allows"
-    return Vote(ballot=ballot, outcome=outcome, reason=reason, text=reply.text, usage=reply.usage, latency=reply.latency)
+    return replace(ballot, temperature=temperature, seed=seed_for(model, judge.seed, ballot.sample))
 
 
-def _read(vote: Vote, verdict: Verdict) -> Vote:
-    usage, latency = vote.usage, vote.latency
-    return Vote(ballot=vote.ballot, outcome=Outcome.OK, verdict=verdict, text=vote.text, usage=usage, latency=latency)
+def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
+    """By their scores, whichever end they are listed from; without scores as they are listed."""
+    points = {option.name: option.points for option in criteria.options}
+    first, last = points[criteria.option_names[0]], points[criteria.option_names[-1]]
+    listed = list(criteria.options)
+    if first is None or last is None:
+        return listed
+    return sorted(listed if first <= last else listed[::-1], key=lambda option: points[option.name] or 0.0)
 
 
-def _last(pattern: re.Pattern[str], text: str | None) -> str | None:
-    found: list[str] = pattern.findall(text or "")
-    return found[-1] if found else None
+def _rubric(ballot: Ballot) -> list[CriteriaOption]:
+    """The options as they are graded from 1 to 5, in the ballot's order."""
+    options = _worst_first(ballot.criteria)
+    return options if ballot.order is None else options[::-1]
 
 
-def _feedback(text: str | None) -> str | None:
-    before = re.split(r"\[RESULT\]", text or "", flags=re.IGNORECASE)[0]
-    return re.sub(r"^\s*Feedback:\s*", "", before).strip() or None
+def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
+    def verdict(said: str) -> Verdict | None:
+        found = _GRADE.match(said)
+        grade = int(found[1]) if found else 0
+        if not 1 <= grade <= _GRADES:
+            return None
+        option = _rubric(ballot)[grade - 1]
+        place = 1.0 + _worst_first(ballot.criteria).index(option)
+        return Verdict(option.name, score=place if option.points is None else None)
+
+    return verdict
 
 
-def _beside(instance: Instance) -> dict[str, str | None]:
-    """What was asked, and a reference where there is one."""
-    asked = next((name for name in _INSTRUCTION_FIELDS if name in instance.fields), None)
-    reference = next((name for name in _REFERENCE_FIELDS if name in instance.fields), None)
+def _lettered(ballot: Ballot) -> Callable[[str], Verdict | None]:
+    def verdict(said: str) -> Verdict | None:
+        found = _LETTER.match(said)
+        return put_back(Verdict(found[1].upper()), None, ballot) if found else None
+
+    return verdict
+
+
+def _read(reply: Reply, verdict_of: Callable[[str], Verdict | None]) -> Reading:
+    """What stands behind the last mark, with what stands before the first as its explanation."""
+    if reply.finish == "refusal":
+        return Reading(Outcome.REFUSED, reason=f"the model refused: {reply.text.strip()[:120]!r}")
+    before, *behind = _RESULT.split(reply.text)
+    verdict = verdict_of(behind[-1]) if behind else None
+    if verdict is None:
+        return Reading(Outcome.UNREADABLE, reason="the reply has no [RESULT] that the format allows")
+    feedback = re.sub(r"^\W*Feedback\W*:\W*", "", before).strip(" \n*_#")
+    return Reading(Outcome.OK, replace(verdict, explanation=feedback or None))
+
+
+def _shown(ballot: Ballot) -> dict[str, object]:
+    """What the criteria may read: the instruction, a reference where there is one, and the rest as context."""
+    fields = shown_fields(ballot.criteria, ballot.instance)
+    judged = list(fields)[-1]
+    texts = dict(zip(fields, unfenced(fields), strict=True))
+    instruction = next((name for name in _INSTRUCTION_FIELDS if name in fields and name != judged), None)
+    reference = next((name for name in _REFERENCE_FIELDS if name in fields and name != judged), None)
     return {
-        "instruction": _text(instance, asked) if asked else "",
-        "reference": _text(instance, reference) if reference else None,
+        "instruction": texts[instruction][1] if instruction else "",
+        "reference": texts[reference][1] if reference else None,
+        "context": [text for name, text in texts.items() if name not in (instruction, reference, judged)],
+        "response": texts[judged][1],
     }
-
-
-def _text(instance: Instance, name: str) -> str:
-    value = instance.fields[name] if name in instance.fields else next(iter(instance.fields.values()))
-    return neutral(value if isinstance(value, str) else "\n".join(value))

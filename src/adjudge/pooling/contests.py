@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -22,13 +22,22 @@ class Contest:
     value: float | None
     """For the first: 1.0 won, 0.0 lost, 0.5 tied; None without a valid vote."""
     certainty: float | None
+    """Share of the valid votes that say what the contest came out as."""
     explanation: str | None
     even: bool = False
     """Whether the votes were split and the rule for that decided."""
+    shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Of the valid votes: for the first, for a tie, for the second."""
 
     def seen_from(self, index: int) -> float | None:
         """The value for this response."""
         return self.value if self.value is None or index == self.first else 1.0 - self.value
+
+    def agreeing(self, best: Collection[int]) -> float:
+        """Share of the valid votes that say: those of ``best`` win, and two of them are equal."""
+        if {self.first, self.second} <= set(best):
+            return self.shares[1]
+        return self.shares[0] if self.first in best else self.shares[2]
 
 
 def contests(votes: Sequence[Vote], count: int, tie_enabled: bool) -> list[Contest]:
@@ -42,13 +51,35 @@ def system_results(count: int, pooled: Sequence[Contest], flipped: Sequence[bool
     return tuple(_system(index, rates, pooled, flipped) for index in range(count))
 
 
-def selected(rates: Sequence[float | None], tie_enabled: bool) -> int | str | None:
-    """The index with the highest win rate; several: a tie, or the first of them where ties are off."""
+def highest(rates: Sequence[float | None]) -> list[int]:
+    """Who has the highest win rate, several where they share it; nobody while a rate is not known."""
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
+        return []
+    return [index for index, rate in enumerate(known) if math.isclose(rate, max(known))]
+
+
+def selected(rates: Sequence[float | None], tie_enabled: bool) -> int | str | None:
+    """The index with the highest win rate; several: a tie, or the first of them where ties are off."""
+    best = highest(rates)
+    if not best:
         return None
-    best = [index for index, rate in enumerate(rates) if rate is not None and math.isclose(rate, max(known))]
     return best[0] if len(best) == 1 or not tie_enabled else TIE
+
+
+def certainty_of(best: Sequence[int], pooled: Sequence[Contest]) -> float | None:
+    """Share of the valid votes that agree that ``best`` are the best: the mean over the contests they are in."""
+    own = [contest.agreeing(best) for contest in pooled if contest.first in best or contest.second in best]
+    return sum(own) / len(own) if own else None
+
+
+def explanation_of(best: Sequence[int], pooled: Sequence[Contest]) -> str | None:
+    """Of the first contest that came out as the selection says: won, or equal where several are best."""
+    if len(best) == 1:
+        own = [contest for contest in pooled if best[0] in (contest.first, contest.second) and contest.seen_from(best[0]) == 1.0]
+    else:
+        own = [contest for contest in pooled if {contest.first, contest.second} <= set(best) and contest.value == 0.5]
+    return next((contest.explanation for contest in own if contest.explanation), None)
 
 
 def value_for(vote: Vote, first: int, second: int) -> float | None:
@@ -71,9 +102,15 @@ def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) 
         return Contest(first, second, None, None, None)
     counts = Counter(value for value, _ in said)
     leaders = [value for value in counts if counts[value] == max(counts.values())]
-    outcome = leaders[0] if len(leaders) == 1 else 0.5 if tie_enabled else 1.0
+    outcome = leaders[0] if len(leaders) == 1 else _even(leaders, tie_enabled)
     why = next((vote.verdict.explanation for value, vote in said if value == outcome and vote.verdict), None)
-    return Contest(first, second, outcome, counts[outcome] / len(said), why, even=len(leaders) > 1)
+    won, tied, lost = (counts[value] / len(said) for value in (1.0, 0.5, 0.0))
+    return Contest(first, second, outcome, counts[outcome] / len(said), why, len(leaders) > 1, (won, tied, lost))
+
+
+def _even(leaders: Sequence[float], tie_enabled: bool) -> float:
+    """What an even split comes out as: a tie, or where there is none the response given first, if anybody named it."""
+    return 0.5 if tie_enabled else max(value for value in leaders if value != 0.5)
 
 
 def _winrate(index: int, pooled: Sequence[Contest]) -> float | None:

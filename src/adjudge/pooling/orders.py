@@ -1,4 +1,4 @@
-"""Votes in one order against votes in the other: what flips, and what is only noise."""
+"""The orders in which responses are shown, and votes in one order against votes in the other: what flips, what is noise."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from adjudge.domain.vote import Vote
+
+
+def balanced_orders(count: int) -> list[tuple[int, ...]]:
+    """The fewest orders of ``count`` things in which each stands equally often at every place and before every other.
+
+    A Williams design: each thing also comes equally often right behind every other. The order as given is the first and
+    the reversed one is among them. There are ``count`` orders, twice as many where ``count`` is odd.
+    """
+    zigzag = [(place + 1) // 2 if place % 2 else -(place // 2) % count for place in range(count)]
+    number = {thing: place for place, thing in enumerate(zigzag)}
+    turned = [tuple(number[(thing + turn) % count] for thing in zigzag) for turn in range(count)]
+    return turned if count % 2 == 0 else [order for one in turned for order in (one, one[::-1])]
 
 
 def flip_rate(forward: Sequence[Vote], backward: Sequence[Vote]) -> float | None:

@@ -212,7 +212,7 @@ def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
         return [parse_entry(said.what, said.place, file.language)]
     try:
         if Path(said.what).suffix.lower() in _FILES:
-            return read_entries(file.beside(said.what))
+            return read_entries(file.beside(said.what), kind)
         if len(said.what.split()) == 1:
             return [from_catalog(said.what, file.language)]
     except SetupError as error:

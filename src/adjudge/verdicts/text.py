@@ -1,0 +1,85 @@
+"""A text that a model was asked to write, without what models put around it: a persona, an improved text."""
+
+from __future__ import annotations
+
+import re
+
+from adjudge.domain.message import Reply
+from adjudge.domain.vote import Outcome, Verdict
+from adjudge.verdicts.json_text import find_objects
+from adjudge.verdicts.read import Reading
+from adjudge.verdicts.refusal import declines
+
+_THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+", re.DOTALL | re.IGNORECASE)
+_MARKS = re.compile(r"\A<data-\w+[^>\n]*>\n?(.*?)\n?</data-\w+>\Z", re.DOTALL)
+_FENCE = re.compile(
+    r"\A(?:[^\n`~]{1,200}:[*_]*\s*\n\s*)?"
+    r"(?P<mark>```|~~~)[\w+-]*[ \t]*\n(?P<text>.*?)(?:\n?[ \t]*(?P=mark)[^`~]{0,500}|)\Z",
+    re.DOTALL,
+)
+"""A fence around everything but a line before it and a remark behind it."""
+_BETTER = r"(?:improved|revised|rewritten|updated|corrected|edited|reworked|rewrite|revision)"
+_BETTER_RU = r"(?:улучшенн|исправленн|переписанн|обновл[её]нн|отредактированн|доработанн)\w*"
+_PREAMBLE = re.compile(
+    rf"""\A[*_\#\s]*(?:
+    (?:(?:sure|certainly|of\ course|okay|ok|absolutely)\b[^\n:]{{0,40}})?(?:here|below)\b[^\n:]{{0,60}}
+        \b(?:{_BETTER}|description|persona|new\ (?:text|version))\b[^\n:]{{0,60}}
+    |(?:the\ )?(?:{_BETTER}|new)\ (?:text|version|response|answer|reply)[*_\s]*
+    |(?:конечно\b[^\n:]{{0,40}})?(?:вот|ниже)\b[^\n:]{{0,60}}
+        \b(?:{_BETTER_RU}|описание|нов\w+\ (?:текст|верси\w+))[^\n:]{{0,60}}
+    |(?:{_BETTER_RU}|новый)\ (?:текст|вариант|ответ)[*_\s]*
+    ):[*_]*(?=\s|\Z)\s*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A line that announces the text, and says what it is: "Here is what you need:" may be the text itself."""
+_WILL_NOT_WRITE = re.compile(
+    r"\W*(?:(?:i(?:['’]m| am) )?(?:sorry|afraid)[\s,.!–—-]*(?:but )?)?"
+    r"i (?:can['’]t|cannot|can not|won['’]t|am unable to|will not) "
+    r"(?:re)?(?:write|create|generate|describe|produce|provide|make|improve|revise)\b",
+    re.IGNORECASE,
+)
+_LAYERS = 3
+
+
+def read_text(reply: Reply, original: str = "") -> Reading:
+    """The text that was asked for. ``original``: what it is to replace; what stands there already is left as it is."""
+    said = _THINKING.sub("", reply.text).strip()
+    if reply.finish == "refusal" or (_refuses(said) and not _refuses(original)):
+        return Reading(Outcome.REFUSED, reason=f"the model refused: {said[:120]!r}")
+    if reply.finish == "length":
+        return Reading(Outcome.UNREADABLE, reason="the reply was cut off")
+    text = unwrapped(said, original)
+    if not text:
+        return Reading(Outcome.UNREADABLE, reason="the reply holds no text")
+    return Reading(Outcome.OK, Verdict(text.encode(errors="replace").decode()))
+
+
+def read_persona(reply: Reply) -> Reading:
+    """Who a judge is told to be: a text, or the texts of an object such as ``{"persona_name": …, "persona_description": …}``."""
+    reading = read_text(reply)
+    if reading.verdict is None or "{" not in reading.verdict.option:
+        return reading
+    objects = [found.data for found in find_objects(reading.verdict.option) if found.data]
+    if not objects:
+        return reading
+    parts = [value.strip() for value in objects[-1].values() if isinstance(value, str) and value.strip()]
+    if not parts:
+        return Reading(Outcome.UNREADABLE, reason="the reply describes nobody")
+    return Reading(reading.outcome, Verdict("\n".join(parts)))
+
+
+def unwrapped(text: str, original: str = "") -> str:
+    """``text`` without marks, fences and a line that announces it, where ``original`` has none of that itself."""
+    fenced, announced = "```" in original or "~~~" in original, _PREAMBLE.match(original)
+    for _ in range(_LAYERS):
+        text = _MARKS.sub(r"\1", text.strip())
+        fence = None if fenced else _FENCE.match(text)
+        if fence and fence["mark"] not in fence["text"]:
+            text = fence["text"]
+        if not announced:
+            text = _PREAMBLE.sub("", text, count=1)
+    return text.strip()
+
+
+def _refuses(text: str) -> bool:
+    return declines(text, ()) or _WILL_NOT_WRITE.match(text) is not None
