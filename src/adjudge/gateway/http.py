@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -96,7 +96,7 @@ class Endpoint:
 
 async def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> dict[str, Any]:
     """The JSON object that answers ``body``; a ModelError when there is none."""
-    return await _exchange("POST", endpoint, json.dumps(body).encode())
+    return await _exchange("POST", endpoint, lambda: json.dumps(body))
 
 
 async def get_json(endpoint: Endpoint) -> dict[str, Any]:
@@ -104,21 +104,21 @@ async def get_json(endpoint: Endpoint) -> dict[str, Any]:
     return await _exchange("GET", endpoint, None)
 
 
-async def post_form(endpoint: Endpoint, body: str) -> dict[str, Any]:
-    """The JSON object that answers a form, as token services want it."""
-    return await _exchange("POST", endpoint, body.encode())
+async def post_form(endpoint: Endpoint, form: Callable[[], str]) -> dict[str, Any]:
+    """The JSON object that answers a form, as token services want it. Only made when it is sent: it holds a key."""
+    return await _exchange("POST", endpoint, form)
 
 
-async def _exchange(method: str, endpoint: Endpoint, data: bytes | None) -> dict[str, Any]:
+async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, Any]:
     from adjudge.gateway import http_trouble
 
     async with AsyncExitStack() as turn:  # held until the answer is read and understood
         try:
-            status, headers, raw = await _answer(method, endpoint, data, turn)
+            status, wait, raw = await _answer(method, endpoint, body, turn)
         except http_trouble.NO_ANSWER as trouble:
             failure: AdjudgeError | None = _failure(endpoint, trouble)
         else:
-            failure = None if status == 200 else _error_for(endpoint, status, headers, raw)
+            failure = None if status == 200 else _error_for(endpoint, status, wait, raw)
         if failure is not None:
             # Raised here and not above: the client's exception holds the headers of the request, and with them the key.
             raise failure
@@ -126,16 +126,18 @@ async def _exchange(method: str, endpoint: Endpoint, data: bytes | None) -> dict
 
 
 async def _answer(
-    method: str, endpoint: Endpoint, data: bytes | None, turn: AsyncExitStack
-) -> tuple[int, Mapping[str, str], bytes]:
+    method: str, endpoint: Endpoint, body: Callable[[], str] | None, turn: AsyncExitStack
+) -> tuple[int, float | None, bytes]:
+    """The status, the wait that the server asks for, and the body without secrets; of the other headers nothing is kept."""
     client, proxy = _client(), proxy_for(endpoint.url)
     # Redirects are not followed: a key goes to the host it was meant for.
     async with client.session.request(
-        method, endpoint.url, data=data, headers=endpoint.headers, proxy=proxy, allow_redirects=False
+        method, endpoint.url, data=body and body().encode(), headers=endpoint.headers, proxy=proxy, allow_redirects=False
     ) as response:
         large = client.large[redact.host_of(endpoint.url)]
         raw = await _body(endpoint, response, large, turn)
-        return response.status, response.headers, redact.struck_out(raw, endpoint.secrets | set(redact.secrets_in(proxy or "")))
+        secrets = endpoint.secrets | set(redact.secrets_in(proxy or ""))
+        return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
 
 
 async def _body(endpoint: Endpoint, response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
@@ -180,9 +182,8 @@ def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
     return data
 
 
-def _error_for(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> ModelError:
+def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
     message = f"{status}: {error_message(raw, endpoint.secret)}"
-    wait = retry_after(headers.get("Retry-After"))
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
         return endpoint.error(RateLimited, message, retry_after=wait)
