@@ -49,7 +49,9 @@ def reply(text: str) -> bytes:
     """One body that every protocol reads ``text`` from; ``text`` is put in as it is."""
     openai = f'"choices": [{{"message": {{"content": "{text}"}}, "finish_reason": "stop"}}]'
     gemini = f'"candidates": [{{"content": {{"parts": [{{"text": "{text}"}}]}}, "finishReason": "STOP"}}]'
-    return f'{{{openai}, {gemini}, "content": [{{"type": "text", "text": "{text}"}}], "message": {{"content": "{text}"}}}}'.encode()
+    return (
+        f'{{{openai}, {gemini}, "content": [{{"type": "text", "text": "{text}"}}], "message": {{"content": "{text}"}}}}'.encode()
+    )
 
 
 def verdict(key: str) -> str:
@@ -174,7 +176,13 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
 def assert_no_key(text: str | bytes, where: str) -> None:
     """No piece of it, in any of the forms that are looked for."""
     text = text.encode(errors="replace") if isinstance(text, str) else text
-    for piece in (b"MARKED", b"7f3a91c2", b"d4e8b605", base64.b64encode(b"MARKED-7f3a"), base64.b64encode(f"me:{KEY}".encode())[4:-4]):
+    for piece in (
+        b"MARKED",
+        b"7f3a91c2",
+        b"d4e8b605",
+        base64.b64encode(b"MARKED-7f3a"),
+        base64.b64encode(f"me:{KEY}".encode())[4:-4],
+    ):
         assert piece not in text, f"{where}: {text[max(0, text.index(piece) - 200) : text.index(piece) + 60]!r}"
 
 

@@ -38,6 +38,8 @@ _LARGE_AT_ONCE = 2
 """Replies above that size are read by so many at once from one host, so that many together do not fill the memory."""
 _MOST_VALUES = 1_000_000
 """Values in one JSON reply. An empty list takes two bytes on the wire and thirty times as much here."""
+_WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
+"""A character that makes every other one of its text take four bytes."""
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
@@ -142,6 +144,8 @@ async def _answer(
 
 async def _body(endpoint: Endpoint, response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
+    if len(response.headers.getall("Content-Encoding", [])) > 1 or "," in response.headers.get("Content-Encoding", ""):
+        raise endpoint.error(ModelError, "the server's answer is compressed more than once: it was not read")
     body = bytearray()
     async for piece in response.content.iter_any():
         if len(body) <= _LARGE < len(body) + len(piece):
@@ -169,8 +173,8 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
 
 
 def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
-    if len(raw) > _MOST_VALUES and sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise endpoint.error(ModelError, f"the reply has more than {_MOST_VALUES:,} values: it was not looked into")
+    if len(raw) > _LARGE:
+        _check_large(endpoint, raw)
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -180,6 +184,15 @@ def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
     if data.get("error"):
         raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw, endpoint.secret)}")
     return data
+
+
+def _check_large(endpoint: Endpoint, raw: bytes) -> None:
+    """No reply that grows beyond measure when it is understood."""
+    if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise endpoint.error(ModelError, f"the reply has more than {_MOST_VALUES:,} values: it was not looked into")
+    if len(raw) > MAX_REPLY // 2 and _WIDE.search(raw):
+        most = MAX_REPLY // 2_000_000
+        raise endpoint.error(ModelError, f"the reply is longer than {most} MB and has characters that take four bytes each")
 
 
 def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
@@ -263,4 +276,5 @@ before_leaving(close_session)
 
 def _brief(raw: bytes) -> str:
     text = " ".join(raw[:2000].decode(errors="replace").split())
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
     return (text[:297] + "…" if len(text) > 300 else text) or "(empty)"
