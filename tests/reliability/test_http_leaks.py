@@ -17,7 +17,9 @@ import os
 import traceback
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import aiohttp
@@ -37,6 +39,7 @@ from support.raw_server import RawServer, answer
 
 KEY = "sk-MARKED-7f3a91c2d4e8b605"
 ALL = os.environ.get("ADJUDGE_LEAKS") == "all"
+HOW: dict[str, Any] = {"max_retries": 0, "timeout": 10}
 FORMATS = ("csv", "jsonl", "md", "html")
 
 
@@ -66,6 +69,10 @@ def chunked(*pieces: bytes) -> bytes:
 def head(line: str = "HTTP/1.1 200 OK", *headers: str, body: bytes | str = b"") -> bytes:
     """An answer that is not made well: no length, unless a header says one."""
     return "\r\n".join((line, *headers, "", "")).encode("latin-1") + (body if isinstance(body, bytes) else body.encode())
+
+
+def _with_key(id: str, url: str) -> OpenModel:
+    return open_model(id, base_url=url, api_key=KEY, **HOW)
 
 
 CHUNKED = "Transfer-Encoding: chunked"
@@ -136,22 +143,16 @@ REPLIES: dict[str, Callable[[str], bytes]] = {
 }
 KINDS: dict[str, Callable[[str], bytes]] = {
     **MALFORMED,
-    **{f"200 {name}": (lambda make: lambda key: answer(make(key)))(make) for name, make in BODIES.items()},
-    **{f"400 {name}": (lambda make: lambda key: answer(make(key), "", "400 X"))(make) for name, make in BODIES.items()},
+    **{f"200 {name}": lambda key, make=make: answer(make(key)) for name, make in BODIES.items()},
+    **{f"400 {name}": lambda key, make=make: answer(make(key), "", "400 X") for name, make in BODIES.items()},
     **REPLIES,
 }
 MODELS: dict[str, Callable[[str], OpenModel]] = {
-    **{
-        f"{spec.name}/{spec.example}": (lambda id: lambda url: open_model(id, base_url=url, api_key=KEY, **HOW))(
-            f"{spec.name}/{spec.example}"
-        )
-        for spec in PROVIDERS.values()
-    },
+    **{id: partial(_with_key, id) for id in (f"{spec.name}/{spec.example}" for spec in PROVIDERS.values())},
     "url with a key": lambda url: open_model(f"{url}/v1#m", api_key=KEY, **HOW),
     "url with a password": lambda url: open_model(f"{url.replace('://', f'://me:{KEY}@')}/v1#m", **HOW),
     "url with a parameter": lambda url: open_model(f"{url}/v1?api-version=1&api-key={KEY}#m", **HOW),
 }
-HOW = {"max_retries": 0, "timeout": 10}
 
 
 @pytest.fixture(autouse=True)
