@@ -96,6 +96,12 @@ def test_a_proxy_that_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch,
     assert PASSWORD not in str(caught.value)
 
 
+def test_the_proxy_of_the_environment_is_used(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", provider.url)
+    assert ask(open_model("http://models.invalid/compatible/v1#m", max_retries=0)).text
+    assert provider.requests[0].headers["Host"] == "models.invalid"
+
+
 @pytest.mark.parametrize("variable", ["http_proxy", "ALL_PROXY"])
 def test_a_proxy_without_a_scheme_is_asked_with_its_password(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, variable: str

@@ -31,6 +31,13 @@ def without_secrets(text: str) -> str:
     return _LEFT_OVER.sub("", _PARAMETER.sub(_harmless, _LOGIN.sub("", text)).replace("?&", "?"))
 
 
+def shown(address: str) -> str:
+    """What may be shown of an address that was given wrongly, maybe without its ``http://``."""
+    if "://" in address:
+        return without_secrets(address)
+    return address.rpartition("@")[2].partition("?")[0]
+
+
 def secrets_in(url: str) -> tuple[str, ...]:
     """The secrets that an address holds, as they are sent: a password, a user without one, values of secret parameters."""
     login = (_LOGIN.search(url) or [""])[0].removesuffix("@")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from adjudge.errors import SetupError
-from adjudge.gateway.redact import without_secrets
+from adjudge.gateway.redact import shown
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def find(model_id: str) -> tuple[ProviderSpec, str]:
     for spec in PROVIDERS.values():
         if model_id.startswith(spec.prefixes):
             return spec, model_id
-    raise SetupError(f"unknown model {without_secrets(model_id)!r}; {_near(model_id)}")
+    raise SetupError(f"unknown model {shown(model_id)!r}; {_near(shown(model_id))}")
 
 
 def key_for(spec: ProviderSpec) -> str:

@@ -16,7 +16,7 @@ from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
 from adjudge.gateway.proxies import proxy_for
-from adjudge.gateway.redact import without_secrets
+from adjudge.gateway.redact import shown, without_secrets
 
 _LOG = logging.getLogger("adjudge.gateway")
 _BAD_REQUEST = ("400", "422")
@@ -62,8 +62,8 @@ class HttpProvider(ABC):
     def identity(self) -> str:
         """The name and the server: one model may be served at several places."""
         base_url = self.connection.base_url
-        shown = without_secrets(base_url)
-        return f"{self.name}@{shown.partition('://')[2] if urlsplit(base_url).username else shown}"
+        address = without_secrets(base_url)
+        return f"{self.name}@{address.partition('://')[2] if urlsplit(base_url).username else address}"
 
     async def complete(self, request: Request) -> Reply:
         """Ask once."""
@@ -151,7 +151,7 @@ def shown_address(base_url: str, of: str = "") -> str:
             f"{of}what was given is no base URL, write it like http://host:port/v1; in a password # is %23, / is %2F, ? is %3F"
         ) from None
     if not usable:
-        raise SetupError(f"{of}{without_secrets(base_url)!r} is no base URL, write it like http://host:port/v1")
+        raise SetupError(f"{of}{shown(base_url)!r} is no base URL, write it like http://host:port/v1")
     return without_secrets(base_url)
 
 
