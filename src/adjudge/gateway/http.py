@@ -96,6 +96,10 @@ class Endpoint:
         return kind(message, provider=self.provider, model=self.model, hint=hint, **more)
 
 
+class _Unread(Exception):
+    """An answer that came and is not read; its text says why."""
+
+
 async def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> dict[str, Any]:
     """The JSON object that answers ``body``; a ModelError when there is none."""
     return await _exchange("POST", endpoint, lambda: json.dumps(body))
@@ -117,12 +121,14 @@ async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | N
     async with AsyncExitStack() as turn:  # held until the answer is read and understood
         try:
             status, wait, raw = await _answer(method, endpoint, body, turn)
+        except _Unread as reason:
+            failure: AdjudgeError | None = endpoint.error(ModelError, str(reason))
         except http_trouble.NO_ANSWER as trouble:
-            failure: AdjudgeError | None = _failure(endpoint, trouble)
+            failure = _failure(endpoint, trouble)
         else:
             failure = None if status == 200 else _error_for(endpoint, status, wait, raw)
         if failure is not None:
-            # Raised here and not above: the client's exception holds the headers of the request, and with them the key.
+            # Raised here and not below: the client's exceptions and the frames they come from hold headers, and so the key.
             raise failure
         return _object(endpoint, raw)
 
@@ -137,15 +143,15 @@ async def _answer(
         method, endpoint.url, data=body and body().encode(), headers=endpoint.headers, proxy=proxy, allow_redirects=False
     ) as response:
         large = client.large[redact.host_of(endpoint.url)]
-        raw = await _body(endpoint, response, large, turn)
+        raw = await _body(response, large, turn)
         secrets = endpoint.secrets | set(redact.secrets_in(proxy or ""))
         return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
 
 
-async def _body(endpoint: Endpoint, response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
+async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
     if len(response.headers.getall("Content-Encoding", [])) > 1 or "," in response.headers.get("Content-Encoding", ""):
-        raise endpoint.error(ModelError, "the server's answer is compressed more than once: it was not read")
+        raise _Unread("the server's answer is compressed more than once: it was not read")
     body = bytearray()
     async for piece in response.content.iter_any():
         if len(body) <= _LARGE < len(body) + len(piece):
@@ -153,7 +159,7 @@ async def _body(endpoint: Endpoint, response: aiohttp.ClientResponse, large: asy
         body += piece
         if len(body) > MAX_REPLY:
             response.close()
-            raise endpoint.error(ModelError, f"the reply is longer than {MAX_REPLY // 1_000_000} MB: it was not read to its end")
+            raise _Unread(f"the reply is longer than {MAX_REPLY // 1_000_000} MB: it was not read to its end")
     return bytes(body)
 
 
