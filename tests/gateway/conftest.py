@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from adjudge.gateway import http
+from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.registry import KEY_ALIASES, PROVIDERS
 
 _VARIABLES = {
@@ -23,4 +23,4 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in os.environ:
         if variable in _VARIABLES or variable.lower().endswith("_proxy"):
             monkeypatch.delenv(variable)
-    http._proxy_for.cache_clear()
+    proxy_for.cache_clear()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import pickle
+import socket
 import time
+import zlib
 from email.utils import formatdate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge import Reply
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, error_message, retry_after
 from adjudge.gateway.open import open_model
-from support.asking import ask, open_at
+from support.asking import ask, ask_all, open_at
 from support.fake_provider import (
     CUT_EARLY,
     CUT_LATE,
@@ -30,6 +34,7 @@ from support.fake_provider import (
     Status,
     always,
 )
+from support.raw_server import RawServer, answer
 
 
 def failure(provider: FakeProvider, fault: object) -> ModelError:
@@ -128,6 +133,41 @@ def test_a_server_that_is_not_there_is_worth_a_retry() -> None:
         ask(open_model("http://127.0.0.1:1/v1#m", max_retries=0))
 
 
+@pytest.mark.parametrize("length", ["Content-Length: 400000000\r\n", ""])
+def test_a_reply_is_read_up_to_its_limit(length: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\n{length}\r\n".encode()
+    with (
+        RawServer(lambda key: [head, *[b"x" * 1_000_000] * 40]) as server,
+        pytest.raises(ModelError, match="the reply is longer than 32 MB") as caught,
+    ):
+        ask(open_model(f"{server.url}/v1#m", max_retries=3))
+    assert not caught.value.retryable
+    assert len(server.requests) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Sending a large body")
+def test_a_server_that_does_not_take_the_question_is_given_up_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        model = open_model(f"http://127.0.0.1:{server.getsockname()[1]}/v1#m", max_retries=0, timeout=0.3)
+        with pytest.raises(Unavailable, match=r"no reply within 0\.3 s"):
+            ask(model, "x" * 20_000_000)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "deflate"])
+def test_a_compressed_reply_is_read(kind: str) -> None:
+    body = b'{"choices": [{"message": {"content": "Yes"}}]}'
+    sent = gzip.compress(body) if kind == "gzip" else zlib.compress(body)
+    with RawServer(lambda key: [answer(sent, f"Content-Encoding: {kind}\r\n")]) as server:
+        assert ask(open_model(f"{server.url}/v1#m", max_retries=0)).text == "Yes"
+
+
+def test_large_replies_are_read_though_few_at_once() -> None:
+    body = b'{"choices": [{"message": {"content": "' + b"x" * 2_000_000 + b'"}}]}'
+    with RawServer(lambda key: [answer(body)]) as server:
+        replies = ask_all(open_model(f"{server.url}/v1#m", max_retries=0), [f"{number}" for number in range(8)])
+    assert [len(reply.text) for reply in replies if isinstance(reply, Reply)] == [2_000_000] * 8
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -213,18 +253,3 @@ def test_a_secret_is_struck_out_however_json_has_written_it(echo: bytes) -> None
 def test_no_secret_strikes_nothing_out() -> None:
     assert Secret("").struck_out(b"plain") == b"plain"
     assert not Secret("")
-
-
-# -- proxies -------------------------------------------------------------------------
-
-
-def test_the_proxy_of_the_environment_is_used(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", provider.url)
-    assert ask(open_model("http://models.invalid/compatible/v1#m", max_retries=0)).text
-    assert provider.requests[0].headers["Host"] == "models.invalid"
-
-
-def test_a_host_that_is_to_be_reached_without_proxy_is(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    assert ask(open_at(provider)).text

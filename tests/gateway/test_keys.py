@@ -17,6 +17,7 @@ from adjudge.cli.main import app
 from adjudge.errors import AdjudgeError
 from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel, open_model
+from adjudge.runs.folder import run_info
 from support import scripts
 from support.asking import MODELS, ask, critic, open_at
 from support.fake_provider import (
@@ -180,6 +181,57 @@ def test_a_password_in_a_url_does_not_show(provider: FakeProvider) -> None:
     assert_no_key(*shown(unusable.value))
 
 
+@pytest.mark.parametrize("parameter", ["api-key", "api_key", "key", "apikey", "access_token", "subscription-key"])
+def test_a_key_in_the_query_of_a_url_is_sent_and_does_not_show(provider: FakeProvider, tmp_path: Path, parameter: str) -> None:
+    url = f"{provider.base_url('compatible')}?api-version=2024-10-21&{parameter}={KEY}"
+    model = open_model(f"{url}#m", max_retries=0)
+    provider.faults = always(Raw(f"<p>{url}</p>".encode(), "text/html"))
+    with pytest.raises(AdjudgeError) as caught:
+        ask(model)
+    assert provider.requests[0].url.endswith(f"/compatible/v1/chat/completions?api-version=2024-10-21&{parameter}={KEY}")
+    assert "?api-version=2024-10-21&" in str(caught.value)
+    assert_no_key(*shown(caught.value), *representations(model), model.identity)
+    assert model.name == f"{provider.base_url('compatible')}?api-version=2024-10-21#m"
+    critic(model).evaluate("REC-00001-Y", run=tmp_path)
+    for file in tmp_path.iterdir():
+        assert_no_key(file.read_bytes().decode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        f"http://me:{KEY}@host/v1",
+        f"HTTP://me:{KEY}@host/v1",
+        f"HTTPS://me:{KEY}@host:0/v1#m",
+        f"ftp://me:{KEY}@host/v1#m",
+        f"http://host/v1?api-key={KEY}",
+        f"ws://host/v1?api-key={KEY}#m",
+        f"http://me:{KEY}#x@host/v1#m",
+        f"http://me:{KEY}/x@host/v1#m",
+        f"http://me:{KEY}?x@host/v1#m",
+        f"http://me:12#{KEY}@host/v1#m",
+        f"http://me:{KEY}@[host/v1#m",
+        f"http://me:{KEY}@host:port/v1#m",
+        f"me:{KEY}@host/v1#m",
+        f"me:{KEY}@host",
+        f"host:80/v1?api-key={KEY}#m",
+    ],
+)
+def test_a_url_that_is_refused_does_not_show_its_password(id: str) -> None:
+    with pytest.raises(AdjudgeError) as caught:
+        open_model(id)
+    assert_no_key(*shown(caught.value))
+
+
+@pytest.mark.parametrize(
+    "base_url", [f"http://me:{KEY}/x@host/v1", f"host/v1?api-key={KEY}", f"me:{KEY}@host", f"gopher://me:{KEY}@host"]
+)
+def test_a_base_url_that_is_refused_does_not_show_its_password(base_url: str) -> None:
+    with pytest.raises(AdjudgeError, match=r"^openai/gpt-4o-mini: .*is no base URL") as caught:
+        open_model("openai/gpt-4o-mini", base_url=base_url, api_key="another key")
+    assert_no_key(*shown(caught.value))
+
+
 # -- files and the command line --------------------------------------------------------
 
 
@@ -218,6 +270,25 @@ def test_looking_at_the_installation_prints_no_key(
     run = CliRunner().invoke(app, command)
     assert "openai" in run.output
     assert_no_key(run.output, repr(run.exception))
+
+
+@pytest.mark.parametrize(
+    "address", ["http://me:{key}@{host}/v1#m", "http://{host}/v1?api-key={key}#m", "HTTP://me:{key}@{host}/v1#m"]
+)
+def test_no_key_in_an_address_is_kept_with_the_command(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
+) -> None:
+    id = address.format(key=KEY, host=f"{provider.url.removeprefix('http://')}/compatible")
+    text = "REC-00001-Y see http://me@host/?key=value"
+    words = ["check", text, "--criterion", "x", "-m", id, "--run", str(tmp_path / "run"), "--json"]
+    monkeypatch.setattr("sys.argv", ["adjudge", *words])
+    done = CliRunner().invoke(app, words)
+    assert_no_key(done.output, repr(done.exception))
+    for file in (tmp_path / "run").iterdir():
+        assert_no_key(file.read_bytes().decode("latin-1"))
+    kept = run_info(tmp_path / "run").facts["command"]["argv"]
+    assert kept[1] == text, "what is judged is kept as it is"
+    assert kept[5].lower() == f"{provider.url}/compatible/v1#m"
 
 
 def test_an_uncaught_error_of_a_program_does_not_show_the_key(provider: FakeProvider) -> None:

@@ -137,6 +137,35 @@ def test_a_damaged_cache_is_put_aside_with_a_warning(tmp_path: Path, caplog: pyt
     assert fresh.get("m", a_request("a")) is not None
 
 
+HOLDER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_cache_that_another_program_holds_is_used_again_when_it_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("adjudge.gateway.reply_store._PATIENCE", 0.01)
+    store = ReplyStore(tmp_path)
+    store.put("m", a_request("a"), reply())
+    words = [sys.executable, "-c", HOLDER, str(store.path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        store.put("m", a_request("b"), reply())
+        holder.communicate(b"\n")
+    assert store.get("m", a_request("a")) is not None, "what was there is found again"
+    assert store.get("m", a_request("b")) is None, "what came while it was held is done without"
+    store.put("m", a_request("c"), reply())
+    assert store.get("m", a_request("c")) is not None, "and it is written to again"
+    assert not caplog.records
+    assert not (tmp_path / "replies.damaged").exists()
+
+
 def test_a_folder_that_cannot_be_written_is_done_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
     store = ReplyStore(tmp_path / "file")

@@ -17,6 +17,7 @@ from adjudge.cli.models import key_state
 from adjudge.errors import AdjudgeError
 from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel, open_model
+from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.gate import ExitCode
 
@@ -74,7 +75,7 @@ def _keys() -> Table:
 def _reached(states: dict[str, str | None]) -> Table:
     table = _table("model", "reached")
     for id, trouble in states.items():
-        table.add_row(Text(id), Text("yes", style="green") if trouble is None else Text(trouble, style="red"))
+        table.add_row(Text(shown(id)), Text("yes", style="green") if trouble is None else Text(trouble, style="red"))
     return table
 
 

@@ -18,10 +18,11 @@ from adjudge.errors import SetupError
 from adjudge.gateway.allowance import Budget
 from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.gateway.prices import VARIABLE
+from adjudge.gateway.redact import without_secrets
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
-_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
-"""``user:password@`` in an address."""
+_ADDRESS = re.compile(r"(?:--?[\w-]+=?)?https?://\S+", re.IGNORECASE)
+"""A word that is an address and nothing else: an address in a judged text stays as it is."""
 
 
 def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[OpenModel]:
@@ -37,11 +38,11 @@ def keeping_from(run: Path | None, budget: Budget | None, prices: Path | None) -
 
 
 def command_line() -> dict[str, object]:
-    """What was typed, and where, so that it can be given again; a key, and a password in an address, are left out."""
+    """What was typed, and where, so that it can be given again; a key, and what is secret in an address, are left out."""
     words = sys.argv[1:]
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
     kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key")]
-    return {"argv": [_LOGIN.sub("", word) for word in kept], "cwd": str(Path.cwd())}
+    return {"argv": [without_secrets(word) if _ADDRESS.fullmatch(word) else word for word in kept], "cwd": str(Path.cwd())}
 
 
 def is_rows(file: Path | None) -> bool:

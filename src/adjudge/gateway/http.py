@@ -7,17 +7,18 @@ import json
 import math
 import re
 import time
-import urllib.request
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable
+from adjudge.errors import AdjudgeError, ModelError, RateLimited, Refused, SetupError, Unavailable
+from adjudge.gateway import redact
 from adjudge.gateway.home import before_leaving
+from adjudge.gateway.proxies import proxy_for
 
 if TYPE_CHECKING:
     import aiohttp
@@ -30,7 +31,16 @@ _HINTS = {
     404: "check the model's name and the base URL",
     413: "the text is too long for this model",
 }
-_sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
+MAX_REPLY = 32_000_000
+"""Bytes, after decompression. What is longer is no reply."""
+_LARGE = 1_000_000
+_LARGE_AT_ONCE = 2
+"""Replies above that size are read by so many at once from one host, so that many together do not fill the memory."""
+_MOST_VALUES = 1_000_000
+"""Values in one JSON reply. An empty list takes two bytes on the wire and thirty times as much here."""
+_WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
+"""A character that makes every other one of its text take four bytes."""
+_SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 class Secret:
@@ -59,8 +69,7 @@ class Secret:
 
     def struck_out(self, body: bytes) -> bytes:
         """``body`` without the key."""
-        key = self._value.encode()
-        return body.replace(key, b"***") if len(key) > 5 and key in body else body
+        return redact.struck_out(body, (self._value,))
 
 
 _NO_SECRET = Secret("")
@@ -76,14 +85,24 @@ class Endpoint:
     headers: Mapping[str, str] = field(repr=False)
     secret: Secret = field(default=_NO_SECRET, repr=False)
 
+    @property
+    def secrets(self) -> set[str]:
+        """All that a server is told and nobody else: the key, what secret headers hold, passwords and keys in the URL."""
+        in_headers = (value.rpartition(" ")[2] for name, value in self.headers.items() if _SECRET_HEADER.search(name))
+        return {self.secret.reveal(), *in_headers, *redact.secrets_in(self.url)} - {""}
+
     def error(self, kind: type[ModelError], message: str, hint: str = "", **more: Any) -> ModelError:
         """An error that names this provider and model."""
         return kind(message, provider=self.provider, model=self.model, hint=hint, **more)
 
 
+class _Unread(Exception):
+    """An answer that came and is not read; its text says why."""
+
+
 async def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> dict[str, Any]:
     """The JSON object that answers ``body``; a ModelError when there is none."""
-    return await _exchange("POST", endpoint, json.dumps(body).encode())
+    return await _exchange("POST", endpoint, lambda: json.dumps(body))
 
 
 async def get_json(endpoint: Endpoint) -> dict[str, Any]:
@@ -91,34 +110,77 @@ async def get_json(endpoint: Endpoint) -> dict[str, Any]:
     return await _exchange("GET", endpoint, None)
 
 
-async def post_form(endpoint: Endpoint, body: str) -> dict[str, Any]:
-    """The JSON object that answers a form, as token services want it."""
-    return await _exchange("POST", endpoint, body.encode())
+async def post_form(endpoint: Endpoint, form: Callable[[], str]) -> dict[str, Any]:
+    """The JSON object that answers a form, as token services want it. Only made when it is sent: it holds a key."""
+    return await _exchange("POST", endpoint, form)
 
 
-async def _exchange(method: str, endpoint: Endpoint, data: bytes | None) -> dict[str, Any]:
+async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, Any]:
+    from adjudge.gateway import http_trouble
+
+    async with AsyncExitStack() as turn:  # held until the answer is read and understood
+        try:
+            status, wait, raw = await _answer(method, endpoint, body, turn)
+        except _Unread as reason:
+            failure: AdjudgeError | None = endpoint.error(ModelError, str(reason))
+        except http_trouble.NO_ANSWER as trouble:
+            failure = _failure(endpoint, trouble)
+        else:
+            failure = None if status == 200 else _error_for(endpoint, status, wait, raw)
+        if failure is not None:
+            # Raised here and not below: the client's exceptions and the frames they come from hold headers, and so the key.
+            raise failure
+        return _object(endpoint, raw)
+
+
+async def _answer(
+    method: str, endpoint: Endpoint, body: Callable[[], str] | None, turn: AsyncExitStack
+) -> tuple[int, float | None, bytes]:
+    """The status, the wait that the server asks for, and the body without secrets; of the other headers nothing is kept."""
+    client, proxy = _client(), proxy_for(endpoint.url)
+    # Redirects are not followed: a key goes to the host it was meant for.
+    async with client.session.request(
+        method, endpoint.url, data=body and body().encode(), headers=endpoint.headers, proxy=proxy, allow_redirects=False
+    ) as response:
+        large = client.large[redact.host_of(endpoint.url)]
+        raw = await _body(response, large, turn)
+        secrets = endpoint.secrets | set(redact.secrets_in(proxy or ""))
+        return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
+
+
+async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
+    """What was sent, up to the limit; decompressed piece by piece."""
+    if len(response.headers.getall("Content-Encoding", [])) > 1 or "," in response.headers.get("Content-Encoding", ""):
+        raise _Unread("the server's answer is compressed more than once: it was not read")
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        if len(body) <= _LARGE < len(body) + len(piece):
+            await turn.enter_async_context(large)
+        body += piece
+        if len(body) > MAX_REPLY:
+            response.close()
+            raise _Unread(f"the reply is longer than {MAX_REPLY // 1_000_000} MB: it was not read to its end")
+    return bytes(body)
+
+
+def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
+    """The error for an answer that did not come."""
     import aiohttp
 
-    session = _session()
-    proxy = _proxy_for(endpoint.url)
-    try:
-        # Redirects are not followed: a key goes to the host it was meant for.
-        async with session.request(
-            method, endpoint.url, data=data, headers=endpoint.headers, proxy=proxy, allow_redirects=False
-        ) as response:
-            raw = endpoint.secret.struck_out(await response.read())
-            status, headers = response.status, response.headers
-    except aiohttp.InvalidURL:
-        raise SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL") from None
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        # "from None": the client's exceptions carry request headers, and with them the key.
-        raise endpoint.error(Unavailable, f"the connection failed: {_plain_error(error)}") from None
-    if status != 200:
-        raise _error_for(endpoint, status, headers, raw)
-    return _object(endpoint, raw)
+    from adjudge.gateway import http_trouble
+
+    host = redact.host_of(endpoint.url)
+    if isinstance(trouble, aiohttp.InvalidURL) or not host:
+        return SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL")
+    words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
+    if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
+        return endpoint.error(ModelError, words, hint="check the user and password of the proxy in the environment")
+    return endpoint.error(Unavailable, f"the connection failed: {words}")
 
 
 def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
+    if len(raw) > _LARGE:
+        _check_large(endpoint, raw)
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -130,9 +192,17 @@ def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
     return data
 
 
-def _error_for(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw: bytes) -> ModelError:
+def _check_large(endpoint: Endpoint, raw: bytes) -> None:
+    """No reply that grows beyond measure when it is understood."""
+    if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise endpoint.error(ModelError, f"the reply has more than {_MOST_VALUES:,} values: it was not looked into")
+    if len(raw) > MAX_REPLY // 2 and _WIDE.search(raw):
+        most = MAX_REPLY // 2_000_000
+        raise endpoint.error(ModelError, f"the reply is longer than {most} MB and has characters that take four bytes each")
+
+
+def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
     message = f"{status}: {error_message(raw, endpoint.secret)}"
-    wait = retry_after(headers.get("Retry-After"))
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
         return endpoint.error(RateLimited, message, retry_after=wait)
@@ -173,43 +243,44 @@ def _seconds_until(date: str) -> float:
         return float("nan")
 
 
-def _session() -> aiohttp.ClientSession:
+@dataclass
+class _Client:
+    """What belongs to one event loop."""
+
+    session: aiohttp.ClientSession
+    large: defaultdict[str, asyncio.Semaphore] = field(
+        default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
+    )
+
+
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()
+
+
+def _client() -> _Client:
     import aiohttp
 
     loop = asyncio.get_running_loop()
-    session = _sessions.get(loop)
-    if session is None or session.closed:
+    client = _clients.get(loop)
+    if client is None or client.session.closed:
         connector = aiohttp.TCPConnector(limit=0, loop=loop)
         session = aiohttp.ClientSession(
             connector=connector, cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None)
         )
-        _sessions[loop] = session
-    return session
+        client = _clients[loop] = _Client(session)
+    return client
 
 
 async def close_session() -> None:
     """Close the running loop's connections."""
-    session = _sessions.pop(asyncio.get_running_loop(), None)
-    if session is not None:
-        await session.close()
+    client = _clients.pop(asyncio.get_running_loop(), None)
+    if client is not None:
+        await client.session.close()
 
 
 before_leaving(close_session)
 
 
-@lru_cache(maxsize=64)
-def _proxy_for(url: str) -> str | None:
-    """The proxy the environment names for this URL."""
-    parts = urlsplit(url)
-    if not parts.hostname or urllib.request.proxy_bypass(parts.hostname):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
-
-
-def _plain_error(error: BaseException) -> str:
-    return _brief(str(error).encode(errors="replace") or type(error).__name__.encode())
-
-
 def _brief(raw: bytes) -> str:
     text = " ".join(raw[:2000].decode(errors="replace").split())
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
     return (text[:297] + "…" if len(text) > 300 else text) or "(empty)"

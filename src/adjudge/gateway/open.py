@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -21,7 +20,7 @@ from adjudge.gateway.http import Secret
 from adjudge.gateway.limited import Limited
 from adjudge.gateway.metered import Metered
 from adjudge.gateway.model import Layer, Model
-from adjudge.gateway.providers.base import Connection, HttpProvider
+from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
@@ -174,7 +173,7 @@ def _by_id(id: str, api_key: str | None, base_url: str | None) -> Model:
         from adjudge.gateway.providers.local import LocalModel  # not loaded by those who ask servers
 
         return LocalModel(id)
-    if id.startswith(("http://", "https://")):
+    if id.lower().startswith(("http://", "https://")):
         return _by_url(id, api_key)
     if base_url is not None and not _known(id):
         return _by_url(f"{base_url}#{id}", api_key)
@@ -187,10 +186,12 @@ def _by_id(id: str, api_key: str | None, base_url: str | None) -> Model:
 
 def _by_url(id: str, api_key: str | None) -> Model:
     base_url, _, model = id.partition("#")
+    address = shown_address(base_url)
+    if "#" in model and "@" in model:
+        raise SetupError("the URL has two #: in a password write %23 for it")
     if not model:
-        raise SetupError(f"{_without_user(base_url)!r} names no model: write {_without_user(base_url)}#MODEL")
-    name = f"{_without_user(base_url)}#{model}"
-    return _adapter(URL, Connection(name, URL.name, model, base_url, Secret(api_key or "")))
+        raise SetupError(f"{address!r} names no model: write {address}#MODEL")
+    return _adapter(URL, Connection(f"{address}#{model}", URL.name, model, base_url, Secret(api_key or "")))
 
 
 def _adapter(spec: ProviderSpec, connection: Connection) -> Model:
@@ -204,11 +205,6 @@ def _known(id: str) -> bool:
     head = id.lower().replace(":", "/").partition("/")[0]
     closed = [spec.prefixes for name, spec in PROVIDERS.items() if name != "mistral"]
     return head in PROVIDERS or any(id.startswith(prefixes) for prefixes in closed)
-
-
-def _without_user(url: str) -> str:
-    """The URL without a user and password, for names and messages."""
-    return re.sub("//[^/]*@", "//", url)
 
 
 def _check_limits(max_retries: int, **limits: float | None) -> None:

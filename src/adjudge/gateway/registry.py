@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from adjudge.errors import SetupError
+from adjudge.gateway.redact import shown
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def find(model_id: str) -> tuple[ProviderSpec, str]:
     for spec in PROVIDERS.values():
         if model_id.startswith(spec.prefixes):
             return spec, model_id
-    raise SetupError(f"unknown model {model_id!r}; {_near(model_id)}")
+    raise SetupError(f"unknown model {shown(model_id)!r}; {_near(shown(model_id))}")
 
 
 def key_for(spec: ProviderSpec) -> str:

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, ClassVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
+from adjudge.gateway.proxies import proxy_for
+from adjudge.gateway.redact import shown, without_secrets
 
 _LOG = logging.getLogger("adjudge.gateway")
 _BAD_REQUEST = ("400", "422")
@@ -32,12 +34,10 @@ class Connection:
     key: Secret = field(default=Secret(""), repr=False)
 
     def __post_init__(self) -> None:
-        url = _parts(self.base_url)
-        if url is None:
-            shown = self.base_url.rpartition("@")[2]
-            raise SetupError(f"{self.name}: {shown!r} is no base URL, write it like http://host:port/v1")
-        if url.username and self.key:
+        shown_address(self.base_url, f"{self.name}: ")
+        if urlsplit(self.base_url).username and self.key:
             raise SetupError(f"{self.name}: the base URL holds a password and there is a key too, give one of the two")
+        proxy_for(self.base_url)  # one that cannot be used is said now, not at the first call
 
 
 class HttpProvider(ABC):
@@ -61,7 +61,9 @@ class HttpProvider(ABC):
     @property
     def identity(self) -> str:
         """The name and the server: one model may be served at several places."""
-        return f"{self.name}@{self.connection.base_url.rpartition('@')[2]}"
+        base_url = self.connection.base_url
+        address = without_secrets(base_url)
+        return f"{self.name}@{address.partition('://')[2] if urlsplit(base_url).username else address}"
 
     async def complete(self, request: Request) -> Reply:
         """Ask once."""
@@ -98,7 +100,7 @@ class HttpProvider(ABC):
     def _endpoint(self, path: str) -> Endpoint:
         own = self.connection
         headers = {"Content-Type": "application/json", **self._headers()}
-        return Endpoint(own.provider, own.model, own.base_url.rstrip("/") + path, headers, own.key)
+        return Endpoint(own.provider, own.model, _below(own.base_url, path), headers, own.key)
 
     async def _authorised(self, path: str) -> Endpoint:
         """The endpoint with whatever it takes to be let in."""
@@ -139,14 +141,24 @@ class HttpProvider(ABC):
         return tuple(sorted(ignored))
 
 
-def _parts(url: str) -> SplitResult | None:
-    """The parts of a URL that can be asked."""
+def shown_address(base_url: str, of: str = "") -> str:
+    """The base URL as it may be shown; SetupError when it cannot be asked."""
     try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").encode("idna")
-        return parts if parts.scheme in ("http", "https") and host and parts.port != 0 else None
-    except ValueError:
-        return None
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and (parts.hostname or "").encode("idna") and parts.port != 0
+    except ValueError:  # not shown: what cannot be read may be a password, with a "/" or "#" in it
+        raise SetupError(
+            f"{of}what was given is no base URL, write it like http://host:port/v1; in a password # is %23, / is %2F, ? is %3F"
+        ) from None
+    if not usable:
+        raise SetupError(f"{of}{shown(base_url)!r} is no base URL, write it like http://host:port/v1")
+    return without_secrets(base_url)
+
+
+def _below(base_url: str, path: str) -> str:
+    """``path`` below the base URL, whose query stays at the end."""
+    base, _, query = base_url.partition("?")
+    return f"{base.rstrip('/')}{path}" + (f"{'&' if '?' in path else '?'}{query}" if query else "")
 
 
 def _is_object(text: str) -> bool:

@@ -54,13 +54,16 @@ class Watsonx(OpenAICompatible):
             own = self.connection
             headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
             service = Endpoint(own.provider, own.model, self._iam_url, headers, own.key)
-            grant = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": own.key.reveal()}
-            data = await post_form(service, urlencode(grant))
+            data = await post_form(service, self._grant)
             token, seconds = data.get("access_token"), data.get("expires_in", 3600)
             if not token or not isinstance(token, str) or not isinstance(seconds, int | float):
                 raise service.error(Unavailable, "the token service sent no access_token")
             self._token = Secret(token)
             self._token_ends = time() + seconds
+
+    def _grant(self) -> str:
+        key = self.connection.key.reveal()
+        return urlencode({"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": key})
 
 
 def _account() -> dict[str, str]:

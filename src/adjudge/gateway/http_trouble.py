@@ -1,0 +1,53 @@
+"""What went wrong below HTTP, in our own words.
+
+The client's own exceptions quote what the server sent and hold the request's headers, and with them the key: nothing of
+their text is passed on.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+
+import aiohttp
+from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError, LineTooLong, TransferEncodingError
+
+NO_ANSWER = (aiohttp.ClientError, HttpProcessingError, OSError, EOFError, ValueError, RuntimeError, AssertionError)
+"""What the client raises when there is no answer; the last three when a server confuses it."""
+_NO_HTTP = "the server's answer is no valid HTTP"
+_WORDS: tuple[tuple[type[BaseException], str], ...] = (
+    (aiohttp.ClientHttpProxyError, "the proxy {proxy} answered {status}"),
+    (aiohttp.ClientProxyConnectionError, "Cannot connect to the proxy {proxy} ({reason})"),
+    (aiohttp.ClientConnectorCertificateError, "the certificate of {host} was not accepted ({reason})"),
+    (aiohttp.ClientConnectorDNSError, "the host {host} is unknown"),
+    (aiohttp.ClientConnectorError, "Cannot connect to host {host} ({reason})"),
+    (aiohttp.ServerDisconnectedError, "the server closed it without an answer"),
+    (ContentEncodingError, "the server's answer cannot be decompressed"),
+    (TransferEncodingError, _NO_HTTP),
+    (LineTooLong, "the headers of the server's answer are too long"),
+    (aiohttp.ClientPayloadError, "the server's answer broke off"),
+    (aiohttp.ClientResponseError, _NO_HTTP),
+    (HttpProcessingError, _NO_HTTP),
+    (OSError, "{reason}"),
+)
+"""The first that fits an exception or its cause."""
+
+
+def describe(error: BaseException, host: str, proxy: str) -> str:
+    """One clause that says what happened."""
+    status, reason = getattr(error, "status", ""), _reason(error)
+    for kind, words in _WORDS:
+        if isinstance(error, kind) or isinstance(error.__cause__, kind):
+            return words.format(host=host, proxy=proxy, status=status, reason=reason)
+    return f"{_NO_HTTP} ({type(error).__name__})"
+
+
+def _reason(error: BaseException) -> str:
+    """The fixed words of the system or the TLS library."""
+    error = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message
+    if isinstance(error, ssl.SSLError):
+        return error.reason or "TLS failed"
+    code = getattr(error, "errno", None)
+    return os.strerror(code) if isinstance(code, int) and code > 0 else type(error).__name__

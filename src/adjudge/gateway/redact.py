@@ -1,0 +1,123 @@
+"""Keys and passwords out of what others wrote: addresses, and what a server sends back."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from urllib.parse import unquote, unquote_plus, urlsplit
+
+_LEAST = 6
+"""A shorter key is not looked for: it would be found in ordinary words."""
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
+_PARAMETER = re.compile(r"([?&])([^=&?#\s]+)=([^&#\s]*)")
+_SECRET_NAME = re.compile(r"key|token|secret|pass|pwd|auth|sig|cred|code|jwt|bearer|session", re.IGNORECASE)
+_LIKE_A_KEY = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
+_LEFT_OVER = re.compile(r"\?(?=#|\s|$)")
+_HEX = r"([2-7][0-9a-f])"
+_ESCAPE = re.compile(rf"\\u00{_HEX}|\\x{_HEX}|%{_HEX}|&#x0{{0,6}}{_HEX};?|&#0{{0,6}}(\d{{2,3}});?".encode(), re.IGNORECASE)
+_ESCAPE_MARKS = (b"\\u00", b"\\x", b"%", b"&#", b"&amp;", b"\\/")
+_MOST_LAYERS = 4
+"""JSON in JSON in JSON, once more escaped: what is written in more layers than that is decoded by nobody."""
+_MOST_ESCAPES = 100_000
+"""Of plain ASCII characters. No honest reply has so many, and a hostile one must not take minutes to look through."""
+
+
+def without_secrets(text: str) -> str:
+    """``text`` with no login and no secret query parameter in the addresses that it holds."""
+    if "://" not in text:
+        return text
+    return _LEFT_OVER.sub("", _PARAMETER.sub(_harmless, _LOGIN.sub("", text)).replace("?&", "?"))
+
+
+def shown(address: str) -> str:
+    """What may be shown of an address that was given wrongly, maybe without its ``http://``."""
+    if "://" in address:
+        return without_secrets(address)
+    return address.rpartition("@")[2].partition("?")[0]
+
+
+def secrets_in(url: str) -> tuple[str, ...]:
+    """The secrets that an address holds, as they are sent: a password, a user without one, values of secret parameters."""
+    login = (_LOGIN.search(url) or [""])[0].removesuffix("@")
+    user, _, password = map(unquote, login.partition(":"))
+    parameters = _PARAMETER.findall(url)
+    values = [unquote_plus(value) for _, name, value in parameters if _is_secret(name, value)]
+    return tuple(value for value in (password or user, f"{user}:{password}" if password else "", *values) if value)
+
+
+def host_of(url: str) -> str:
+    """Host and port, for messages; empty when the address cannot be read."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    return f"{host}:{port}" if host and port else host
+
+
+def struck_out(body: bytes, secrets: Iterable[str]) -> bytes:
+    """``body`` without the secrets, plain, in base64, or with any of their characters escaped as JSON, URLs or HTML do."""
+    for secret in secrets:
+        if len(secret) >= _LEAST:
+            body = _without(body, secret)
+    return body
+
+
+def _harmless(parameter: re.Match[str]) -> str:
+    mark, name, value = parameter.groups()
+    if not _is_secret(name, value):
+        return parameter[0]
+    return "?" if mark == "?" else ""
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return bool(_SECRET_NAME.search(name) or _LIKE_A_KEY.search(value))
+
+
+def _without(body: bytes, secret: str) -> bytes:
+    forms = _forms(secret)
+    for form in forms:
+        if form in body:
+            body = body.replace(form, b"***")
+    if not any(mark in body for mark in _ESCAPE_MARKS):
+        return body
+    bare = _unescaped(body)
+    if bare and not any(form in bare for form in forms):
+        return body
+    for form in forms:
+        bare = bare.replace(form, b"***")
+    return bare
+
+
+def _unescaped(body: bytes) -> bytes:
+    """``body`` with every escaped character written plainly, and no backslash. It need not be JSON any more."""
+    for _ in range(_MOST_LAYERS):
+        body, count = _ESCAPE.subn(_character, body.replace(b"&amp;", b"&"), _MOST_ESCAPES)
+        if count == _MOST_ESCAPES:
+            return b""
+        if not count:
+            break
+    return body.replace(b"\\", b"")
+
+
+def _character(escape: re.Match[bytes]) -> bytes:
+    *codes, decimal = escape.groups()
+    number = int(decimal) if decimal else int(next(filter(None, codes)), 16)
+    return bytes((number,)) if 0x20 <= number < 0x7F else escape[0]
+
+
+@lru_cache(maxsize=64)
+def _forms(secret: str) -> tuple[bytes, ...]:
+    return tuple(form.encode() for form in dict.fromkeys((secret, *_base64(secret))))
+
+
+def _base64(secret: str) -> Iterator[str]:
+    """What base64 makes of the secret wherever it stands in a text: the characters that depend on nothing beside it."""
+    raw = secret.encode()
+    for before in range(3):
+        for encode in (b64encode, urlsafe_b64encode):
+            first = (0, 2, 3)[before]
+            whole = (before + len(raw)) * 8 // 6
+            yield encode(b"\0" * before + raw).decode()[first:whole]
