@@ -148,11 +148,12 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
 
     def _result(self, item: Instance, votes: tuple[Vote, ...], judged: Mapping[str, DirectInstanceResult]) -> RagResult:
         made = composite({name: None if one.score is None else int(one.score) for name, one in judged.items()}, self._scored)
+        status = Status.SCORED if made.value is not None else _status([one.status for one in judged.values()])
         agreements = [one.agreement for one in judged.values() if one.agreement is not None]
         return RagResult(
             instance=item,
             criteria=self.criteria,
-            status=_status([one.status for one in judged.values()]),
+            status=status,
             votes=votes,
             score=made.value,
             agreement=sum(agreements) / len(agreements) if agreements else None,
@@ -194,8 +195,6 @@ def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:
 
 
 def _status(each: Sequence[Status]) -> Status:
-    """Scored when every dimension is; else abstained where only models that declined stand in the way."""
+    """Of an answer without a composite: abstained where only models that declined stand in the way."""
     missing = [status for status in each if status is not Status.SCORED]
-    if not missing:
-        return Status.SCORED
     return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED
