@@ -28,7 +28,7 @@ from adjudge.reports.summary import Summary, Tally
 from adjudge.reports.words import word
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import EvalFile, load_eval, schema
-from adjudge.runs.execute import EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -103,6 +103,8 @@ class _Seen:
             self.skipped += 1
             if self.skipped <= _MOST_TOLD:
                 typer.echo(f"skipped {clean(str(event.row))}", err=True)
+        elif isinstance(event, BlankRowsSkipped):
+            typer.echo(clean(str(event.rows)), err=True)
 
     def show(self) -> None:
         """A table of the judges, and where everything is."""

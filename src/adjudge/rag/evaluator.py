@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -25,6 +26,8 @@ from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, read_rows, shown
+
+_LOG = logging.getLogger("adjudge.rag")
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,10 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
     ) -> RagResult | list[RagResult]:
         if isinstance(rows, Mapping | Instance):
             return (await self.judge_items(self.rows([rows], columns).instances, **options))[0]
-        return await self.judge_items(self.rows(rows, columns, limit).instances, **options)
+        read = self.rows(rows, columns, limit)
+        if read.blank:
+            _LOG.warning("%s", read.blank)
+        return await self.judge_items(read.instances, **options)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """With the dimensions as they are scored, wherever they came from."""

@@ -12,6 +12,7 @@ from adjudge.rag.evaluator import RagEvaluator
 from adjudge.rag.result import RagResult
 from adjudge.rag.rows import MAY_BE_ABSENT, Rows
 from adjudge.reports.rag_summary import RagSummary, summarise_rag
+from adjudge.reports.words import blank_rows
 
 ENTRIES = 500
 """How many answers the pages for people show, the worst first; the CSV has them all."""
@@ -50,7 +51,7 @@ class RagReport:
     parameters: Mapping[str, str] = field(default_factory=FrozenDict)
     """How the scores were made; never a key."""
     notes: Sequence[str] = ()
-    """What a reader must know of the models."""
+    """What a reader must know of the models and of the rows."""
     language: str = "en"
     made: datetime = field(default_factory=datetime.now)
     shown: int = ENTRIES
@@ -70,10 +71,15 @@ def rag_report(
         results=results,
         summary=summarise_rag(results),
         parameters=FrozenDict(_parameters(evaluator, rows, source)),
-        notes=list(dict.fromkeys(model.note for model in evaluator.panel.values() if model.note)),
+        notes=_notes(evaluator, rows),
         language=evaluator.language,
         shown=shown,
     )
+
+
+def _notes(evaluator: RagEvaluator, rows: Rows) -> list[str]:
+    models = dict.fromkeys(model.note for model in evaluator.panel.values() if model.note)
+    return [*models, *([blank_rows(rows.blank.count, rows.blank.places, evaluator.language)] if rows.blank else [])]
 
 
 def _worst_first(entry: Entry) -> tuple[bool, float, int]:

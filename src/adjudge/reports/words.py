@@ -149,8 +149,8 @@ _RUSSIAN: dict[Word, str] = {
     "histogram": "распределение итогов",
     "history": "беседа",
     "interval": "интервал 95 %",
-    "interval says": "Интервал Стьюдента с одним добавленным нулём и одной единицей: насколько среднее могло бы отличаться на других "
-    "строках того же рода.",
+    "interval says": "Интервал Стьюдента с одним добавленным нулём и одной единицей: "
+    "насколько среднее могло бы отличаться на других строках того же рода.",
     "judge": "судья",
     "judges": "оценивает",
     "judging": "оценивание",
@@ -221,7 +221,8 @@ _ENGLISH: dict[Word, str] = {
     "every answer is in the CSV": "Every answer is in the CSV file.",
     "histogram": "composites",
     "interval": "95 % interval",
-    "interval says": "Student's interval with one 0 and one 1 added: how far the mean could be off on other rows of the same kind.",
+    "interval says": "Student's interval with one 0 and one 1 added: "
+    "how far the mean could be off on other rows of the same kind.",
     "no interval": "no interval: fewer than 8 scored rows",
     "nothing found": "Nothing found.",
     "only the worst": "Only the worst answers are shown:",
@@ -239,3 +240,19 @@ def word(name: Word, language: str) -> str:
 def is_word(name: str) -> TypeGuard[Word]:
     """Whether there is a word ``name``."""
     return name in _RUSSIAN
+
+
+def blank_rows(count: int, places: str, language: str) -> str:
+    """That blank rows were skipped, and where the first of them stand."""
+    if language == "ru":
+        skipped = _russian(count, "Пропущена", "Пропущены", "Пропущено")
+        return f"{skipped} {count} {_russian(count, 'пустая строка', 'пустые строки', 'пустых строк')}: {places}."
+    return f"{count} blank {'row was' if count == 1 else 'rows were'} skipped: {places}."
+
+
+def _russian(count: int, one: str, few: str, many: str) -> str:
+    """The form of a Russian word that goes with ``count``."""
+    last, two = count % 10, count % 100
+    if last == 1 and two != 11:
+        return one
+    return few if last in (2, 3, 4) and two not in (12, 13, 14) else many

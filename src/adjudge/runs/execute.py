@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adjudge.data.dataset import STDIN, BadRow
+from adjudge.data.dataset import STDIN, BadRow, BlankRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
@@ -50,7 +50,14 @@ class RowSkipped:
     row: BadRow
 
 
-Event = JudgeStarted | Judged | RowSkipped
+@dataclass(frozen=True)
+class BlankRowsSkipped:
+    """Rows that hold nothing were passed over."""
+
+    rows: BlankRows
+
+
+Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped
 """What happens in a run, in the order it happens."""
 
 
@@ -65,7 +72,7 @@ def _nobody(event: Event) -> None:
     """Listens to nothing."""
 
 
-def _ignore(row: BadRow) -> None:
+def _ignore(row: BadRow | BlankRows) -> None:
     """It is told of when it is judged."""
 
 
@@ -111,7 +118,7 @@ class EvalRun:
         try:
             if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
                 return None
-            rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
+            rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
         return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
@@ -131,7 +138,8 @@ class EvalRun:
         await ready.judge.judge_stream(items, saw, run=run, criteria=ready.criteria, label=ready.name)
 
     def _items(self, ready: ReadyJudge, listen: Callable[[Event], None]) -> Iterator[Any]:
-        for instance in instances(self.file, lambda bad: listen(RowSkipped(bad)), self.limit):
+        bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))  # noqa: E731
+        for instance in instances(self.file, bad, self.limit, blank):
             for item in ready.items(instance):
                 try:
                     ready.judge.check(item)
