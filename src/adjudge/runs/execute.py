@@ -138,7 +138,7 @@ class EvalRun:
         await ready.judge.judge_stream(items, saw, run=run, criteria=ready.criteria, label=ready.name)
 
     def _items(self, ready: ReadyJudge, listen: Callable[[Event], None]) -> Iterator[Any]:
-        bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))  # noqa: E731
+        bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
         for instance in instances(self.file, bad, self.limit, blank):
             for item in ready.items(instance):
                 try:
