@@ -16,7 +16,9 @@ def show_estimate(found: Estimate) -> None:
     typer.echo(f"calls: {_span(*found.calls)}")
     typer.echo(f"tokens: {_span(*found.tokens)}")
     typer.echo(f"cost: {_cost(found)}")
-    typer.echo("The lower end is the shortest answers at once; the upper one long answers, every tenth asked for again.")
+    typer.echo(
+        "The lower end is what has to be asked, answered in a word; the upper one every vote at length, each tenth asked again."
+    )
 
 
 def _cost(found: Estimate) -> str:

@@ -67,7 +67,7 @@ def run(
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
     _check_gates(made, fail_under)
     if dry_run:
-        show_estimate(made.estimate())
+        show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
         return ExitCode.OK
     _check_outputs(wanted)
     seen = _Seen(made, Watch(None if quiet else made.total(), quiet=quiet))

@@ -63,7 +63,7 @@ def show_run(folder: _Folder, as_json: Annotated[bool, typer.Option("--json", he
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
         console.print(Text(clean(f"{model}: {usage.calls} calls, {tokens} tokens, {_money(info, model)}")))
-    console.print(Text(clean(f"{info.votes} votes, {info.failed_calls} of them failed calls")))
+    console.print(Text(clean(f"{info.votes} votes, {info.failed_votes} without an answer; {info.failed_calls} failed calls")))
     console.print_json(json.dumps(info.configuration))
     return 0
 
@@ -206,6 +206,7 @@ def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "judgments": info.judges,
         "means": info.means,
         "votes": info.votes,
+        "failed_votes": info.failed_votes,
         "failed_calls": info.failed_calls,
         "calls": {model: usage.calls for model, usage in info.usage.items()},
         "cost": _money(info),

@@ -12,13 +12,14 @@ from adjudge.data.dataset import STDIN, BadRow, BlankRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
+from adjudge.engine.ledger_file import FILE
 from adjudge.engine.run import OpenRun, Run, opened
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Budget, Spent
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
-from adjudge.runs.folder import knows
+from adjudge.runs.known import KnownVotes
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
@@ -106,9 +107,10 @@ class EvalRun:
         run = Run(self.folder, fork_of, retry_failed, self.facts)
         home.run(self._execute(run, _limits(budget, self.file.budget), listen))
 
-    def estimate(self) -> Estimate:
+    def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
-        known = knows(self.folder)
+        begun = (self.folder / FILE).is_file()
+        known = KnownVotes(self.folder if begun or fork_of is None else fork_of, retry_failed=retry_failed)
         found = [ready.judge.estimate(self._items(ready, _nobody), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
 
