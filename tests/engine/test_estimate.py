@@ -49,8 +49,7 @@ def test_a_finished_run_with_early_stop_takes_nothing_more(tmp_path: Path) -> No
 def test_equal_rows_are_asked_once_in_a_run(tmp_path: Path) -> None:
     judge, texts = critic(strictness=2), ["same"] * 50 + ["other"]
     found = estimated(judge, texts, tmp_path / "run")
-    assert (found.rows, found.calls[0]) == (51, 4)
-    assert found.calls[1] == 5  # with a tenth asked for again
+    assert (found.rows, found.calls) == (51, (4, 4))
     judge.evaluate(texts, run=tmp_path / "run")
     assert calls(tmp_path / "run") == 4
 
@@ -64,14 +63,14 @@ def test_two_judges_that_ask_the_same_ask_it_once(tmp_path: Path) -> None:
     known = KnownVotes(tmp_path / "run")
     items = [Instance({"response": "a"}), Instance({"response": "b"})]
     both = [critic().estimate(items, known) for _ in range(2)]
-    assert (both[0] + both[1]).calls == (2, 3)
+    assert (both[0] + both[1]).calls == (2, 2)
 
 
 def test_failed_votes_count_again_when_they_are_to_be_retried(tmp_path: Path) -> None:
     judge, texts = critic(lambda request: "what?", max_repairs=0), ["a", "b"]
     judge.evaluate(texts, run=tmp_path)
     assert estimated(judge, texts, tmp_path).calls == (0, 0)
-    assert estimated(judge, texts, tmp_path, retry_failed=True).calls == (2, 3)
+    assert estimated(judge, texts, tmp_path, retry_failed=True).calls == (2, 2)
 
 
 def test_votes_of_a_run_that_was_cut_short_decide_what_is_left(tmp_path: Path) -> None:
@@ -86,7 +85,7 @@ def test_replies_in_the_cache_are_not_asked_for(tmp_path: Path, provider: FakePr
     judge = AspectCritic("The mark must end in Y.", model)
     judge.evaluate(["REC-00001-Y", "REC-00002-Y"])
     sent = len(provider.requests)
-    assert estimated(judge, ["REC-00001-Y", "REC-00002-Y", "REC-00003-N"]).calls == (1, 2)
+    assert estimated(judge, ["REC-00001-Y", "REC-00002-Y", "REC-00003-N"]).calls == (1, 1)
     judge.evaluate(["REC-00001-Y", "REC-00002-Y", "REC-00003-N"])
     assert len(provider.requests) == sent + 1
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, Instance, RunError, ScriptedModel
 from adjudge.cli.main import main
-from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.engine.ledger_file import FILE, connect, under_lock
 from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.gateway.open import open_model
 from adjudge.reports.export import export
-from adjudge.runs.folder import delete_run, find_runs, judgments, run_differences, run_info
+from adjudge.runs.folder import delete_run, find_runs, judgments, run_info
 from adjudge.runs.known import KnownVotes
 from support.fake_provider import KEY, FakeProvider, Status, always
 
@@ -54,7 +54,7 @@ def test_failed_calls_are_one_number_in_the_terminal_in_json_and_in_reports(
         with pytest.raises(SystemExit):
             main()
         shown.append(capsys.readouterr().out)
-    assert "1 votes, 1 without an answer; 3 failed calls" in shown[0]
+    assert "1 vote, 1 without an answer; 3 failed calls" in shown[0]
     told = json.loads(shown[1])
     assert (told["failed_votes"], told["failed_calls"]) == (1, 3)
     for ending in ("md", "html"):
@@ -79,31 +79,6 @@ def test_the_votes_of_a_judgment_are_its_own(tmp_path: Path) -> None:
     judge = DirectJudge(ScriptedModel(['{"selected_option": "Yes"}', '{"selected_option": "No"}']))
     judge.evaluate(["a", "a"], [yes_no_criteria("One?"), yes_no_criteria("Two?")], run=tmp_path)
     assert [[vote["option"] for vote in row["votes"]] for row in judgments(tmp_path, votes=True)] == [["Yes"], ["No"]]
-
-
-def test_what_differs_between_two_runs(tmp_path: Path) -> None:
-    one = made(tmp_path / "one", ["a", "b", "c"])
-    two = made(tmp_path / "two", ["a", "b", "c"], ["PASS", "FAIL", "PASS"], name="other")
-    settings, rows = run_differences(one, two)
-    assert settings == ['judges.AspectCritic.settings.name: "aspect" → "other"', *settings[1:]]
-    assert rows == [("AspectCritic", 2, ("scored", 1.0, "PASS"), ("scored", 0.0, "FAIL"))]
-    assert run_differences(one, one) == ([], [])
-
-
-def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
-    bare = Criteria("register", "How formal?", [CriteriaOption("Formal"), CriteriaOption("Casual")])
-    for folder, said in (("one", ["Formal", "Formal", "Formal"]), ("two", ["Formal", "Casual", "neither"])):
-        model = ScriptedModel([json.dumps({"selected_option": option}) for option in said])
-        DirectJudge(model, max_repairs=0).evaluate(["a", "b", "c"], bare, run=tmp_path / folder)
-        scripted = ScriptedModel([json.dumps({"selected_option": "A" if folder == "one" else "B"})])
-        PairwiseJudge(scripted).evaluate([["a", "b"]], "Which?", run=tmp_path / f"pairs {folder}")
-    _, rows = run_differences(tmp_path / "one", tmp_path / "two")
-    assert [(row, before.chosen, after.status, after.chosen) for _, row, before, after in rows] == [
-        (2, "Formal", "scored", "Casual"),
-        (3, "Formal", "failed", None),
-    ]
-    _, rows = run_differences(tmp_path / "pairs one", tmp_path / "pairs two")
-    assert [(before.chosen, after.chosen) for _, _, before, after in rows] == [(0, 1)]
 
 
 def test_a_run_is_deleted_only_when_nobody_is_at_it(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -165,7 +164,7 @@ def _usage(shares: Mapping[str, _Share], end: Literal["low", "high"]) -> dict[st
     plain, other = _CHARACTERS_A_TOKEN[end]
     found = {}
     for model, share in shares.items():
-        repeated = math.ceil(share.ballots * (_REPEATED[end] if share.written else 1))
+        repeated = round(share.ballots * (_REPEATED[end] if share.written else 1))
         calls = share.fewest if end == "low" else max(repeated, share.fewest)
         prompt = (share.ascii / plain + share.other / other) / max(share.rendered, 1)
         found[model] = Usage(calls, round(calls * prompt), calls * (_ANSWER[end] if share.written else 1))

@@ -1,18 +1,18 @@
-"""Run folders as readers see them: what is in one, how two differ, what can be saved of a damaged one."""
+"""Run folders as readers see them: what is in one, what can be saved of a damaged one."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from adjudge.domain.message import Usage
-from adjudge.engine.ledger_file import FILE, connect, differences, migrate, read_meta, trouble, under_lock
+from adjudge.engine.ledger_file import FILE, connect, migrate, read_meta, trouble, under_lock
 from adjudge.errors import RunError
 from adjudge.runs.eval_file import OUTPUTS
 
@@ -146,37 +146,6 @@ def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iter
     ):
         found = {"judge": judge, "row": number + 1, "id": id, "fields": json.loads(instance), **json.loads(result)}
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
-
-
-class Came(NamedTuple):
-    """What a judgment came to."""
-
-    status: str
-    score: float | None
-    chosen: str | int | None
-    """The verdict, the option, or the better response."""
-
-    @classmethod
-    def of(cls, result: Mapping[str, Any]) -> Came:
-        """As the ledger holds it."""
-        said = (result.get(name) for name in ("verdict", "option", "selected_option"))
-        return cls(result["status"], result["score"], next((one for one in said if one is not None), None))
-
-
-def run_differences(one: str | Path, two: str | Path) -> tuple[list[str], list[tuple[str, int, Came, Came]]]:
-    """What differs between two runs: their configuration, and the rows that came out otherwise (judge, row, one, two)."""
-    settings = differences(run_info(one).configuration, run_info(two).configuration)
-    came = ((judge, row, Came.of(json.loads(a)), Came.of(json.loads(b))) for judge, row, a, b in _unlike(one, two))
-    return settings, [each for each in came if each[2] != each[3]]
-
-
-def _unlike(one: str | Path, two: str | Path) -> Iterator[tuple[str, int, str, str]]:
-    with reading(one) as connection:
-        connection.execute("ATTACH DATABASE ? AS other", (f"{(Path(two) / FILE).absolute().as_uri()}?mode=ro",))
-        yield from connection.execute(
-            "SELECT a.judge, a.number + 1, a.result, b.result FROM judgments a JOIN other.judgments b USING (judge, number) "
-            "WHERE a.result <> b.result ORDER BY a.judge, a.number"
-        )
 
 
 def recover(folder: str | Path) -> tuple[int, int]:
