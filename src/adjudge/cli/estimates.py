@@ -10,9 +10,9 @@ from adjudge.gateway.prices import PriceTable
 
 def show_estimate(found: Estimate) -> None:
     """Calls, tokens and money, each from … to …; what is not known is said."""
-    typer.echo(f"rows: {found.rows}")
+    typer.echo(f"judgments: {found.rows:,}")
     if found.answered:
-        typer.echo(f"answered already: {found.answered} votes")
+        typer.echo(f"answered already: {found.answered:,} {'vote' if found.answered == 1 else 'votes'}")
     typer.echo(f"calls: {_span(*found.calls)}")
     typer.echo(f"tokens: {_span(*found.tokens)}")
     typer.echo(f"cost: {_cost(found)}")

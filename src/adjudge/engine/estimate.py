@@ -64,7 +64,7 @@ class Estimate:
 
     rows: int
     answered: int
-    """Ballots that the run's ledger knows already."""
+    """Ballots that the run's ledger knows already; equal ones count once."""
     calls: tuple[int, int]
     tokens: tuple[int, int]
     usd: tuple[float, float]
@@ -103,8 +103,9 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
     for item in items:
         rows += 1
         ballots = judge.most.plan(item, ())
-        votes = known.recall(ballots, [judge.key(ballot) for ballot in ballots])
-        answered += sum(vote is not None for vote in votes)
+        keys = [judge.key(ballot) for ballot in ballots]
+        votes = known.recall(ballots, keys)
+        answered += sum(vote is not None and known.is_new(b"answered" + key) for vote, key in zip(votes, keys, strict=True))
         if missing := _next(judge, item, known):
             left = [ballot for ballot, vote in zip(ballots, votes, strict=True) if vote is None]
             _add(shares, judge, known, missing, left)
