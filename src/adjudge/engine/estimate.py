@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeVar
+from weakref import finalize
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
@@ -33,6 +34,7 @@ class Known:
 
     def __init__(self) -> None:
         self._planned = sqlite3.connect("")  # a file that is gone with the process: keys of many rows are not held in memory
+        finalize(self, self._planned.close)
         self._planned.execute("CREATE TABLE planned (key BLOB PRIMARY KEY) WITHOUT ROWID")
 
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> Sequence[Vote | None]:  # noqa: ARG002
@@ -63,6 +65,7 @@ class Estimate:
     """Calls, tokens and money, each as (low, high)."""
 
     rows: int
+    """Judgments there would be."""
     answered: int
     """Ballots that the run's ledger knows already; equal ones count once."""
     calls: tuple[int, int]
