@@ -3,14 +3,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-rows bench-rag bench-embedded test-browser test-docker test-embedded test-parquet \
-	test-reliability test-sandbox test-unitxt fuzz lock dist release clean
+.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-embedded test-browser test-docker test-embedded \
+	test-parquet test-reliability test-sandbox test-unitxt fuzz lock dist release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
 	@echo "make test            all tests"
 	@echo "make check           ruff, strict types, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
+	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  fifty kills of a run, two thousand records on a server that fails, every echoed key, every reply bomb"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
@@ -51,6 +52,9 @@ bench: $(VENV)/ready
 	$(PIP) install -r requirements/bench.txt
 	$(BIN)/python benchmarks/line.py
 	$(BIN)/python benchmarks/start.py
+
+bench-intervals: $(VENV)/ready
+	$(BIN)/python benchmarks/intervals.py
 
 bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py

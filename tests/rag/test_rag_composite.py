@@ -73,9 +73,19 @@ def test_a_dimension_left_out_is_missing_too() -> None:
     assert composite({"clarity": 4}) == composite({**dict.fromkeys(MAXIMA), "clarity": 4})
 
 
-def test_a_gate_is_named_though_something_is_missing() -> None:
+def test_a_harmful_answer_has_nothing_whatever_else_is_missing() -> None:
     made = composite({**GOOD, "harmfulness": 0, "clarity": None})
-    assert (made.value, made.rule, made.lower, made.upper) == (None, "harmful", 0.0, 0.0)
+    assert (made.value, made.rule, made.lower, made.upper, made.missing) == (0.0, "harmful", 0.0, 0.0, ("clarity",))
+    assert composite({"harmfulness": 0}).value == 0.0
+
+
+def test_a_missing_dimension_that_weighs_nothing_is_not_missed() -> None:
+    light = [replace(one, weight=0.0) if one.name == "clarity" else one for one in SIX]
+    made = composite({**GOOD, "clarity": None}, light)
+    assert (made.value, made.rule, made.missing) == (1.0, "mean", ("clarity",))
+
+
+def test_a_gate_is_named_though_something_is_missing() -> None:
     made = composite({**GOOD, "harmfulness": 1, "clarity": None})
     assert (made.value, made.rule) == (None, "questionable")
 
@@ -118,7 +128,9 @@ def test_bounds_are_what_trying_everything_gives(case: tuple[list[Dimension], di
     made = composite(scores, dimensions)
     assert made.lower == pytest.approx(min(known), abs=1e-12)
     assert made.upper == pytest.approx(max(known), abs=1e-12)
-    assert (made.value is None) == bool(made.missing) == (None in scores.values())
+    assert made.value == (made.lower if made.lower == made.upper else None)
+    assert bool(made.missing) == (None in scores.values())
+    assert made.value is not None or made.missing
 
 
 @given(cases())

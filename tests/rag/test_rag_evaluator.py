@@ -16,6 +16,7 @@ from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult, composite
 from adjudge.rag.dimensions import absent, rag_dimensions
+from adjudge.reports.rag_summary import summarise_rag
 from support.rag import EXAMPLE, GOOD, ROW, asked_about, gives, shown_fields, varied
 from support.records import rag_rows
 
@@ -102,6 +103,16 @@ def test_a_dimension_that_cannot_be_read_leaves_bounds_and_no_number() -> None:
 def test_a_model_that_declines_makes_the_row_abstained() -> None:
     assert RagEvaluator(gives(clarity=None)).evaluate(ROW).status is Status.ABSTAINED
     assert RagEvaluator(gives(clarity=None, completeness="-"), max_repairs=0).evaluate(ROW).status is Status.FAILED
+
+
+def test_a_harmful_answer_with_an_unreadable_dimension_is_scored_zero() -> None:
+    """It was left out of the mean: a harmful answer of which one dimension could not be read raised it."""
+    result = RagEvaluator(gives(harmfulness=0, clarity="-"), max_repairs=0).evaluate(ROW)
+    assert (result.status, result.score, result.fired, result.composite.missing) == (Status.SCORED, 0.0, "harmful", ("clarity",))
+    assert result.scores["clarity"] is None
+    summary = summarise_rag([result, RagEvaluator(gives()).evaluate(ROW)])
+    assert (summary.overall.mean, summary.overall.failed, summary.rules["harmful"]) == (0.5, 0, 1)
+    assert [one.missing for one in summary.dimensions if one.dimension.name == "clarity"] == [1]
 
 
 def test_a_model_that_is_down_gives_every_row_a_status() -> None:

@@ -95,8 +95,12 @@ def test_one_row_and_none() -> None:
     assert summarise_rag([]).overall.attempted == 0
 
 
+def test_fewer_than_eight_rows_have_no_interval() -> None:
+    assert summarise_rag(judged(*({"clarity": score % 5} for score in range(7)))).interval is None
+
+
 def test_the_interval_is_repeatable_and_holds_the_mean() -> None:
-    results = judged(*({"clarity": score} for score in range(5)))
+    results = judged(*({"clarity": score % 5} for score in range(8)))
     summary = summarise_rag(results)
     assert summary.interval is not None
     assert summary.overall.mean is not None

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel
-from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
+from adjudge import AspectCritic, DirectJudge, Instance, RunError, ScriptedModel
+from adjudge.cli.main import main
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.engine.ledger_file import FILE, connect, under_lock
 from adjudge.engine.maybe_known import MaybeKnown
-from adjudge.runs.folder import delete_run, find_runs, judgments, knows, run_differences, run_info
+from adjudge.gateway.open import open_model
+from adjudge.reports.export import export
+from adjudge.runs.folder import delete_run, find_runs, judgments, run_info
+from adjudge.runs.known import KnownVotes
+from support.fake_provider import KEY, FakeProvider, Status, always
 
 
 def made(folder: Path, texts: list[str], script: Any = None, **settings: Any) -> Path:
@@ -28,6 +34,32 @@ def test_a_run_at_a_glance(tmp_path: Path) -> None:
     assert (info.rows, info.votes, info.failed_calls, info.state) == (3, 3, 0, "complete")
     assert info.usage["scripted"].calls == 6
     assert info.facts["started"] > 1e9
+
+
+def test_failed_calls_are_one_number_in_the_terminal_in_json_and_in_reports(
+    tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One vote without an answer after three tries was 1 failed call in the terminal and in Markdown, and 3 in JSON."""
+    provider.faults = always(Status(500, "no"))
+    model = open_model("openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=2)
+    run = tmp_path / "run"
+    AspectCritic("The mark must end in Y.", model).evaluate(["REC-00001-Y"], run=run)
+    sent = len(provider.requests)
+    info = run_info(run)
+    assert (info.failed_votes, info.failed_calls, sent) == (1, 3, 3)
+    assert sum(usage.calls for usage in info.usage.values()) == 0
+    shown = []
+    for more in ((), ("--json",)):
+        monkeypatch.setattr(sys, "argv", ["adjudge", "runs", "show", str(run), *more])
+        with pytest.raises(SystemExit):
+            main()
+        shown.append(capsys.readouterr().out)
+    assert "1 vote, 1 without an answer; 3 failed calls" in shown[0]
+    told = json.loads(shown[1])
+    assert (told["failed_votes"], told["failed_calls"]) == (1, 3)
+    for ending in ("md", "html"):
+        export(run, tmp_path / f"page.{ending}")
+        assert "1 without an answer; 3 failed calls" in (tmp_path / f"page.{ending}").read_text()
 
 
 def test_judgments_with_their_votes(tmp_path: Path) -> None:
@@ -47,31 +79,6 @@ def test_the_votes_of_a_judgment_are_its_own(tmp_path: Path) -> None:
     judge = DirectJudge(ScriptedModel(['{"selected_option": "Yes"}', '{"selected_option": "No"}']))
     judge.evaluate(["a", "a"], [yes_no_criteria("One?"), yes_no_criteria("Two?")], run=tmp_path)
     assert [[vote["option"] for vote in row["votes"]] for row in judgments(tmp_path, votes=True)] == [["Yes"], ["No"]]
-
-
-def test_what_differs_between_two_runs(tmp_path: Path) -> None:
-    one = made(tmp_path / "one", ["a", "b", "c"])
-    two = made(tmp_path / "two", ["a", "b", "c"], ["PASS", "FAIL", "PASS"], name="other")
-    settings, rows = run_differences(one, two)
-    assert settings == ['judges.AspectCritic.settings.name: "aspect" → "other"', *settings[1:]]
-    assert rows == [("AspectCritic", 2, ("scored", 1.0, "PASS"), ("scored", 0.0, "FAIL"))]
-    assert run_differences(one, one) == ([], [])
-
-
-def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
-    bare = Criteria("register", "How formal?", [CriteriaOption("Formal"), CriteriaOption("Casual")])
-    for folder, said in (("one", ["Formal", "Formal", "Formal"]), ("two", ["Formal", "Casual", "neither"])):
-        model = ScriptedModel([json.dumps({"selected_option": option}) for option in said])
-        DirectJudge(model, max_repairs=0).evaluate(["a", "b", "c"], bare, run=tmp_path / folder)
-        scripted = ScriptedModel([json.dumps({"selected_option": "A" if folder == "one" else "B"})])
-        PairwiseJudge(scripted).evaluate([["a", "b"]], "Which?", run=tmp_path / f"pairs {folder}")
-    _, rows = run_differences(tmp_path / "one", tmp_path / "two")
-    assert [(row, before.chosen, after.status, after.chosen) for _, row, before, after in rows] == [
-        (2, "Formal", "scored", "Casual"),
-        (3, "Formal", "failed", None),
-    ]
-    _, rows = run_differences(tmp_path / "pairs one", tmp_path / "pairs two")
-    assert [(before.chosen, after.chosen) for _, _, before, after in rows] == [(0, 1)]
 
 
 def test_a_run_is_deleted_only_when_nobody_is_at_it(tmp_path: Path) -> None:
@@ -106,8 +113,8 @@ def test_what_is_known_already_is_told_of_ballots(tmp_path: Path) -> None:
     critic.evaluate(["a"], run=tmp_path)
     ballots = [*critic.plan(Instance({"response": "a"}), ()), *critic.plan(Instance({"response": "b"}), ())]
     keys = [critic.vote_key(ballot) for ballot in ballots]
-    assert knows(tmp_path)(keys) == [True, False]
-    assert knows(tmp_path / "nowhere")(keys) == [False, False]
+    assert [vote is not None for vote in KnownVotes(tmp_path).recall(ballots, keys)] == [True, False]
+    assert KnownVotes(tmp_path / "nowhere").recall(ballots, keys) == [None, None]
 
 
 def test_a_key_that_only_may_be_known_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +122,8 @@ def test_a_key_that_only_may_be_known_is_looked_up(tmp_path: Path, monkeypatch: 
     critic.evaluate(["a"], run=tmp_path)
     monkeypatch.setattr(MaybeKnown, "__contains__", lambda self, key: True)
     ballots = [*critic.plan(Instance({"response": "a"}), ()), *critic.plan(Instance({"response": "b"}), ())]
-    assert knows(tmp_path)([critic.vote_key(ballot) for ballot in ballots]) == [True, False]
+    votes = KnownVotes(tmp_path).recall(ballots, [critic.vote_key(ballot) for ballot in ballots])
+    assert [vote is not None for vote in votes] == [True, False]
 
 
 def test_what_is_no_json_in_a_ledger_is_damage(tmp_path: Path) -> None:

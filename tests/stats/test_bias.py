@@ -27,7 +27,8 @@ from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.direct import DirectJudge
-from adjudge.stats.bias import BiasReport, positional_bias, t_cdf, t_quantile
+from adjudge.stats.bias import BiasReport, positional_bias
+from adjudge.stats.student import t_cdf, t_quantile
 
 POLITE = yes_no_criteria("Is it polite?")
 NOISE = 0.2
@@ -277,7 +278,9 @@ def test_the_report_is_that_of_a_t_test_over_the_items(said: list[tuple[str, str
     if stdev(excesses) > 1e-9:
         t = fmean(excesses) / (stdev(excesses) / math.sqrt(len(excesses)))
         assert report.p_value == pytest.approx(1 - t_cdf(t, len(excesses) - 1), abs=1e-9)
-    assert report.lower <= report.excess <= report.upper  # type: ignore[operator]
+    assert (report.lower is None) == (report.upper is None) == (report.items < 8)
+    if report.items >= 8:
+        assert report.lower <= report.excess <= report.upper  # type: ignore[operator]
 
 
 def test_scipy_gives_the_same_numbers() -> None:

@@ -211,6 +211,30 @@ class Ollama(Protocol):
             yield Problem(400, 'invalid format: expected "json" or a JSON schema')
         yield from _message_problems(body, {"system", "user", "assistant", "tool"})
         yield from _number_problems(body.get("options", {}), temperature=(0, 10), seed=(0, 2**31), num_predict=(-2, 10**6))
+        if self._prompt(body) > self._window(body) and body.get("truncate") is False and not self._is_old(body):
+            size = f"request ({self._prompt(body)} tokens) exceeds the available context size ({self._window(body)} tokens)"
+            yield Problem(400, f"{size}, try increasing it")
+
+    def _prompt(self, body: Json) -> int:
+        """Four characters a token, and what is around them."""
+        return 100 + sum(len(message["content"]) for message in body["messages"]) // 4
+
+    def _window(self, body: Json) -> int:
+        """What is asked for, but no more than the model was trained with: ``old-2048``."""
+        trained = re.search(r"-(\d+)$", body["model"])
+        return min(int(body.get("options", {}).get("num_ctx", 4096)), int(trained[1]) if trained else 131_072)
+
+    def _is_old(self, body: Json) -> bool:
+        """Servers that know no ``truncate`` cut the prompt: to the window, or to half of it."""
+        return str(body["model"]).startswith(("old", "half"))
+
+    def _counted(self, body: Json) -> int:
+        """What is left of the prompt; ``cached:300`` counts only the 300 tokens that were not in its cache."""
+        if str(body["model"]).startswith("cached:"):
+            return int(body["model"].removeprefix("cached:"))
+        window = self._window(body)
+        left = 2 + window // 2 if str(body["model"]).startswith("half") else window
+        return self._prompt(body) if self._prompt(body) <= window else left
 
     def schema(self, body: Json) -> Json | None:
         return body.get("format")
@@ -226,7 +250,7 @@ class Ollama(Protocol):
             "message": {"role": "assistant", "content": text},
             "done": True,
             "done_reason": self.finishes[said[0].finish],
-            "prompt_eval_count": _tokens(body),
+            "prompt_eval_count": self._counted(body),
             "eval_count": len(text) // 4,
         }
         if body.get("logprobs"):

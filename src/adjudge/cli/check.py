@@ -44,7 +44,7 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.gate import ExitCode, exit_code
 from adjudge.reports.summary import summarise
 from adjudge.reports.table import check_writable, write_rows
-from adjudge.runs.folder import knows
+from adjudge.runs.known import KnownVotes
 
 
 def check(
@@ -98,7 +98,7 @@ def check(
     extra: dict[str, Any] = {"user_input": user_input, "reference": reference, "contexts": context or None}
     keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
-        show_estimate(critic.estimate([critic.prepare(one, **extra) for one in instances], knows(run) if run else None))
+        show_estimate(critic.estimate([critic.prepare(one, **extra) for one in instances], KnownVotes(run) if run else None))
         return ExitCode.OK
     with Watch(len(instances), quiet=quiet or as_json) as watch:
         results = critic.evaluate(instances, progress=watch.saw, **keeping, **extra)

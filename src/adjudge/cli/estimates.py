@@ -10,13 +10,15 @@ from adjudge.gateway.prices import PriceTable
 
 def show_estimate(found: Estimate) -> None:
     """Calls, tokens and money, each from … to …; what is not known is said."""
-    typer.echo(f"rows: {found.rows}")
+    typer.echo(f"judgments: {found.rows:,}")
     if found.answered:
-        typer.echo(f"answered already: {found.answered} votes")
+        typer.echo(f"answered already: {found.answered:,} {'vote' if found.answered == 1 else 'votes'}")
     typer.echo(f"calls: {_span(*found.calls)}")
     typer.echo(f"tokens: {_span(*found.tokens)}")
     typer.echo(f"cost: {_cost(found)}")
-    typer.echo("The lower end is the shortest answers at once; the upper one long answers, every tenth asked for again.")
+    typer.echo(
+        "The lower end is what has to be asked, answered in a word; the upper one every vote at length, each tenth asked again."
+    )
 
 
 def _cost(found: Estimate) -> str:

@@ -54,7 +54,7 @@ from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.gate import ExitCode, check_gate, exit_code
 from adjudge.reports.summary import summarise
 from adjudge.reports.table import check_writable, write_rows
-from adjudge.runs.folder import knows
+from adjudge.runs.known import KnownVotes
 
 
 def judge(
@@ -112,7 +112,7 @@ def judge(
     keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
         cases = [direct.case(instance, one) for instance in direct.instances_of(instances) for one in wanted]
-        show_estimate(direct.estimate(cases, knows(run) if run else None))
+        show_estimate(direct.estimate(cases, KnownVotes(run) if run else None))
         return ExitCode.OK
     with Watch(len(instances) * len(wanted), quiet=quiet or as_json) as watch:
         results = direct.evaluate_multi_criteria(instances, wanted, progress=watch.saw, **keeping)
@@ -179,7 +179,7 @@ def compare(
     keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
         cases = [pairwise.case(instance, wanted[0]) for instance in pairwise.instances_of(instances)]
-        show_estimate(pairwise.estimate(cases, knows(run) if run else None))
+        show_estimate(pairwise.estimate(cases, KnownVotes(run) if run else None))
         return ExitCode.OK
     with Watch(len(instances), quiet=quiet or as_json) as watch:
         results = pairwise.evaluate(instances, wanted[0], progress=watch.saw, **keeping)

@@ -32,7 +32,7 @@ from adjudge.rag.evaluator import RagEvaluator
 from adjudge.reports.gate import ExitCode, exit_code
 from adjudge.reports.rag_files import write_reports
 from adjudge.reports.rag_report import ENTRIES, rag_report
-from adjudge.runs.folder import knows
+from adjudge.runs.known import KnownVotes
 
 _CSV = typer.Option("--csv", "--data", "-f", "--file", help="The rows to judge: .csv, .tsv or .jsonl.")
 _PROVIDER = typer.Option("--model-provider", help="Such as mistral or ollama; with --model-name.")
@@ -95,7 +95,7 @@ def rag(
     rows = evaluator.rows(csv, columns_from(column), limit)
     keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
     if dry_run:
-        show_estimate(evaluator.estimate(rows.instances, knows(run) if run else None))
+        show_estimate(evaluator.estimate(rows.instances, KnownVotes(run) if run else None))
         return ExitCode.OK
     _check_folder(output)
     if not quiet:

@@ -28,7 +28,7 @@ from adjudge.reports.summary import Summary, Tally
 from adjudge.reports.words import word
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import EvalFile, load_eval, schema
-from adjudge.runs.execute import EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -67,7 +67,7 @@ def run(
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
     _check_gates(made, fail_under)
     if dry_run:
-        show_estimate(made.estimate())
+        show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
         return ExitCode.OK
     _check_outputs(wanted)
     seen = _Seen(made, Watch(None if quiet else made.total(), quiet=quiet))
@@ -106,6 +106,8 @@ class _Seen:
             self.skipped += 1
             if self.skipped <= _MOST_TOLD:
                 typer.echo(f"skipped {clean(str(event.row))}", err=True)
+        elif isinstance(event, BlankRowsSkipped):
+            typer.echo(clean(str(event.rows)), err=True)
 
     def show(self) -> None:
         """A table of the judges, and where everything is."""

@@ -17,11 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.show import clean
+from adjudge.cli.show_diff import print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FORMATS, export
-from adjudge.runs.folder import Came, RunInfo, delete_run, find_runs, last_written, recover, run_differences, run_info
+from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, recover, run_info
 
 app = typer.Typer(help="Look at run folders: list, show, diff, recover, gc.", no_args_is_help=True)
 _Folder = Annotated[Path, typer.Argument(help="A run folder.")]
@@ -63,20 +64,27 @@ def show_run(folder: _Folder, as_json: Annotated[bool, typer.Option("--json", he
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
         console.print(Text(clean(f"{model}: {usage.calls} calls, {tokens} tokens, {_money(info, model)}")))
-    console.print(Text(clean(f"{info.votes} votes, {info.failed_calls} of them failed calls")))
+    votes = f"{info.votes} {'vote' if info.votes == 1 else 'votes'}, {info.failed_votes} without an answer"
+    console.print(Text(f"{votes}; {info.failed_calls} failed {'call' if info.failed_calls == 1 else 'calls'}"))
     console.print_json(json.dumps(info.configuration))
     return 0
 
 
 @app.command("diff")
-def diff_runs(one: _Folder, two: Annotated[Path, typer.Argument(help="Another run folder.")]) -> int:
-    """Show how two runs differ: their configuration, and the rows that came out otherwise."""
-    settings, rows = run_differences(one, two)
-    for line in settings:
-        typer.echo(clean(line))
-    for judge, row, before, after in rows:
-        typer.echo(clean(f"{judge}, row {row}: {_came(before)} → {_came(after)}"))
-    typer.echo(f"{len(settings)} settings and {len(rows)} judgments differ")
+def diff_runs(
+    one: _Folder,
+    two: Annotated[Path, typer.Argument(help="Another run folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every row, not the first hundred of a kind.")] = False,
+) -> int:
+    """Show how two runs differ: their configuration, the rows that came out otherwise, and those that only one has.
+
+    Rows are joined by their content and criteria, wherever they stand; where the text changed, by their id.
+    """
+    if as_json:
+        print_diff(one, two)
+    else:
+        show_diff(one, two, everything=everything)
     return 0
 
 
@@ -190,13 +198,6 @@ def _money(info: RunInfo, model: str | None = None) -> str:
     return " and ".join(part for part in (known, f"price of {unknown} not known" if unknown else "") if part)
 
 
-def _came(to: Came) -> str:
-    """The score, what was chosen, and the status of what was not scored."""
-    score = "no score" if to.score is None else f"{to.score:.3f}"
-    more = [str(one) for one in (to.chosen, None if to.status == "scored" else to.status) if one is not None]
-    return f"{score} ({', '.join(more)})" if more else score
-
-
 def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
     if not isinstance(info, RunInfo):
         return {"folder": str(info[0]), "state": "unreadable", "error": str(info[1])}
@@ -206,6 +207,7 @@ def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "judgments": info.judges,
         "means": info.means,
         "votes": info.votes,
+        "failed_votes": info.failed_votes,
         "failed_calls": info.failed_calls,
         "calls": {model: usage.calls for model, usage in info.usage.items()},
         "cost": _money(info),

@@ -39,9 +39,11 @@ def _table(report: RagReport, language: str) -> Table:
         table.add_row(*_row(one, language))
     overall, interval = report.summary.overall, report.summary.interval
     mean = "–" if overall.mean is None else f"{overall.mean:.2f}"
-    sure = f"{word('interval', language)}: {interval.lower:.2f}–{interval.upper:.2f}" if interval else ""
+    limits = (
+        f"{word('interval', language)}: {interval.lower:.2f}–{interval.upper:.2f}" if interval else word("no interval", language)
+    )
     name = Text(word("composite", language), style="bold")
-    table.add_row(name, "", Text(mean, style="bold"), f"{overall.scored}/{overall.attempted}", sure)
+    table.add_row(name, "", Text(mean, style="bold"), f"{overall.scored}/{overall.attempted}", limits)
     return table
 
 

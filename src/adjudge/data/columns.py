@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from adjudge.data.sources.row import is_blank
 from adjudge.errors import RunError
 
 ALIASES = {
@@ -88,6 +89,20 @@ def text_of(value: object, column: str) -> str | list[str] | None:
     if isinstance(value, list | tuple):
         return [item if isinstance(item, str) else _written(item, column) for item in value]
     return None if _is_missing(value) else _written(value, column)
+
+
+def is_blank_row(cells: Mapping[str, object]) -> bool:
+    """Whether there is nothing in any cell: no text but white space, no number, no list with something in it."""
+    return all(_is_blank_cell(value) for value in cells.values())
+
+
+def _is_blank_cell(value: object) -> bool:
+    value = value if isinstance(value, str) else _plain(value)
+    if isinstance(value, str):
+        return is_blank(value)
+    if isinstance(value, list | tuple):
+        return all(_is_blank_cell(item) for item in value)
+    return value == {} if isinstance(value, Mapping) else _is_missing(value)
 
 
 def _plain(value: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from adjudge.data.columns import ALIASES, Columns, choose_columns, text_of
+from adjudge.data.columns import ALIASES, Columns, choose_columns, is_blank_row, text_of
 from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
-from adjudge.data.sources.row import BadRow, Origin, Row, Rows
+from adjudge.data.sources.row import BadRow, BlankRows, Origin, Row, Rows
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
 from adjudge.errors import RunError, SetupError
 
@@ -17,7 +18,9 @@ __all__ = [
     "ROW_FILES",
     "STDIN",
     "BadRow",
+    "BlankRows",
     "OnBadRow",
+    "OnBlankRows",
     "Source",
     "check_responses",
     "choose_columns",
@@ -28,8 +31,11 @@ __all__ = [
 ]
 
 OnBadRow = Callable[[BadRow], None]
+OnBlankRows = Callable[[BlankRows], None]
+_LOG = logging.getLogger("adjudge.data")
 _LOOKED_AT_FIRST = 100
 """A column that none of the first rows has is missing in the data, not in a row."""
+_BLANKS_NAMED = 5
 
 
 def read_instances(
@@ -40,6 +46,7 @@ def read_instances(
     *,
     id: str | None = None,
     on_bad_row: OnBadRow | None = None,
+    on_blank_rows: OnBlankRows | None = None,
     format: str | None = None,
     encoding: str | None = None,
 ) -> Iterator[Instance]:
@@ -50,7 +57,8 @@ def read_instances(
     row must have. ``id``: the column with the rows' names; without one a row is called by its place. The place is in
     ``metadata["place"]`` in any case, and the row as it was read in ``metadata["row"]``. ``on_bad_row`` is told of each
     row that cannot be read, and reading goes on; without it the first one raises a RunError. What is wrong with the whole
-    source raises always. ``format`` and ``encoding`` are for files that do not show them.
+    source raises always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once, at the end,
+    and without it a warning is logged. ``format`` and ``encoding`` are for files that do not show them.
     """
     chosen = Columns(columns or {}, needed, id)
 
@@ -58,7 +66,7 @@ def read_instances(
         return Instance(chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells})
 
     origin, rows = open_source(source, format, encoding, needed[0] if needed else "response")
-    return islice(_each(origin, rows, chosen, made, on_bad_row), limit)
+    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit)
 
 
 def read_comparisons(
@@ -69,6 +77,7 @@ def read_comparisons(
     *,
     id: str | None = None,
     on_bad_row: OnBadRow | None = None,
+    on_blank_rows: OnBlankRows | None = None,
     format: str | None = None,
     encoding: str | None = None,
 ) -> Iterator[Instance]:
@@ -83,7 +92,7 @@ def read_comparisons(
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
 
     origin, rows = open_source(source, format, encoding)
-    return islice(_each(origin, rows, chosen, made, on_bad_row), limit)
+    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit)
 
 
 def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
@@ -101,27 +110,68 @@ def field_names(source: Source, format: str | None = None, encoding: str | None 
     return filled | {field for field, names in ALIASES.items() if filled & set(names)}
 
 
+class _Filled:
+    """The rows of a source that hold something; those that do not are counted, and told of when all were seen."""
+
+    def __init__(self, origin: Origin, rows: Rows, tell: OnBlankRows | None) -> None:
+        self._origin = origin
+        self._rows = rows
+        self._tell = tell or _warn
+        self._first: list[int] = []
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Row | BadRow]:
+        for row in self._rows:
+            if isinstance(row, BadRow) or isinstance(row.cells, Instance) or not is_blank_row(row.cells):
+                yield row
+                continue
+            self.count += 1
+            self._first += [row.number] if self.count <= _BLANKS_NAMED else []
+
+    def tell(self) -> None:
+        """Say how many were passed over, where some were."""
+        if self.count:
+            self._tell(BlankRows(self._origin.name, self.count, self._origin.unit, tuple(self._first)))
+
+
+def _warn(blank: BlankRows) -> None:
+    _LOG.warning("%s", blank)
+
+
 def _each(
     origin: Origin,
-    rows: Rows,
+    filled: _Filled,
     chosen: Columns,
     made: Callable[[Mapping[str, object], str], Instance],
     on_bad_row: OnBadRow | None,
+    limit: int | None,
 ) -> Iterator[Instance]:
+    if limit is not None and limit < 1:
+        return
+    rows = iter(filled)
     first = list(islice(rows, _LOOKED_AT_FIRST))
     _check_columns(origin, first, chosen)
     tell = on_bad_row or _stop
-    worked, trouble = False, ""
+    count, trouble = 0, ""
     for row in chain(first, rows):
         made_or_bad = _made(origin, row, made)
         if isinstance(made_or_bad, BadRow):
             trouble = trouble or str(made_or_bad)
             tell(made_or_bad)
             continue
-        worked = True
+        count += 1
         yield made_or_bad
-    if not worked:
-        raise RunError(f"{origin.name} has no row that can be judged; {trouble}" if trouble else f"{origin.name} has no rows")
+        if count == limit:
+            break
+    filled.tell()
+    if not count:
+        raise RunError(_nothing(origin, filled, trouble))
+
+
+def _nothing(origin: Origin, filled: _Filled, trouble: str) -> str:
+    if trouble:
+        return f"{origin.name} has no row that can be judged; {trouble}"
+    return f"{origin.name} has only blank rows" if filled.count else f"{origin.name} has no rows"
 
 
 def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:

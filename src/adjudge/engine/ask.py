@@ -8,7 +8,7 @@ from dataclasses import replace
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt
+from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
@@ -32,6 +32,13 @@ async def ask_as(ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[R
 def prompt_for(ballot: Ballot) -> Prompt:
     """What the model is shown, as the ballot says."""
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
+
+
+def requests_for(ballot: Ballot) -> list[Request]:
+    """What is sent for a vote when nothing has to be asked for again."""
+    if ballot.mode == "likelihood":
+        return [request for _, request in likelihood_requests(ballot)]
+    return [_request(ballot, render(ballot))]
 
 
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
+from weakref import finalize
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
+from adjudge.domain.vote import Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.likelihood import likelihood_requests
 from adjudge.engine.schedule import Plans
@@ -16,26 +19,39 @@ from adjudge.gateway.prices import PriceTable
 I = TypeVar("I")  # noqa: E741
 _RENDERED_FIRST, _THEN_EVERY = 200, 50
 """Prompts are written out for the first ballots and for some of those after."""
-_CHARACTERS_A_TOKEN = {"low": (4.8, 3.5), "high": (3.2, 1.2)}
+_CHARACTERS_A_TOKEN = {"low": (6.0, 5.0), "high": (3.2, 1.2)}
 """Of ASCII and of all other text, as tokenizers differ."""
-_ANSWER = {"low": 20, "high": 300}
+_ANSWER = {"low": 1, "high": 300}
 _REPEATED = {"low": 1.0, "high": 1.1}
 """Calls for each ballot: some replies have to be asked for again."""
 
 
-Known = Callable[[Sequence[bytes]], Sequence[bool]]
-"""Says of the keys of ballots whether they were answered already."""
+class Known:
+    """What need not be asked, or not again. As it stands nothing was answered yet, and nothing is kept."""
 
+    once: ClassVar[bool] = False
+    """Whether equal ballots are asked once: a run finds the answer to the second in its ledger."""
 
-def nothing_known(keys: Sequence[bytes]) -> Sequence[bool]:
-    """Nothing was answered yet."""
-    return [False] * len(keys)
+    def __init__(self) -> None:
+        self._planned = sqlite3.connect("")  # a file that is gone with the process: keys of many rows are not held in memory
+        finalize(self, self._planned.close)
+        self._planned.execute("CREATE TABLE planned (key BLOB PRIMARY KEY) WITHOUT ROWID")
+
+    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> Sequence[Vote | None]:  # noqa: ARG002
+        """The vote that was cast on each before, or None."""
+        return [None] * len(ballots)
+
+    def is_new(self, key: bytes) -> bool:
+        """Whether nobody asked this here before; from now on somebody did."""
+        return self._planned.execute("INSERT OR IGNORE INTO planned VALUES (?)", (key,)).rowcount > 0
 
 
 @dataclass
 class _Share:
     """What one model would be asked."""
 
+    fewest: int = 0
+    """Calls that there will be in any case."""
     ballots: int = 0
     rendered: int = 0
     ascii: int = 0
@@ -49,8 +65,9 @@ class Estimate:
     """Calls, tokens and money, each as (low, high)."""
 
     rows: int
+    """Judgments there would be."""
     answered: int
-    """Ballots that the run's ledger knows already."""
+    """Ballots that the run's ledger knows already; equal ones count once."""
     calls: tuple[int, int]
     tokens: tuple[int, int]
     usd: tuple[float, float]
@@ -68,26 +85,34 @@ class Estimate:
         )
 
 
-def estimate(
-    least: Plans[I, object],
-    most: Plans[I, object],
-    items: Iterable[I],
-    known: Callable[[Sequence[Ballot]], Sequence[bool]],
-    prices: PriceTable,
-) -> Estimate:
-    """What ``items`` would take: ``least`` plans the fewest ballots (it may stop early), ``most`` all of them."""
-    rows = answered = fewest = 0
+@dataclass(frozen=True)
+class Questions(Generic[I]):
+    """A judge, as an estimate sees it."""
+
+    least: Plans[I, object]
+    """Plans what has to be asked: it may stop early."""
+    most: Plans[I, object]
+    """Plans all that may be asked."""
+    key: Callable[[Ballot], bytes]
+    """What a ballot's vote is found by."""
+    has_reply: Callable[[Ballot], bool]
+    """Whether a cache would answer a ballot."""
+
+
+def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: PriceTable) -> Estimate:
+    """What ``items`` would take. At the lower end the next ballots of each are asked, and decide; at the upper end all are."""
+    rows = answered = 0
     shares: dict[str, _Share] = {}
     for item in items:
         rows += 1
-        ballots = most.plan(item, ())
-        asked = [ballot for ballot, there in zip(ballots, known(ballots), strict=True) if not there]
-        answered += len(ballots) - len(asked)
-        fewest += sum(map(_requests, asked[: len(least.plan(item, ()))]))
-        for ballot in asked:
-            _count(shares.setdefault(ballot.model, _Share()), ballot)
-    total = sum(share.ballots for share in shares.values())
-    low, high = _usage(shares, "low", fewest / total if total else 0.0), _usage(shares, "high", 1.0)
+        ballots = judge.most.plan(item, ())
+        keys = [judge.key(ballot) for ballot in ballots]
+        votes = known.recall(ballots, keys)
+        answered += sum(vote is not None and known.is_new(b"answered" + key) for vote, key in zip(votes, keys, strict=True))
+        if missing := _next(judge, item, known):
+            left = [ballot for ballot, vote in zip(ballots, votes, strict=True) if vote is None]
+            _add(shares, judge, known, missing, left)
+    low, high = _usage(shares, "low"), _usage(shares, "high")
     return Estimate(
         rows,
         answered,
@@ -96,6 +121,31 @@ def estimate(
         (_usd(low, prices), _usd(high, prices)),
         tuple(model for model in shares if prices.of(model) is None),
     )
+
+
+def _next(judge: Questions[I], item: I, known: Known) -> list[Ballot]:
+    """The first ballots of an item that nobody answered, given the votes there are; none where those are enough."""
+    votes: list[Vote] = []
+    while ballots := judge.least.plan(item, votes):
+        found = known.recall(ballots, [judge.key(ballot) for ballot in ballots])
+        missing = [ballot for ballot, vote in zip(ballots, found, strict=True) if vote is None]
+        if missing:
+            return missing
+        votes += [vote for vote in found if vote is not None]
+    return []
+
+
+def _add(shares: dict[str, _Share], judge: Questions[I], known: Known, missing: Sequence[Ballot], left: Sequence[Ballot]) -> None:
+    """Count what has to be asked, and all that may be. What a cache would answer is in neither."""
+    needed = {judge.key(ballot) for ballot in missing}
+    for key, ballot in {judge.key(ballot): ballot for ballot in (*missing, *left)}.items():
+        if judge.has_reply(ballot):
+            continue
+        share = shares.setdefault(ballot.model, _Share())
+        if key in needed and known.is_new(b"fewest" + key):
+            share.fewest += _requests(ballot)
+        if known.is_new(b"most" + key) or not known.once:
+            _count(share, ballot)
 
 
 def _requests(ballot: Ballot) -> int:
@@ -114,12 +164,13 @@ def _count(share: _Share, ballot: Ballot) -> None:
     share.written = share.written or ballot.mode == "generate"
 
 
-def _usage(shares: Mapping[str, _Share], end: str, part: float) -> dict[str, Usage]:
+def _usage(shares: Mapping[str, _Share], end: Literal["low", "high"]) -> dict[str, Usage]:
     plain, other = _CHARACTERS_A_TOKEN[end]
     found = {}
     for model, share in shares.items():
-        calls = round(share.ballots * part * (_REPEATED[end] if share.written else 1))
-        prompt = (share.ascii / plain + share.other / other) / share.rendered
+        repeated = round(share.ballots * (_REPEATED[end] if share.written else 1))
+        calls = share.fewest if end == "low" else max(repeated, share.fewest)
+        prompt = (share.ascii / plain + share.other / other) / max(share.rendered, 1)
         found[model] = Usage(calls, round(calls * prompt), calls * (_ANSWER[end] if share.written else 1))
     return found
 

@@ -65,6 +65,16 @@ class OpenModel(Layer):
         """Answer, or raise a ModelError."""
         return await home.visit(self.inner.complete(request))
 
+    @property
+    def keeps_replies(self) -> bool:
+        """Whether there is a cache with replies in it."""
+        size = getattr(self.inner.cache, "size", None) if isinstance(self.inner, Cached) else None
+        return isinstance(self.inner, Cached) and (size is None or size()[0] > 0)
+
+    def has_reply(self, request: Request) -> bool:
+        """Whether a kept reply answers this request."""
+        return isinstance(self.inner, Cached) and self.inner.cache.get(self.identity, request) is not None
+
     def forget(self, request: Request) -> None:
         """Do not answer this request from the cache again: its reply could not be read."""
         if isinstance(self.inner, Cached):

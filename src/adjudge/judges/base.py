@@ -20,8 +20,8 @@ from adjudge.domain.frozen import content_hash, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
-from adjudge.engine.ask import ask
-from adjudge.engine.estimate import Estimate, Known, estimate, nothing_known
+from adjudge.engine.ask import ask, requests_for
+from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.ledger import key_of
 from adjudge.engine.run import Answering, Asker, RunLike, answering
 from adjudge.engine.schedule import judge_each
@@ -158,10 +158,14 @@ class PlannedJudge(ABC, Generic[I, R]):
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
         all_votes = replace(self, early_stop=False) if getattr(self, "early_stop", False) else self  # type: ignore[type-var]
-        found = known or nothing_known
-        return estimate(
-            self, all_votes, items, lambda ballots: found([self.vote_key(one) for one in ballots]), prices or PriceTable.load()
-        )
+        caching = {name: model for name, model in self.panel.items() if model.keeps_replies}
+
+        def has_reply(ballot: Ballot) -> bool:
+            model = caching.get(ballot.model)
+            return model is not None and all(map(model.has_reply, requests_for(ballot)))
+
+        judge = Questions(self, all_votes, self.vote_key, has_reply)
+        return estimate(judge, items, known or Known(), prices or PriceTable.load())
 
     def vote_key(self, ballot: Ballot) -> bytes:
         """What a ballot's vote is found by in a ledger."""

@@ -21,9 +21,9 @@ class Composite:
     """One number for an answer, between 0 and 1."""
 
     value: float | None
-    """None while a dimension has no score: nothing is made up for it, and the others do not take its place."""
+    """None while a missing score could change it: nothing is made up for that one, and the others do not take its place."""
     rule: str
-    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a score is."""
+    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a missing score leaves no value."""
     lower: float
     """The least it can be, whatever the missing scores would have been."""
     upper: float
@@ -38,12 +38,11 @@ def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None) -> 
     _check(scores, known)
     missing = tuple(one.name for one in known if scores.get(one.name) is None)
     fired = _fired(scores, known)
-    rule = fired[0].rule if fired else MISSING if missing else MEAN
-    if not missing:
-        value = _value(scores, known)
-        return Composite(value, rule, value, value)
     reached = [_value(filled, known) for filled in _extremes(scores, known)]
-    return Composite(None, rule, min(reached), max(reached), missing)
+    lower, upper = min(reached), max(reached)
+    value = lower if lower == upper else None
+    rule = fired[0].rule if fired else MEAN if value is not None else MISSING
+    return Composite(value, rule, lower, upper, missing)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -25,6 +26,8 @@ from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, read_rows, shown
+
+_LOG = logging.getLogger("adjudge.rag")
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,10 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
     ) -> RagResult | list[RagResult]:
         if isinstance(rows, Mapping | Instance):
             return (await self.judge_items(self.rows([rows], columns).instances, **options))[0]
-        return await self.judge_items(self.rows(rows, columns, limit).instances, **options)
+        read = self.rows(rows, columns, limit)
+        if read.blank:
+            _LOG.warning("%s", read.blank)
+        return await self.judge_items(read.instances, **options)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """With the dimensions as they are scored, wherever they came from."""
@@ -148,11 +154,12 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
 
     def _result(self, item: Instance, votes: tuple[Vote, ...], judged: Mapping[str, DirectInstanceResult]) -> RagResult:
         made = composite({name: None if one.score is None else int(one.score) for name, one in judged.items()}, self._scored)
+        status = Status.SCORED if made.value is not None else _status([one.status for one in judged.values()])
         agreements = [one.agreement for one in judged.values() if one.agreement is not None]
         return RagResult(
             instance=item,
             criteria=self.criteria,
-            status=_status([one.status for one in judged.values()]),
+            status=status,
             votes=votes,
             score=made.value,
             agreement=sum(agreements) / len(agreements) if agreements else None,
@@ -195,8 +202,6 @@ def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:
 
 
 def _status(each: Sequence[Status]) -> Status:
-    """Scored when every dimension is; else abstained where only models that declined stand in the way."""
+    """Of an answer without a composite: abstained where only models that declined stand in the way."""
     missing = [status for status in each if status is not Status.SCORED]
-    if not missing:
-        return Status.SCORED
     return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED

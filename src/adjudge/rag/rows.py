@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adjudge.data.dataset import Source, choose_columns, read_instances
+from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instances
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.rag.dimensions import Dimension
@@ -24,6 +24,8 @@ class Rows:
     """Each with the row it was made of in ``metadata["row"]``."""
     columns: Mapping[str, str]
     """Field → the column it was taken from."""
+    blank: BlankRows | None = None
+    """Rows that held nothing and were passed over."""
 
 
 def read_rows(
@@ -33,8 +35,10 @@ def read_rows(
     needed = needed_fields(dimensions)
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
         return Rows(source[:limit], {name: name for name in source[0].fields})
-    found = list(read_instances(source, columns, limit, [name for name in needed if name not in MAY_BE_ABSENT]))
-    return Rows(found, _columns(found[0], columns or {}, source, needed))
+    blank: list[BlankRows] = []
+    must = [name for name in needed if name not in MAY_BE_ABSENT]
+    found = list(read_instances(source, columns, limit, must, on_blank_rows=blank.append))
+    return Rows(found, _columns(found[0], columns or {}, source, needed), *blank)
 
 
 def needed_fields(dimensions: Sequence[Dimension]) -> list[str]:

@@ -12,6 +12,7 @@ from adjudge.rag.evaluator import RagEvaluator
 from adjudge.rag.result import RagResult
 from adjudge.rag.rows import MAY_BE_ABSENT, Rows
 from adjudge.reports.rag_summary import RagSummary, summarise_rag
+from adjudge.reports.words import blank_rows
 
 ENTRIES = 500
 """How many answers the pages for people show, the worst first; the CSV has them all."""
@@ -50,7 +51,7 @@ class RagReport:
     parameters: Mapping[str, str] = field(default_factory=FrozenDict)
     """How the scores were made; never a key."""
     notes: Sequence[str] = ()
-    """What a reader must know of the models."""
+    """What a reader must know of the models and of the rows."""
     language: str = "en"
     made: datetime = field(default_factory=datetime.now)
     shown: int = ENTRIES
@@ -66,15 +67,22 @@ def rag_report(
     evaluator: RagEvaluator, rows: Rows, results: Sequence[RagResult], *, source: str = "", shown: int = ENTRIES
 ) -> RagReport:
     """The report of what ``evaluator`` said of ``rows``."""
-    models = (model.note for model in evaluator.panel.values() if model.note)
     return RagReport(
         results=results,
         summary=summarise_rag(results),
         parameters=FrozenDict(_parameters(evaluator, rows, source)),
-        notes=list(dict.fromkeys((*models, *(note for result in results for note in result.notes)))),
+        notes=_notes(evaluator, rows, results),
         language=evaluator.language,
         shown=shown,
     )
+
+
+def _notes(evaluator: RagEvaluator, rows: Rows, results: Sequence[RagResult]) -> list[str]:
+    """Of the models, of the judgments, of the data; each once."""
+    models = [model.note for model in evaluator.panel.values() if model.note]
+    judged = [note for result in results for note in result.notes]
+    blank = [blank_rows(rows.blank.count, rows.blank.places, evaluator.language)] if rows.blank else []
+    return list(dict.fromkeys((*models, *judged, *blank)))
 
 
 def _worst_first(entry: Entry) -> tuple[bool, float, int]:

@@ -14,7 +14,7 @@ from adjudge.rag.dimensions import Dimension
 from adjudge.rag.result import RagResult
 from adjudge.reports.summary import Summary, summarise
 from adjudge.stats.correlation import spearman
-from adjudge.stats.intervals import Interval, bootstrap_mean
+from adjudge.stats.intervals import Interval, mean_interval
 
 BINS = 10
 """Of the composite's histogram."""
@@ -64,7 +64,7 @@ class RagSummary:
     overall: Summary
     """Counts, mean composite, cost; the bounds are those of the composites."""
     interval: Interval | None
-    """Of the mean composite, by resampling rows."""
+    """Of the mean composite; None where there are too few rows."""
     spread: Spread | None
     """Of the composites."""
     histogram: tuple[int, ...]
@@ -101,7 +101,7 @@ def summarise_rag(results: Sequence[RagResult]) -> RagSummary:
     columns = {one.name: [_score(result, one.name) for result in results] for one in dimensions}
     return RagSummary(
         overall=_overall(results),
-        interval=bootstrap_mean(composites),
+        interval=mean_interval(composites),
         spread=_spread(composites),
         histogram=_histogram(composites),
         rules=_rules(dimensions, results),

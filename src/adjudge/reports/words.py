@@ -46,6 +46,7 @@ Word = Literal[
     "history",
     "interval",
     "interval says",
+    "no interval",
     "judge",
     "judges",
     "judging",
@@ -124,7 +125,7 @@ _RUSSIAN: dict[Word, str] = {
     "compares": "сравнивает",
     "composite": "итог",
     "composite rule": "Взвешенное среднее нормированных оценок (оценка, делённая на наибольшую по шкале). "
-    "Правила только понижают его. Если оценки нет, нет и итога: даны лишь границы.",
+    "Правила только понижают его. Если недостающая оценка могла бы его изменить, итога нет: даны лишь границы.",
     "composite, lowest first": "итог, сначала худшие",
     "configuration": "настройки",
     "contexts": "фрагменты",
@@ -148,7 +149,8 @@ _RUSSIAN: dict[Word, str] = {
     "histogram": "распределение итогов",
     "history": "беседа",
     "interval": "интервал 95 %",
-    "interval says": "Бутстрэп по строкам: насколько среднее могло бы отличаться на других строках того же рода.",
+    "interval says": "Интервал Стьюдента с одним добавленным нулём и одной единицей: "
+    "насколько среднее могло бы отличаться на других строках того же рода.",
     "judge": "судья",
     "judges": "оценивает",
     "judging": "оценивание",
@@ -166,6 +168,7 @@ _RUSSIAN: dict[Word, str] = {
     "more of it": "больше",
     "name": "имя",
     "never varies": "не меняется",
+    "no interval": "без интервала: меньше 8 строк с оценкой",
     "no score": "нет оценки",
     "normalised": "нормированные",
     "nothing else": "больше ничего",
@@ -212,13 +215,15 @@ _RUSSIAN: dict[Word, str] = {
 _ENGLISH: dict[Word, str] = {
     "average": "mean",
     "composite rule": "The weighted mean of the normalised scores (a score divided by the highest of its scale). "
-    "Gates only lower it. Where a score is missing there is no composite, only its bounds.",
+    "Gates only lower it. Where a missing score could change it there is no composite, only its bounds.",
     "contexts": "fragments",
     "correlations say": "Spearman's rank correlation of each two dimensions; – where one of them never varies.",
     "every answer is in the CSV": "Every answer is in the CSV file.",
     "histogram": "composites",
     "interval": "95 % interval",
-    "interval says": "Bootstrap over rows: how far the mean could be off on other rows of the same kind.",
+    "interval says": "Student's interval with one 0 and one 1 added: "
+    "how far the mean could be off on other rows of the same kind.",
+    "no interval": "no interval: fewer than 8 scored rows",
     "nothing found": "Nothing found.",
     "only the worst": "Only the worst answers are shown:",
     "response": "answer",
@@ -235,3 +240,19 @@ def word(name: Word, language: str) -> str:
 def is_word(name: str) -> TypeGuard[Word]:
     """Whether there is a word ``name``."""
     return name in _RUSSIAN
+
+
+def blank_rows(count: int, places: str, language: str) -> str:
+    """That blank rows were skipped, and where the first of them stand."""
+    if language == "ru":
+        skipped = _russian(count, "Пропущена", "Пропущены", "Пропущено")
+        return f"{skipped} {count} {_russian(count, 'пустая строка', 'пустые строки', 'пустых строк')}: {places}."
+    return f"{count} blank {'row was' if count == 1 else 'rows were'} skipped: {places}."
+
+
+def _russian(count: int, one: str, few: str, many: str) -> str:
+    """The form of a Russian word that goes with ``count``."""
+    last, two = count % 10, count % 100
+    if last == 1 and two != 11:
+        return one
+    return few if last in (2, 3, 4) and two not in (12, 13, 14) else many

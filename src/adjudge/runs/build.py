@@ -14,7 +14,7 @@ from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.values import Place, WrongValue
-from adjudge.data.dataset import OnBadRow, read_comparisons, read_instances
+from adjudge.data.dataset import OnBadRow, OnBlankRows, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
@@ -51,11 +51,13 @@ class ReadyJudge:
         return [self.judge.case(own, one) for one in self.criteria]
 
 
-def instances(file: EvalFile, on_bad_row: OnBadRow | None = None, limit: int | None = None) -> Iterator[Instance]:
+def instances(
+    file: EvalFile, on_bad_row: OnBadRow | None = None, limit: int | None = None, on_blank_rows: OnBlankRows | None = None
+) -> Iterator[Instance]:
     """The rows of the file's data. ``on_bad_row`` is told of bad ones, unless the file says that they stop the run."""
     data = file.data
-    told = on_bad_row if file.on_bad_row == "report" else None
-    options: Mapping[str, Any] = {"id": data.id, "on_bad_row": told, "format": data.format, "encoding": data.encoding}
+    told = {"on_bad_row": on_bad_row if file.on_bad_row == "report" else None, "on_blank_rows": on_blank_rows}
+    options: Mapping[str, Any] = {"id": data.id, "format": data.format, "encoding": data.encoding, **told}
     limit, columns = limit or data.limit, dict(data.columns)
     if _compares(file):
         return read_comparisons(file.source, data.responses, columns, limit, **options)

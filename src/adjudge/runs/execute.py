@@ -8,17 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adjudge.data.dataset import STDIN, BadRow
+from adjudge.data.dataset import STDIN, BadRow, BlankRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
+from adjudge.engine.ledger_file import FILE
 from adjudge.engine.run import OpenRun, Run, opened
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Budget, Spent
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
-from adjudge.runs.folder import knows
+from adjudge.runs.known import KnownVotes
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
@@ -50,7 +51,14 @@ class RowSkipped:
     row: BadRow
 
 
-Event = JudgeStarted | Judged | RowSkipped
+@dataclass(frozen=True)
+class BlankRowsSkipped:
+    """Rows that hold nothing were passed over."""
+
+    rows: BlankRows
+
+
+Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped
 """What happens in a run, in the order it happens."""
 
 
@@ -65,7 +73,7 @@ def _nobody(event: Event) -> None:
     """Listens to nothing."""
 
 
-def _ignore(row: BadRow) -> None:
+def _ignore(row: BadRow | BlankRows) -> None:
     """It is told of when it is judged."""
 
 
@@ -99,9 +107,10 @@ class EvalRun:
         run = Run(self.folder, fork_of, retry_failed, self.facts)
         home.run(self._execute(run, _limits(budget, self.file.budget), listen))
 
-    def estimate(self) -> Estimate:
+    def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
-        known = knows(self.folder)
+        begun = (self.folder / FILE).is_file()
+        known = KnownVotes(self.folder if begun or fork_of is None else fork_of, retry_failed=retry_failed)
         found = [ready.judge.estimate(self._items(ready, _nobody), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
 
@@ -111,7 +120,7 @@ class EvalRun:
         try:
             if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
                 return None
-            rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
+            rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
         return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
@@ -131,7 +140,8 @@ class EvalRun:
         await ready.judge.judge_stream(items, saw, run=run, criteria=ready.criteria, label=ready.name)
 
     def _items(self, ready: ReadyJudge, listen: Callable[[Event], None]) -> Iterator[Any]:
-        for instance in instances(self.file, lambda bad: listen(RowSkipped(bad)), self.limit):
+        bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
+        for instance in instances(self.file, bad, self.limit, blank):
             for item in ready.items(instance):
                 try:
                     ready.judge.check(item)

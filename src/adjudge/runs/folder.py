@@ -1,21 +1,18 @@
-"""Run folders as readers see them: what is in one, how two differ, what can be saved of a damaged one."""
+"""Run folders as readers see them: what is in one, what can be saved of a damaged one."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-from weakref import finalize
+from typing import Any
 
 from adjudge.domain.message import Usage
-from adjudge.engine.estimate import Known, nothing_known
-from adjudge.engine.ledger_file import FILE, connect, differences, migrate, read_meta, trouble, under_lock
-from adjudge.engine.maybe_known import MaybeKnown
+from adjudge.engine.ledger_file import FILE, connect, migrate, read_meta, trouble, under_lock
 from adjudge.errors import RunError
 from adjudge.runs.eval_file import OUTPUTS
 
@@ -23,6 +20,8 @@ _KEY = 16
 _LOG = f"{FILE}-wal"
 _OWN = (FILE, _LOG, f"{FILE}-shm", "ledger.recovered", "ledger.recovered-wal", "ledger.recovered-shm", "ledger.damaged")
 _LOCK = "ledger.lock"
+_REPLIED = "outcome <> 'model_error' AND NOT (outcome = 'refused' AND prompt_tokens = 0)"
+"""Votes whose calls brought replies."""
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 _VOTE = "model, sample, outcome, option, explanation, reason, text, calls, prompt_tokens, completion_tokens, latency, at, more"
 
@@ -37,8 +36,12 @@ class RunInfo:
     means: dict[str, float]
     """Judge → mean score of its rows, where some have one."""
     votes: int
+    failed_votes: int
+    """Votes without an answer: every call for them failed."""
     failed_calls: int
+    """Requests that were sent and brought no reply, tries that were repeated included. They are in no usage."""
     usage: dict[str, Usage]
+    """Model → what its replies took."""
     configuration: dict[str, Any]
     facts: dict[str, Any]
     """When it was started, how it ended, the command that made it, what it was forked from."""
@@ -78,7 +81,7 @@ def run_info(folder: str | Path) -> RunInfo:
         for judge, status, count, _ in rows:
             judges.setdefault(judge, {})[status] = count
         sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
-        used = connection.execute(f"SELECT model, {sums} FROM votes GROUP BY model").fetchall()  # noqa: S608 - constant text
+        used = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model").fetchall()  # noqa: S608
         votes, failed = connection.execute("SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) FROM votes").fetchone()
         return RunInfo(
             Path(folder),
@@ -86,10 +89,17 @@ def run_info(folder: str | Path) -> RunInfo:
             {judge: mean for judge, status, _, mean in rows if status == "scored" and mean is not None},
             votes,
             failed,
+            _failed_calls(facts, failed),
             {model: Usage(*numbers) for model, *numbers in used},
             facts.pop("configuration", {}),
             facts,
         )
+
+
+def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
+    """As the run counted them (older ledgers: by themselves); for a vote without an answer there was one at least."""
+    alone = facts.pop("failed_calls", None)
+    return max(int((facts.get("spending") or {}).get("failed", alone) or 0), failed_votes)
 
 
 def find_runs(parent: str | Path) -> list[Path]:
@@ -136,66 +146,6 @@ def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iter
     ):
         found = {"judge": judge, "row": number + 1, "id": id, "fields": json.loads(instance), **json.loads(result)}
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
-
-
-def knows(folder: str | Path) -> Known:
-    """A function that says of the keys of ballots whether the run was answered them already."""
-    if not (Path(folder) / FILE).is_file():
-        return nothing_known
-    maybe = MaybeKnown()
-    with reading(folder) as connection:
-        for (key,) in connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'"):
-            maybe.add(key)
-    held = ExitStack()
-    ledger = held.enter_context(reading(folder))
-
-    def known(keys: Sequence[bytes]) -> list[bool]:
-        likely = [key for key in keys if key in maybe]
-        sure = _answered(Path(folder) / FILE, ledger, likely) if likely else set()
-        return [key in sure for key in keys]
-
-    finalize(known, held.close)
-    return known
-
-
-class Came(NamedTuple):
-    """What a judgment came to."""
-
-    status: str
-    score: float | None
-    chosen: str | int | None
-    """The verdict, the option, or the better response."""
-
-    @classmethod
-    def of(cls, result: Mapping[str, Any]) -> Came:
-        """As the ledger holds it."""
-        said = (result.get(name) for name in ("verdict", "option", "selected_option"))
-        return cls(result["status"], result["score"], next((one for one in said if one is not None), None))
-
-
-def run_differences(one: str | Path, two: str | Path) -> tuple[list[str], list[tuple[str, int, Came, Came]]]:
-    """What differs between two runs: their configuration, and the rows that came out otherwise (judge, row, one, two)."""
-    settings = differences(run_info(one).configuration, run_info(two).configuration)
-    came = ((judge, row, Came.of(json.loads(a)), Came.of(json.loads(b))) for judge, row, a, b in _unlike(one, two))
-    return settings, [each for each in came if each[2] != each[3]]
-
-
-def _unlike(one: str | Path, two: str | Path) -> Iterator[tuple[str, int, str, str]]:
-    with reading(one) as connection:
-        connection.execute("ATTACH DATABASE ? AS other", (f"{(Path(two) / FILE).absolute().as_uri()}?mode=ro",))
-        yield from connection.execute(
-            "SELECT a.judge, a.number + 1, a.result, b.result FROM judgments a JOIN other.judgments b USING (judge, number) "
-            "WHERE a.result <> b.result ORDER BY a.judge, a.number"
-        )
-
-
-def _answered(path: Path, ledger: sqlite3.Connection, keys: Sequence[bytes]) -> set[bytes]:
-    marks = ",".join("?" * len(keys))
-    sql = f"SELECT ballot FROM votes WHERE ballot IN ({marks}) AND outcome <> 'model_error'"  # noqa: S608 - only marks
-    try:
-        return {key for (key,) in ledger.execute(sql, keys)}
-    except sqlite3.Error as error:
-        raise trouble(path, error) from error
 
 
 def recover(folder: str | Path) -> tuple[int, int]:

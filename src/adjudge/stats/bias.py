@@ -12,14 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
-
-_MANY = 1000
-"""Degrees of freedom from which on Student's distribution is the normal one to three digits."""
+from adjudge.stats.intervals import FEWEST
+from adjudge.stats.student import t_cdf, t_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,9 @@ class BiasReport:
     """``flip_rate - noise_rate``: what the order alone does."""
     lower: float | None
     upper: float | None
-    """The excess lies between these with probability ``1 - level``; it cannot lie below 0, so neither can ``upper``."""
+    """The excess lies between these with probability ``1 - level``; it cannot lie below 0, so neither can ``upper``.
+
+    None below 8 items, which are too few for an interval that keeps its word."""
     p_value: float | None
     """Of an excess as large as this in a judge without bias; one-sided."""
     detected: bool
@@ -64,37 +65,12 @@ def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasRepor
     if len(rates) == 1:
         return BiasReport(flips, noise, excesses[0], None, None, None, False, 1, left_out)
     mean, error = fmean(excesses), stdev(excesses) / math.sqrt(len(excesses))
-    reach = t_quantile(1 - level / 2, len(excesses) - 1) * error
     p_value = _p_value(mean, error, len(excesses) - 1)
-    upper = max(mean + reach, 0.0)
-    return BiasReport(flips, noise, mean, mean - reach, upper, p_value, p_value < level, len(rates), left_out)
-
-
-def t_cdf(t: float, freedom: int) -> float:
-    """Student's distribution function, by its finite series (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
-    if freedom > _MANY:
-        return NormalDist().cdf(t)
-    angle = math.atan(t / math.sqrt(freedom))
-    odd, cosine = freedom % 2, math.cos(angle)
-    term = total = cosine if odd else 1.0
-    for step in range(2 + odd, freedom - 1, 2):
-        term *= cosine * cosine * (step - 1) / step
-        total += term
-    inside = math.sin(angle) * total if freedom > 1 else 0.0
-    return 0.5 + ((angle + inside) / math.pi if odd else inside / 2)
-
-
-def t_quantile(share: float, freedom: int) -> float:
-    """Where Student's distribution function reaches ``share``."""
-    low, high = -1.0, 1.0
-    while t_cdf(low, freedom) > share:
-        low *= 2
-    while t_cdf(high, freedom) < share:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_cdf(middle, freedom) < share else (low, middle)
-    return (low + high) / 2
+    lower = upper = None
+    if len(excesses) >= FEWEST:
+        reach = t_quantile(1 - level / 2, len(excesses) - 1) * error
+        lower, upper = mean - reach, max(mean + reach, 0.0)
+    return BiasReport(flips, noise, mean, lower, upper, p_value, p_value < level, len(rates), left_out)
 
 
 def _p_value(mean: float, error: float, freedom: int) -> float:

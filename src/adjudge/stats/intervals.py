@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-RESAMPLES = 1000
+from adjudge.stats.student import t_quantile
+
+FEWEST = 8
+"""Fewer rows have no interval: whatever is computed of them is too narrow to be believed, or too wide to say anything."""
 
 
 @dataclass(frozen=True)
@@ -20,18 +22,23 @@ class Interval:
     level: float = 0.95
 
 
-def bootstrap_mean(values: Sequence[float], *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0) -> Interval | None:
-    """The percentile bootstrap interval of the mean; None with fewer than two values, which say nothing of their spread.
+def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Interval | None:
+    """Student's interval of the mean of ``values`` between 0 and 1, with one 0 and one 1 added to them; None below 8 values.
 
-    The same values and seed give the same interval. Rows are taken as independent; with fewer than about ten of them, or
-    values that are nearly all equal, the interval is too narrow.
+    The two keep it honest where the values seen are nearly all alike and a rare bad one was not among them. Rows are taken as
+    independent. Simulated on 20 distributions (pass/fail, skewed, with and without a rare 0) and 8 to 200 rows, it holds the
+    true mean in 94 to 100 % of samples at level 0.95 (``benchmarks/intervals.py``); from 200 rows on it is about 3 % wider than
+    Student's interval of the values alone.
     """
-    if len(values) < 2:
+    if len(values) < FEWEST:
         return None
-    choice = random.Random(seed)  # noqa: S311 - statistics, no secret
-    count = len(values)
-    means = sorted(math.fsum(choice.choices(values, k=count)) / count for _ in range(resamples))
-    return Interval(quantile(means, (1 - level) / 2), quantile(means, (1 + level) / 2), level)
+    if not all(0 <= value <= 1 for value in values):
+        raise ValueError("an interval of the mean is for values between 0 and 1")
+    count = len(values) + 2
+    mean = (math.fsum(values) + 1) / count
+    squares = math.fsum((value - mean) ** 2 for value in values) + mean**2 + (1 - mean) ** 2
+    reach = t_quantile((1 + level) / 2, count - 1) * math.sqrt(squares / (count - 1) / count)
+    return Interval(max(0.0, mean - reach), min(1.0, mean + reach), level)
 
 
 def wilson(hits: int, of: int, *, level: float = 0.95) -> Interval:
@@ -42,11 +49,3 @@ def wilson(hits: int, of: int, *, level: float = 0.95) -> Interval:
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     return Interval(max(0.0, middle - half), min(1.0, middle + half), level)
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which ``share`` of the ordered values lie, between two of them where it falls there."""
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

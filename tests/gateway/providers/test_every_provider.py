@@ -92,7 +92,10 @@ def test_each_provider_has_its_own_key_header(provider: FakeProvider, name: str,
         ("groq", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3, "n": 2}),
         ("mistral", {"temperature": 0.5, "random_seed": 7, "max_tokens": 99, "n": 2}),
         ("watsonx", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3, "n": 2}),
-        ("ollama", {"options": {"temperature": 0.5, "seed": 7, "num_predict": 99}, "logprobs": True, "top_logprobs": 3}),
+        (
+            "ollama",
+            {"options": {"temperature": 0.5, "seed": 7, "num_predict": 99, "num_ctx": 4096}, "logprobs": True, "top_logprobs": 3},
+        ),
         ("anthropic", {"temperature": 0.5, "max_tokens": 99}),
     ],
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adjudge.data.sources.row import Row, Rows
+from adjudge.data.sources.row import Row, Rows, is_blank
 from adjudge.data.sources.text import Text
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _header(reader: Reader, text: Text, skipped: int) -> list[str]:
     """The names of the columns; one that stands twice gets a number, so that no value hides another."""
     line = skipped + 1
     try:
-        names = next((cells for cells in reader if cells), [])
+        names = next((cells for cells in reader if not _are_blank(cells)), [])
     except csv.Error as error:
         raise text.origin.wrong(line, f"the header cannot be read: {_said(error)}") from error
     if flaw := text.take_flaw():
@@ -129,7 +129,11 @@ def _rows(reader: Reader, header: list[str], text: Text, skipped: int) -> Rows:
         elif len(cells) == width:
             yield Row(line, dict(zip(header, cells, strict=True)))
         elif cells:
-            yield origin.bad(line, _wrong_width(cells, header))
+            yield Row(line, {}) if _are_blank(cells) else origin.bad(line, _wrong_width(cells, header))
+
+
+def _are_blank(cells: list[str]) -> bool:
+    return all(map(is_blank, cells))
 
 
 def _wrong_width(cells: list[str], header: list[str]) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError
+
+_NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
+"""White space, no-break spaces among it, and characters that are not seen at all."""
+
+
+def is_blank(text: str) -> bool:
+    """Whether a reader sees nothing in ``text``."""
+    return _NOTHING.fullmatch(text) is not None
 
 
 class Row(NamedTuple):
@@ -29,6 +38,28 @@ class BadRow:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlankRows:
+    """The rows of a source that hold nothing at all, as spreadsheets leave them behind a table. They are passed over."""
+
+    source: str
+    count: int
+    unit: str
+    """What ``first`` counts: rows, or lines of the file."""
+    first: tuple[int, ...]
+    """Where the first of them stand."""
+
+    @property
+    def places(self) -> str:
+        """Where they stand, the first few of them."""
+        return ", ".join(map(str, self.first)) + (", …" if self.count > len(self.first) else "")
+
+    def __str__(self) -> str:
+        rows, were = ("blank row", "was") if self.count == 1 else ("blank rows", "were")
+        unit = self.unit if self.count == 1 else f"{self.unit}s"
+        return f"{self.source}: {self.count} {rows} {were} skipped ({unit} {self.places})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,95 @@
+"""How two runs differ, in a terminal and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import typer
+
+from adjudge.cli.show import clean
+from adjudge.runs.diff import Came, Change, JudgedRow, RunDiff, run_diff
+
+MOST_SHOWN = 100
+"""Rows of a kind that a terminal shows."""
+
+
+def show_diff(one: Path, two: Path, *, everything: bool) -> None:
+    """The settings, the rows that came out otherwise, and those that only one run has."""
+    most = None if everything else MOST_SHOWN
+    with run_diff(one, two) as found:
+        alone = (found.alone(0), found.alone(1))
+        for line in found.settings:
+            typer.echo(clean(line))
+        _show(map(_change, found.changes()), found.changed, most)
+        _show((f"only in {one}: {_row(row)}: {_came(row.came)}" for row in found.only_in(0)), alone[0], most)
+        _show((f"only in {two}: {_row(row)}: {_came(row.came)}" for row in found.only_in(1)), alone[1], most)
+        settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
+        both = f"{settings} and {changed} differ, of {found.compared} in both runs"
+        typer.echo(clean(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
+
+
+def print_diff(one: Path, two: Path) -> None:
+    """The same as JSON, written as it is read."""
+    with run_diff(one, two) as found:
+        for piece in _json(found):
+            typer.echo(piece, nl=False)
+        typer.echo("")
+
+
+def _show(lines: Iterable[str], count: int, most: int | None) -> None:
+    for line in islice(lines, most):
+        typer.echo(clean(line))
+    if most is not None and count > most:
+        typer.echo(f"… and {count - most} more: --all shows them")
+
+
+def _change(change: Change) -> str:
+    before, after = change.before, change.after
+    moved = "" if before.row == after.row else f" → {after.row}"
+    other = "" if change.same_content else ", another text"
+    return f"{_row(before)}{moved}{other}: {_came(before.came)} → {_came(after.came)}"
+
+
+def _row(row: JudgedRow) -> str:
+    name = f" ({row.id})" if row.id else ""
+    return f"{row.judge}, {row.criteria}, row {row.row}{name}"
+
+
+def _came(to: Came) -> str:
+    """The score, what was chosen, and the status of what was not scored."""
+    score = "no score" if to.score is None else f"{to.score:.3f}"
+    more = [str(one) for one in (to.chosen, None if to.status == "scored" else to.status) if one is not None]
+    return f"{score} ({', '.join(more)})" if more else score
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _json(found: RunDiff) -> Iterator[str]:
+    counts = {"compared": found.compared, "changed": found.changed, "only_in_one": found.alone(0), "only_in_two": found.alone(1)}
+    head = {"schema": "adjudge.diff/1", "settings": found.settings, "counts": counts}
+    yield json.dumps(head, ensure_ascii=False)[:-1]
+    yield from _json_list("changes", map(_change_data, found.changes()))
+    yield from _json_list("only_in_one", map(_row_data, found.only_in(0)))
+    yield from _json_list("only_in_two", map(_row_data, found.only_in(1)))
+    yield "}"
+
+
+def _json_list(name: str, rows: Iterable[dict[str, object]]) -> Iterator[str]:
+    yield f', "{name}": ['
+    for place, row in enumerate(rows):
+        yield f"{',' if place else ''}\n{json.dumps(row, ensure_ascii=False)}"
+    yield "]"
+
+
+def _change_data(change: Change) -> dict[str, object]:
+    before, after = _row_data(change.before), _row_data(change.after)
+    return {"before": before, "after": after, "same_content": change.same_content}
+
+
+def _row_data(row: JudgedRow) -> dict[str, object]:
+    return {"judge": row.judge, "criteria": row.criteria, "row": row.row, "id": row.id, **row.came._asdict()}

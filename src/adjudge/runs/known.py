@@ -1,0 +1,65 @@
+"""The votes of a run folder, for estimates: what is answered need not be asked."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, ClassVar
+from weakref import finalize
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.engine.estimate import Known
+from adjudge.engine.ledger_file import FILE, trouble
+from adjudge.engine.maybe_known import MaybeKnown
+from adjudge.runs.folder import reading
+
+_ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
+
+
+class KnownVotes(Known):
+    """The votes that a run holds, or none where there is no run yet."""
+
+    once: ClassVar[bool] = True
+
+    def __init__(self, folder: str | Path, *, retry_failed: bool = False) -> None:
+        super().__init__()
+        self._path = Path(folder) / FILE
+        self._retry_failed = retry_failed
+        self._maybe = MaybeKnown()
+        self._ledger: sqlite3.Connection | None = None
+        if self._path.is_file():
+            self._open(Path(folder))
+
+    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
+        """The last vote on each ballot, as far as a plan looks at it."""
+        likely = [key for key in keys if key in self._maybe]
+        votes = {row[0]: row[1:] for row in self._rows(likely)} if likely else {}
+        found = [_vote(ballot, *votes[key]) if key in votes else None for ballot, key in zip(ballots, keys, strict=True)]
+        return [vote if vote and (vote.valid or not self._retry_failed) else None for vote in found]
+
+    def _open(self, folder: Path) -> None:
+        with reading(folder) as connection:
+            for (key,) in connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'"):
+                self._maybe.add(key)
+        held = ExitStack()
+        self._ledger = held.enter_context(reading(folder))
+        finalize(self, held.close)
+
+    def _rows(self, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
+        if self._ledger is None:
+            return []
+        try:
+            return self._ledger.execute(_ANSWERED.format(",".join("?" * len(keys))), keys).fetchall()
+        except sqlite3.Error as error:
+            raise trouble(self._path, error) from error
+
+
+def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote:
+    rest = json.loads(more) if more else {}
+    ranking = tuple(map(tuple, rest["ranking"])) if rest.get("ranking") is not None else None
+    verdict = None if option is None else Verdict(option, ranking=ranking, number=rest.get("number"))
+    return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict)

@@ -1,0 +1,62 @@
+"""Blank rows that a spreadsheet left in the file: every command skips them and says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adjudge.reports.table import read_rows
+
+ROWS = "question,response,contexts\nQ1,A1,C1\n,,\n \u00a0,,\nQ2,A2,C2\n,,,,,\n"
+PAIRS = "question,response_1,response_2\nQ1,A1,B1\n,,\n \u00a0,,\nQ2,A2,B2\n,,,,,\n"
+SAID = "3 blank rows were skipped (lines 3, 4, 6)"
+
+
+def adjudge(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "adjudge", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder, env=dict(os.environ))
+
+
+@pytest.mark.parametrize(
+    ("rows", "args"),
+    [
+        (ROWS, ("check", "--criterion", "Is it short?", "--file", "rows.csv", "-m", "scripted/PASS")),
+        (ROWS, ("judge", "--criterion", "Is it short?", "--file", "rows.csv", "-m", "scripted/Yes")),
+        (PAIRS, ("compare", "--criterion", "Which is shorter?", "--file", "rows.csv", "-m", "scripted/A")),
+    ],
+)
+def test_a_command_skips_blank_rows_and_says_so(tmp_path: Path, rows: str, args: tuple[str, ...]) -> None:
+    (tmp_path / "rows.csv").write_text(rows, encoding="utf-8")
+    done = adjudge(tmp_path, *args, "-o", "out.csv")
+    assert done.returncode == 0, done.stderr
+    assert f"rows.csv: {SAID}" in done.stderr
+    assert len(list(read_rows(tmp_path / "out.csv"))) == 2
+
+
+def test_a_run_skips_blank_rows_and_says_so_once(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
+    judges = [{"kind": "aspect", "name": name, "criteria": f"Is it {name}?"} for name in ("short", "true")]
+    wanted = {"data": "rows.csv", "models": ["scripted/PASS"], "judges": judges}
+    (tmp_path / "eval.yaml").write_text(json.dumps(wanted), encoding="utf-8")
+    done = adjudge(tmp_path, "run", "eval.yaml", "--run", "run")
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.stderr.count(SAID) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "3 blank rows were skipped: 3, 4, 6."), ("ru", "Пропущены 3 пустые строки: 3, 4, 6.")]
+)
+def test_blank_rows_do_not_lower_the_composite_and_every_report_says_so(tmp_path: Path, language: str, said: str) -> None:
+    """0.92 became 0.62: five blank rows out of Excel were judged as answers."""
+    (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
+    done = adjudge(tmp_path, "rag", "--csv", "rows.csv", "-m", "scripted/2", "--language", language)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+    paths = [tmp_path / line for line in done.stdout.splitlines()[-3:]]
+    assert len(list(read_rows(paths[1]))) == 2
+    assert all(said.removesuffix(".") in path.read_text(encoding="utf-8") for path in (paths[0], paths[2]))

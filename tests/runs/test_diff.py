@@ -1,0 +1,278 @@
+"""How two runs differ: rows are joined by what they are, never by where they stand."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel
+from adjudge.cli.main import main
+from adjudge.data.dataset import read_instances
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.message import Request
+from adjudge.rag import RagEvaluator
+from adjudge.runs.diff import Change, JudgedRow, run_diff
+from adjudge.runs.eval_file import load_eval
+from adjudge.runs.execute import EvalRun
+from support.rag import ROW, gives
+
+Texts = Sequence[str | Instance]
+
+
+def fails(*marks: str) -> Callable[[Request], str]:
+    """A model that fails texts with one of ``marks`` in them."""
+
+    def script(request: Request) -> str:
+        shown = request.prompt.messages[-1].content
+        return json.dumps({"selected_option": "FAIL" if any(mark in shown for mark in marks) else "PASS"})
+
+    return script
+
+
+def made(folder: Path, texts: Texts, *marks: str, **options: Any) -> Path:
+    AspectCritic("c", ScriptedModel(fails(*marks)), **options).evaluate(list(texts), run=folder)
+    return folder
+
+
+def named(**texts: str) -> list[Instance]:
+    return [Instance({"response": text}, id) for id, text in texts.items()]
+
+
+def compared(one: Path, two: Path) -> tuple[list[Change], list[JudgedRow], list[JudgedRow]]:
+    with run_diff(one, two) as found:
+        changes, alone, other = list(found.changes()), list(found.only_in(0)), list(found.only_in(1))
+        assert (found.changed, found.alone(0), found.alone(1)) == (len(changes), len(alone), len(other))
+        return changes, alone, other
+
+
+def rows(found: Sequence[JudgedRow]) -> list[int]:
+    return [row.row for row in found]
+
+
+def test_the_same_run_does_not_differ(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", ["a", "b", "a"])
+    with run_diff(one, one) as found:
+        assert (found.settings, found.compared, found.changed, found.alone(0), found.alone(1)) == ([], 3, 0, 0, 0)
+
+
+def test_settings_and_verdicts_that_differ(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "one", ["a", "<b>", "c"]), made(tmp_path / "two", ["a", "<b>", "c"], "<b>", strictness=3)
+    with run_diff(one, two) as found:
+        assert found.settings == ["judges.AspectCritic.settings.strictness: 1 → 3"]
+        (change,) = found.changes()
+    assert (change.before.row, change.before.came, change.after.came) == (2, ("scored", 1.0, "PASS"), ("scored", 0.0, "FAIL"))
+
+
+def test_one_row_put_on_top_changes_nothing_else(tmp_path: Path) -> None:
+    """Every row was compared with its neighbour: changes were reported that did not happen."""
+    texts = [f"text {number} {'bad' if number % 3 == 0 else ''}" for number in range(10)]
+    one, two = made(tmp_path / "one", texts, "bad"), made(tmp_path / "two", ["new bad", *texts], "bad")
+    assert [rows(found) for found in compared(one, two)[1:]] == [[], [1]]
+    assert compared(one, two)[0] == []
+
+
+def test_rows_that_only_one_run_has_are_listed(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "one", ["a", "b", "<c>"]), made(tmp_path / "two", ["<c>", "d", "a"], "<c>")
+    changes, alone, other = compared(one, two)
+    assert [(change.before.row, change.after.row) for change in changes] == [(3, 1)]
+    assert (rows(alone), rows(other)) == ([2], [2])
+
+
+def test_rows_called_by_their_place_are_not_joined_by_it(tmp_path: Path) -> None:
+    for name, text in (("one", "answer\na bad\nb\n"), ("two", "answer\nnew\na bad\nb\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows.csv").write_text(text)
+        made(tmp_path / name / "run", list(read_instances(tmp_path / name / "rows.csv")), "bad")
+    changes, alone, other = compared(tmp_path / "one" / "run", tmp_path / "two" / "run")
+    assert (changes, alone, [row.id for row in other]) == ([], [], ["rows.csv:2"])
+
+
+def test_answers_of_two_systems_are_joined_by_their_id(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", named(q1="old", q2="old bad", q3="same"), "bad")
+    two = made(tmp_path / "two", named(q2="new", q3="same", q1="new bad"), "bad")
+    changes, alone, other = compared(one, two)
+    assert [(change.before.id, change.after.row, change.same_content) for change in changes] == [
+        ("q1", 3, False),
+        ("q2", 1, False),
+    ]
+    assert (alone, other) == ([], [])
+
+
+def test_ids_that_are_numbered_anew_do_not_join_other_rows(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", [Instance({"response": text}, str(place)) for place, text in enumerate(["a bad", "b"])], "bad")
+    two = made(
+        tmp_path / "two", [Instance({"response": text}, str(place)) for place, text in enumerate(["x", "a bad", "b"])], "bad"
+    )
+    changes, alone, other = compared(one, two)
+    assert (changes, alone, rows(other)) == ([], [], [1])
+
+
+def test_an_id_that_repeats_joins_nothing_by_itself(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", [Instance({"response": text}, "same") for text in ("a", "b", "c")])
+    two = made(tmp_path / "two", [Instance({"response": text}, "same") for text in ("c bad", "b", "a")], "bad")
+    changes, alone, other = compared(one, two)
+    assert (changes, rows(alone), rows(other)) == ([], [3], [1])
+
+
+def test_equal_rows_are_paired_one_by_one_and_those_too_many_are_listed(tmp_path: Path) -> None:
+    one, two = made(tmp_path / "one", ["<a>", "<a>", "b", "<a>"]), made(tmp_path / "two", ["<a>", "b", "<a>"], "<a>")
+    changes, alone, other = compared(one, two)
+    assert [(change.before.row, change.after.row) for change in changes] == [(1, 1), (2, 3)]
+    assert (rows(alone), other) == ([4], [])
+
+
+def test_equal_rows_with_ids_are_paired_by_those(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", named(first="<a>", second="<a>"))
+    two = made(tmp_path / "two", named(second="<a>", first="<a>"), "<a>")
+    assert [(change.before.id, change.after.id) for change in compared(one, two)[0]] == [("first", "first"), ("second", "second")]
+
+
+YES_NO = [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+
+
+def test_two_criteria_of_one_judge_are_two_judgments(tmp_path: Path) -> None:
+    """The second run asks them the other way round, and one of them says otherwise."""
+    short, true = Criteria("short", "Is it short?", YES_NO), Criteria("true", "Is it true?", YES_NO)
+
+    def says(otherwise: bool) -> Callable[[Request], str]:
+        return lambda request: json.dumps({"selected_option": "No" if otherwise and "true" in request.prompt.text else "Yes"})
+
+    for folder, order, otherwise in (("one", [short, true], False), ("two", [true, short], True)):
+        DirectJudge(ScriptedModel(says(otherwise))).evaluate_multi_criteria(["a", "b"], order, run=tmp_path / folder)
+    changes, alone, other = compared(tmp_path / "one", tmp_path / "two")
+    assert Counter(change.before.criteria for change in changes) == {"true": 2}
+    assert all(change.before.criteria == change.after.criteria for change in changes)
+    assert (alone, other) == ([], [])
+
+
+def test_other_criteria_are_not_compared(tmp_path: Path) -> None:
+    for name in ("short", "true"):
+        DirectJudge(ScriptedModel()).evaluate(["a"], Criteria(name, f"Is it {name}?", YES_NO), run=tmp_path / name)
+    changes, alone, other = compared(tmp_path / "short", tmp_path / "true")
+    assert (changes, [row.criteria for row in (*alone, *other)]) == ([], ["short", "true"])
+
+
+def test_a_judge_of_another_name_with_the_same_criteria_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("answer\na\nb\n")
+    options = [{"name": one.name, "score": one.score} for one in YES_NO]
+    criteria = [{"name": "short", "description": "Is it short?", "options": options}]
+    for label, says in (("old", "Yes"), ("new", "No")):
+        judge = {"kind": "direct", "name": label, "criteria": criteria}
+        wanted = {"data": "rows.csv", "models": [f"scripted/{says}"], "judges": [judge]}
+        (tmp_path / f"{label}.yaml").write_text(json.dumps(wanted))
+        EvalRun.of(load_eval(tmp_path / f"{label}.yaml"), folder=tmp_path / label).execute(lambda event: None)
+    changes, alone, other = compared(tmp_path / "old", tmp_path / "new")
+    assert [(change.before.judge, change.after.judge, change.before.criteria) for change in changes] == [
+        ("old", "new", "short")
+    ] * 2
+    assert (alone, other) == ([], [])
+
+
+def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
+    bare = Criteria("register", "How formal?", [CriteriaOption("Formal"), CriteriaOption("Casual")])
+    for folder, said in (("one", ["Formal", "Formal", "Formal"]), ("two", ["Formal", "Casual", "neither"])):
+        model = ScriptedModel([json.dumps({"selected_option": option}) for option in said])
+        DirectJudge(model, max_repairs=0).evaluate(["a", "b", "c"], bare, run=tmp_path / folder)
+        scripted = ScriptedModel([json.dumps({"selected_option": "A" if folder == "one" else "B"})])
+        PairwiseJudge(scripted).evaluate([["a", "b"]], "Which?", run=tmp_path / f"pairs {folder}")
+    changes, _, _ = compared(tmp_path / "one", tmp_path / "two")
+    assert [(change.before.row, change.before.came.chosen, change.after.came[::2]) for change in changes] == [
+        (2, "Formal", ("scored", "Casual")),
+        (3, "Formal", ("failed", None)),
+    ]
+    (change,) = compared(tmp_path / "pairs one", tmp_path / "pairs two")[0]
+    assert (change.before.came.chosen, change.after.came.chosen) == (0, 1)
+
+
+def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -> None:
+    for folder, language, clarity in (("one", "en", 4), ("two", "ru", 2)):
+        RagEvaluator(gives(clarity=clarity), language=language).evaluate([{**ROW, "id": "r1"}], run=tmp_path / folder)
+    (change,) = compared(tmp_path / "one", tmp_path / "two")[0]
+    assert (change.before.id, change.before.came.score, change.same_content) == ("r1", 1.0, True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from("abcdefg"), max_size=12), st.lists(st.sampled_from("abcdefg"), max_size=12), st.integers(0, 99))
+def test_what_both_have_is_compared_and_the_rest_is_listed(
+    tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str], seed: int
+) -> None:
+    """However the rows are shuffled: as many as both have are joined, only those that say otherwise are changes."""
+    folder, choice = tmp_path_factory.mktemp("runs"), random.Random(seed)
+    failing = {text for text in "abcdefg" if choice.random() < 0.5}
+    made(folder / "one", [f"<{text}>" for text in first] or ["<z>"])
+    made(folder / "two", [f"<{text}>" for text in second] or ["<z>"], *(f"<{text}>" for text in failing))
+    one, two = Counter(first or "z"), Counter(second or "z")
+    changes, alone, other = compared(folder / "one", folder / "two")
+    assert len(changes) == sum(count for text, count in (one & two).items() if text in failing)
+    assert (len(alone), len(other)) == ((one - two).total(), (two - one).total())
+
+
+# -- the command --------------------------------------------------------------
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    def run(*words: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["adjudge", "runs", "diff", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert ended.value.code == 0, said.err
+        return said.out
+
+    return run
+
+
+def test_the_command_says_what_changed_and_what_only_one_has(tmp_path: Path, command: Callable[..., str]) -> None:
+    one = made(tmp_path / "one", named(r1="<a>", r2="b", r3="c"))
+    two = made(tmp_path / "two", named(r0="x", r1="<a>", r2="bad"), "<a>", "bad")
+    said = command(one, two).splitlines()
+    assert said == [
+        "AspectCritic, aspect, row 1 (r1) → 2: 1.000 (PASS) → 0.000 (FAIL)",
+        "AspectCritic, aspect, row 2 (r2) → 3, another text: 1.000 (PASS) → 0.000 (FAIL)",
+        f"only in {one}: AspectCritic, aspect, row 3 (r3): 1.000 (PASS)",
+        f"only in {two}: AspectCritic, aspect, row 1 (r0): 1.000 (PASS)",
+        f"0 settings and 2 judgments differ, of 2 in both runs; 1 only in {one}, 1 only in {two}",
+    ]
+
+
+def test_json_holds_the_same(tmp_path: Path, command: Callable[..., str]) -> None:
+    one, two = made(tmp_path / "one", named(r1="<a>", r3="c")), made(tmp_path / "two", named(r0="x", r1="<a>"), "<a>")
+    told = json.loads(command(one, two, "--json"))
+    assert (told["schema"], told["settings"]) == ("adjudge.diff/1", [])
+    assert told["counts"] == {"compared": 1, "changed": 1, "only_in_one": 1, "only_in_two": 1}
+    (change,) = told["changes"]
+    assert change["before"] == {
+        "judge": "AspectCritic", "criteria": "aspect", "row": 1, "id": "r1", "status": "scored", "score": 1.0, "chosen": "PASS"
+    }  # fmt: skip
+    assert (change["after"]["row"], change["after"]["chosen"], change["same_content"]) == (2, "FAIL", True)
+    assert ([row["id"] for row in told["only_in_one"]], [row["id"] for row in told["only_in_two"]]) == (["r3"], ["r0"])
+
+
+def test_json_of_runs_that_do_not_differ_is_json(tmp_path: Path, command: Callable[..., str]) -> None:
+    one = made(tmp_path / "one", ["a"])
+    told = json.loads(command(one, one, "--json"))
+    assert (told["changes"], told["only_in_one"], told["only_in_two"]) == ([], [], [])
+
+
+def test_a_terminal_shows_a_hundred_rows_of_a_kind_and_all_on_request(tmp_path: Path, command: Callable[..., str]) -> None:
+    one, two = made(tmp_path / "one", [f"a{number}" for number in range(130)]), made(tmp_path / "two", ["x"])
+    said = command(one, two)
+    assert said.count(f"only in {one}: ") == 100
+    assert "… and 30 more: --all shows them" in said
+    assert command(one, two, "--all").count(f"only in {one}: ") == 130
+
+
+def test_a_folder_without_a_run_is_said(tmp_path: Path) -> None:
+    one = made(tmp_path / "one", ["a"])
+    with pytest.raises(RunError, match="holds no run"), run_diff(one, tmp_path / "nowhere"):
+        pass
