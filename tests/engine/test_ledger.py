@@ -24,7 +24,8 @@ from adjudge.engine import ledger as ledger_module
 from adjudge.engine import ledger_file
 from adjudge.engine.ledger import Ledger
 from adjudge.engine.ledger_file import FILE, MIGRATIONS, connect, differences
-from adjudge.runs.folder import recover, run_info
+from adjudge.runs.folder import run_info
+from adjudge.runs.recover import recover
 
 CRITERIA = Criteria("date", "Is there a date?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
 CONFIGURATION: dict[str, Any] = {

@@ -21,7 +21,8 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FORMATS, export
-from adjudge.runs.folder import Came, RunInfo, delete_run, find_runs, last_written, recover, run_differences, run_info
+from adjudge.runs.folder import Came, RunInfo, delete_run, find_runs, last_written, run_differences, run_info
+from adjudge.runs.recover import recover
 
 app = typer.Typer(help="Look at run folders: list, show, diff, recover, gc.", no_args_is_help=True)
 _Folder = Annotated[Path, typer.Argument(help="A run folder.")]
