@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from adjudge import AdjudgeError, AspectCritic, Request, RunError, ScriptedModel
+from adjudge import AspectCritic, Request, RunError, ScriptedModel
 from adjudge.engine.ledger_file import FILE
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover

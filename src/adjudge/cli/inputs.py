@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from adjudge.cli.origin import signed
 from adjudge.data.dataset import ROW_FILES, STDIN, read_instances
 from adjudge.domain.instance import Instance
 from adjudge.engine.run import Run
@@ -38,7 +39,7 @@ def command_line() -> dict[str, object]:
     words = sys.argv[1:]
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
     kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key")]
-    return {"argv": [_LOGIN.sub("", word) for word in kept], "cwd": str(Path.cwd())}
+    return signed([_LOGIN.sub("", word) for word in kept], str(Path.cwd()))
 
 
 def is_rows(file: Path | None) -> bool:

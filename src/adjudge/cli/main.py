@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import Exit, TyperException
 
 import adjudge
-from adjudge.cli import check, criteria, doctor, generate, judge, models, rag, run, runs, serve
+from adjudge.cli import check, criteria, doctor, generate, judge, models, rag, resume, run, runs, serve
 from adjudge.errors import AdjudgeError
 from adjudge.reports.gate import ExitCode
 
@@ -27,7 +27,7 @@ app.command("judge")(judge.judge)
 app.command("compare")(judge.compare)
 app.command("rag")(rag.rag)
 app.command("run")(run.run)
-app.command("resume")(runs.resume)
+app.command("resume")(resume.resume)
 app.add_typer(runs.app, name="runs")
 app.command("export")(runs.export_run)
 app.command("generate")(generate.generate)

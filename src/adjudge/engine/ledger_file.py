@@ -60,6 +60,7 @@ def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection
     mode = "rwc" if writable else "ro"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
         connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         if writable:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -72,7 +73,7 @@ def under_lock(folder: Path) -> Iterator[None]:
     """One process at a time goes on with a run; one that dies lets go."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _refuse_links(folder)
+        refuse_links(folder)
         with locked(folder / LOCK, wait=False) as held:
             if not held:
                 raise RunError(f"the run {folder} is under way in another process: wait for it, or use another folder")
@@ -167,7 +168,7 @@ def trouble(path: Path, error: Exception) -> RunError:
     return RunError(f"the ledger {path}: {error}; {advice}")
 
 
-def _refuse_links(folder: Path) -> None:
+def refuse_links(folder: Path) -> None:
     """What is written into a run folder must land there, also when somebody else made the folder."""
     for name in (*OWN, LOCK):
         if (folder / name).is_symlink():

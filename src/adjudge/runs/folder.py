@@ -13,7 +13,18 @@ from weakref import finalize
 
 from adjudge.domain.message import Usage
 from adjudge.engine.estimate import Known, nothing_known
-from adjudge.engine.ledger_file import FILE, LOCK, OWN, as_ours, connect, differences, read_meta, trouble, under_lock
+from adjudge.engine.ledger_file import (
+    FILE,
+    LOCK,
+    OWN,
+    as_ours,
+    connect,
+    differences,
+    read_meta,
+    refuse_links,
+    trouble,
+    under_lock,
+)
 from adjudge.engine.ledger_rows import COLUMNS, checked, refuse_damaged_rows, select
 from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.errors import RunError
@@ -59,6 +70,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     path = Path(folder) / FILE
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {FILE} in it")
+    refuse_links(path.parent)
     try:
         with connect(path, writable=False) as connection:
             as_ours(connection)

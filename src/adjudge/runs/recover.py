@@ -158,9 +158,7 @@ def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[Any, ...]]:
         return
 
 
-def _whole_rows(
-    old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()
-) -> Iterator[tuple[Any, ...]]:
+def _whole_rows(old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
     """Rows that are as they were written; those of the first edition, which have no checksum, where they look like it."""
     if "checksum" in columns_in(old, table):
         rows = old.execute(f"{select(table)} {which}", values)
