@@ -77,6 +77,19 @@ def test_gc_leaves_a_run_that_is_under_way(adjudge: Adjudge, flags: tuple[str, .
     assert run_info("runs/one").rows == 4
 
 
+@pytest.mark.parametrize("link", ["runs/link", "runs/deeper"])
+def test_gc_leaves_what_a_link_leads_to(adjudge: Adjudge, link: str) -> None:
+    adjudge("run", "eval.yaml", "--run", "elsewhere/one")
+    Path("runs").mkdir()
+    Path(link).symlink_to(Path("elsewhere/one" if link == "runs/link" else "elsewhere").absolute())
+    for flags in ((), ("--yes",)):
+        code, said, _ = adjudge("runs", "gc", "--older-than", 0, *flags)
+        assert code == 0
+        assert said.startswith(f"kept {link}")
+        assert "deleted" not in said.replace("delete it where", "")
+    assert run_info("elsewhere/one").rows == 4
+
+
 def test_gc_counts_the_days_since_anything_was_written(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml")
     os.utime("runs/one/ledger.sqlite", (1, 1))

@@ -95,8 +95,7 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
         _refuse_damaged(path)
         with connect(path) as connection:
             migrate(connection, path)
-            if _is_small(path):
-                refuse_damaged_rows(connection)
+            check_rows(connection, path)
             known = read_meta(connection).get("configuration")
         if known is None:
             write_meta(path, {"configuration": configuration, "started": time.time()})
@@ -173,6 +172,12 @@ def refuse_links(folder: Path) -> None:
     for name in (*OWN, LOCK):
         if (folder / name).is_symlink():
             raise RunError(f"{folder / name} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
+
+
+def check_rows(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger with a row that is not what was written. A large one is checked as its rows are read."""
+    if _is_small(path):
+        refuse_damaged_rows(connection)
 
 
 def _is_small(path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -19,13 +19,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Table → what its checksum covers, in this order. The checksum itself stands behind them."""
 ORDER: Mapping[str, tuple[str, ...]] = {"meta": ("rowid",), "votes": ("number",), "judgments": ("judge", "number")}
 """Table → how its rows lie in the file."""
+_encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
 CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
 
 
 def checksum(*values: Any) -> int:
     """Of a row's values, as SQLite gives them back; the same on every machine."""
-    return zlib.crc32(json.dumps(values, default=bytes.hex).encode())
+    return zlib.crc32(_encoded(values).encode())
 
 
 def sealed(*values: Any) -> tuple[Any, ...]:
@@ -81,9 +82,8 @@ def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def refuse_damaged_rows(connection: sqlite3.Connection, tables: Iterable[str] = tuple(COLUMNS)) -> None:
+def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
     """Read every row once."""
-    for table in tables:
-        damaged = connection.execute(f"{select(table)} WHERE NOT ({whole(table)}) LIMIT 1").fetchone()
-        if damaged:
-            checked(table, damaged)
+    for table in COLUMNS:
+        for row in connection.execute(select(table)):
+            checked(table, row)

@@ -18,6 +18,7 @@ from adjudge.engine.ledger_file import (
     LOCK,
     OWN,
     as_ours,
+    check_rows,
     connect,
     differences,
     read_meta,
@@ -25,7 +26,7 @@ from adjudge.engine.ledger_file import (
     trouble,
     under_lock,
 )
-from adjudge.engine.ledger_rows import COLUMNS, checked, refuse_damaged_rows, select
+from adjudge.engine.ledger_rows import COLUMNS, checked, select
 from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.errors import RunError
 from adjudge.runs.eval_file import OUTPUTS
@@ -84,7 +85,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
 def run_info(folder: str | Path) -> RunInfo:
     """What a run folder holds."""
     with reading(folder) as connection:
-        refuse_damaged_rows(connection)
+        check_rows(connection, Path(folder) / FILE)
         facts = read_meta(connection)
         rows = connection.execute("SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status").fetchall()
         judges: dict[str, dict[str, int]] = {}
