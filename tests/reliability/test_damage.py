@@ -21,7 +21,8 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, Request, RunError, ScriptedModel
-from adjudge.engine.ledger_file import FILE
+from adjudge.engine.ledger_file import FILE, connect
+from adjudge.engine.ledger_rows import COLUMNS
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover
 
@@ -58,13 +59,19 @@ def values(folder: Path) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run that ended, and one that was killed: much of that lies in the log."""
+    """A run that ended, one that was killed (much of that lies in the log), and one from before there were checksums."""
     whole, killed = tmp_path_factory.mktemp("runs") / "whole", tmp_path_factory.mktemp("runs") / "killed"
     evaluate(whole)
     subprocess.run([sys.executable, __file__, str(killed)], check=False, timeout=60)
     assert (killed / LOG).stat().st_size > 20 * PAGE
     assert (killed / FILE).stat().st_size > 20 * PAGE
-    return {"whole": whole, "killed": killed}
+    first = tmp_path_factory.mktemp("runs") / "first"
+    shutil.copytree(whole, first)
+    with connect(first / FILE) as ledger:
+        for table in COLUMNS:
+            ledger.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+        ledger.execute("PRAGMA user_version = 2")
+    return {"whole": whole, "killed": killed, "first edition": first}
 
 
 # -- what can happen ---------------------------------------------------------------
@@ -168,6 +175,30 @@ def test_whatever_happens_to_a_ledger_it_can_be_gone_on_with_and_no_value_is_wro
             raise AssertionError(f"{kind} {number}: {how}") from error
         shutil.rmtree(folder)
     print(f"\n{DAMAGES // 2} damages of a {kind} run: {dict(counts)}")
+
+
+def test_a_damaged_ledger_of_the_first_edition_can_be_gone_on_with_too(tmp_path: Path, runs: dict[str, Path]) -> None:
+    """It has no checksums: a flipped bit may go unnoticed, but nothing ends in a traceback or in a dead end."""
+    for number in range(DAMAGES // 4):
+        folder = tmp_path / str(number)
+        shutil.copytree(runs["first edition"], folder)
+        how = harm(folder, random.Random(f"first edition {number}"))
+        try:
+            _go_on(folder)
+        except Exception as error:
+            raise AssertionError(f"first edition {number}: {how}") from error
+        shutil.rmtree(folder)
+
+
+def _go_on(folder: Path) -> None:
+    for step in (run_info, values, evaluate):
+        try:
+            step(folder)
+        except RunError as error:
+            assert "adjudge runs recover" in str(error)
+    recover(folder)
+    evaluate(folder)
+    assert len(values(folder)) == len(TEXTS)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from adjudge.engine.ledger_rows import (
     checked,
     checksum,
     columns_in,
-    has_checksums,
     insert,
     refuse_damaged_rows,
+    refuse_implausible_rows,
     seal_sql,
     sealed,
     select,
@@ -116,6 +116,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} was written by a newer adjudge (ledger version {version}): install that one. If there is none, it is "
             f"damaged: {RECOVER}"
         )
+    for table in _without_checksums(connection):
+        refuse_implausible_rows(connection, table)
     for number, statements in enumerate(MIGRATIONS[version:], version + 1):
         connection.execute("BEGIN IMMEDIATE")
         for statement in statements:
@@ -137,11 +139,16 @@ def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
             connection.execute(insert("meta"), sealed(name, json.dumps(value)))
 
 
-def as_ours(connection: sqlite3.Connection) -> None:
+def as_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Let a ledger of the first edition, which has no checksums, be read as one that has. Its file stays as it is."""
-    for table in COLUMNS:
-        if columns_in(connection, table) and not has_checksums(connection, table):
-            connection.execute(view_sql(table))
+    for table in _without_checksums(connection):
+        if _is_small(path):
+            refuse_implausible_rows(connection, table)
+        connection.execute(view_sql(table))
+
+
+def _without_checksums(connection: sqlite3.Connection) -> list[str]:
+    return [table for table in COLUMNS if columns_in(connection, table) and "checksum" not in columns_in(connection, table)]
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

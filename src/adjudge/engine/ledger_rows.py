@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adjudge.domain.vote import Outcome
+
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "meta": ("name", "value"),
     "votes": (
@@ -19,6 +21,17 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Table → what its checksum covers, in this order. The checksum itself stands behind them."""
 ORDER: Mapping[str, tuple[str, ...]] = {"meta": ("rowid",), "votes": ("number",), "judgments": ("judge", "number")}
 """Table → how its rows lie in the file."""
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("ballot", "ballots"), bytes),
+    **dict.fromkeys(("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int),
+    **dict.fromkeys(("latency", "at"), float),
+    **dict.fromkeys(("name", "value", "model", "outcome", "judge", "instance", "status", "result"), str),
+    "score": (float, type(None)),
+}
+"""Column → what it holds; the others hold a text or nothing."""
+_OBJECTS = ("more", "instance", "result")
+"""Columns that hold an object as JSON, or nothing."""
+_KEY = 16
 _encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
 CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
@@ -62,11 +75,6 @@ def view_sql(table: str) -> str:
     return f"CREATE TEMP VIEW {table} AS SELECT *, {value} AS checksum FROM main.{table}"  # noqa: S608 - names of ours
 
 
-def has_checksums(connection: sqlite3.Connection, table: str) -> bool:
-    """Whether a table has them: those of the first edition do not."""
-    return "checksum" in columns_in(connection, table)
-
-
 def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
     """The columns of a table as the file has it; none where there is no such table."""
     return [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
@@ -80,6 +88,38 @@ def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
         where = ", ".join(f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name"))
         raise sqlite3.DatabaseError(f"a row of {table} ({where}) is not what was written")
     return tuple(values)
+
+
+def plausible(table: str, row: Sequence[Any]) -> bool:
+    """Whether a row of the first edition, which has no checksum, looks like what was written there.
+
+    Zeros in a text are taken for what a disk lost.
+    """
+    values = dict(zip(COLUMNS[table], row, strict=True))
+    try:
+        return (
+            all(isinstance(value, _TYPES.get(name, (str, type(None)))) for name, value in values.items())
+            and all(len(values[name]) % _KEY == 0 for name in ("ballot", "ballots") if name in values)
+            and all("\0" not in value and value.encode() for value in values.values() if isinstance(value, str) and value)
+            and all(isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name))
+            and _is_json(values.get("value", "null"))
+            and values.get("outcome", Outcome.OK) in set(Outcome)
+        )
+    except ValueError:
+        return False
+
+
+def _is_json(text: str) -> bool:
+    json.loads(text)
+    return True
+
+
+def refuse_implausible_rows(connection: sqlite3.Connection, table: str) -> None:
+    """The same for tables of the first edition: what is damaged must not get a checksum that says otherwise."""
+    names = ", ".join(COLUMNS[table])
+    for row in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - names of ours
+        if not plausible(table, row):
+            raise sqlite3.DatabaseError(f"a row of {table} is not what was written")
 
 
 def refuse_damaged_rows(connection: sqlite3.Connection) -> None:

@@ -74,7 +74,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     refuse_links(path.parent)
     try:
         with connect(path, writable=False) as connection:
-            as_ours(connection)
+            as_ours(connection, path)
             yield connection
     except sqlite3.Error as error:
         raise trouble(path, error) from error

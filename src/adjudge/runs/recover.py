@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from adjudge.domain.vote import Outcome
 from adjudge.engine.ledger_file import FILE, connect, migrate, trouble, under_lock
-from adjudge.engine.ledger_rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, sealed, select
+from adjudge.engine.ledger_rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, plausible, sealed, select
 from adjudge.errors import RunError
 
 _KEY = 16
 _PAGE = 4096
 _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
 """What reading damaged rows ends in."""
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("ballot", "ballots"), bytes),
-    **dict.fromkeys(("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int),
-    **dict.fromkeys(("latency", "at"), float),
-    **dict.fromkeys(("name", "value", "model", "outcome", "judge", "instance", "status", "result"), str),
-    "score": (float, type(None)),
-}
-"""Column → what it holds; the others hold a text or nothing."""
-_JSON = ("value", "more", "instance", "result")
 
 
 def recover(folder: str | Path) -> tuple[int, int]:
@@ -165,21 +154,7 @@ def _whole_rows(old: sqlite3.Connection, table: str, which: str, values: Sequenc
         yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
     else:
         rows = old.execute(f"SELECT {', '.join(COLUMNS[table])} FROM {table} {which}", values)  # noqa: S608 - names of ours
-        yield from (row for row in rows if _plausible(dict(zip(COLUMNS[table], row, strict=True))))
-
-
-def _plausible(row: Mapping[str, Any]) -> bool:
-    """Whether every value is of its kind. Zeros in a text are where a disk lost what was there."""
-    try:
-        return (
-            all(isinstance(value, _TYPES.get(name, (str, type(None)))) for name, value in row.items())
-            and all(len(row[name]) % _KEY == 0 for name in ("ballot", "ballots") if name in row)
-            and all("\0" not in value and value.encode() for value in row.values() if isinstance(value, str) and value)
-            and all(json.loads(row[name]) is not ... for name in _JSON if row.get(name))
-            and row.get("outcome", Outcome.OK) in set(Outcome)
-        )
-    except ValueError:
-        return False
+        yield from (row for row in rows if plausible(table, row))
 
 
 def _drop_without_votes(new: sqlite3.Connection) -> int:
