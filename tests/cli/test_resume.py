@@ -99,6 +99,27 @@ def test_an_eval_file_shows_its_data_models_and_outputs(adjudge: Adjudge, tmp_pa
 
 
 @pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (("judge", "-f", "rows.csv", "--criterion", "q?", "-m", "scripted"), "reads   {here}/rows.csv"),
+        (("judge", "x", "-c", "own.yaml", "-m", "scripted"), "reads   {here}/own.yaml"),
+        (("compare", "a", "b", "--criterion", "q?", "-m", "http://evil.example/v1#m"), "asks    http://evil.example/v1#m"),
+        (("rag", "--csv", "rag.csv", "-o", "out", "--config", "c.yaml"), "writes  {here}/out"),
+        (("rag", "--csv", "rag.csv", "--model-provider", "ollama", "--model-name", "m"), "asks    ollama"),
+        (("run", "eval.yaml", "--prices", "p.yaml", "--fork", "other"), "reads   {here}/other"),
+        (("check", "x", "--criterion", "c\n  asks    scripted", "-m", "http://evil.example/v1#m"), "c�  asks    scripted"),
+    ],
+)
+def test_whatever_a_command_reads_writes_and_asks_is_shown(
+    adjudge: Adjudge, tmp_path: Path, argv: tuple[str, ...], shown: str
+) -> None:
+    code, _, said = adjudge("resume", foreign(tmp_path / "theirs", *argv))
+    assert code == 1
+    assert shown.format(here=tmp_path) in said
+    assert "add --yes to resume it" in said
+
+
+@pytest.mark.parametrize(
     "argv",
     [
         ("generate", "a task", "--sandbox", "none"),

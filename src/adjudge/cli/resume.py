@@ -90,7 +90,7 @@ def _confirm(folder: Path, words: list[str], command: Any, *, yes: bool) -> None
         *(f"  {verb:<7} {what}" for verb, what in dict.fromkeys(_what_it_does(words[0], given))),
     ]
     for line in shown:
-        typer.echo(clean(line), err=True)
+        typer.echo(clean(line).replace("\n", "�"), err=True)  # each is one line, whatever the folder says
     if yes:
         return
     if not sys.stdin.isatty():
@@ -102,14 +102,14 @@ def _confirm(folder: Path, words: list[str], command: Any, *, yes: bool) -> None
 def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(reads, writes or asks; what) of a command's parameters, and of the eval file that is one of them."""
     for parameter, value in given.items():
-        for one in value if isinstance(value, list | tuple) else [value]:
+        for one in filter(None, value if isinstance(value, list | tuple) else [value]):
             if isinstance(one, Path) and parameter not in _RUN:
                 yield "writes" if parameter == "output" else "reads", _place(one)
             elif parameter == "named" and Path(one).suffix:
                 yield "reads", _place(Path(one))
-            elif one and (parameter in ("model", "model_name") or "url" in parameter):
+            elif parameter in ("model", "model_provider", "model_name") or "url" in parameter:
                 yield "asks", str(one)
-    if name == "run" and given.get("file"):
+    if name == "run" and given["file"] and given["file"].is_file():
         yield from _what_it_says(load_eval(given["file"]))
 
 

@@ -81,7 +81,7 @@ def diff_runs(one: _Folder, two: Annotated[Path, typer.Argument(help="Another ru
 def recover_run(folder: _Folder) -> int:
     """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
     votes, rows = recover(folder)
-    typer.echo(f"saved {votes} votes and {rows} judgments; go on with the run: what is missing is asked again")
+    typer.echo(f"saved {votes} votes and {rows} judgments; resume the run: what is missing is asked again")
     return 0
 
 

@@ -78,7 +78,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise trouble(path, error) from error
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise trouble(path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")) from error
 
 
