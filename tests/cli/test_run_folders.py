@@ -133,6 +133,23 @@ def test_recover_says_in_a_line_what_it_cannot_do(adjudge: Adjudge) -> None:
     assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 4 judgments")
 
 
+def test_a_flipped_bit_in_a_score_is_told_by_every_command_and_mended_by_recover(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    adjudge("export", "runs/one", "-o", "before.csv")
+    ledger = Path("runs/one/ledger.sqlite")
+    content = ledger.read_bytes()
+    assert content.count(b'"score": 1.0') >= 4
+    ledger.write_bytes(content.replace(b'"score": 1.0', b'"score": 0.0', 1))
+    for command in (("run", "eval.yaml"), ("resume", "runs/one"), ("runs", "show", "runs/one"), ("export", "runs/one")):
+        code, _, complaint = adjudge(*command)
+        assert code == 1
+        assert one_line(complaint, "a row of judgments", "'adjudge runs recover RUN'")
+    assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 3 judgments")
+    assert adjudge("resume", "runs/one")[0] == 0
+    adjudge("export", "runs/one", "-o", "after.csv")
+    assert Path("after.csv").read_text() == Path("before.csv").read_text()
+
+
 @pytest.mark.parametrize(
     ("output", "why"),
     [

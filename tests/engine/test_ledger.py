@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, RunError, ScriptedModel
 from adjudge.domain.ballot import Ballot
@@ -97,6 +100,29 @@ def test_a_vote_comes_back_as_it_went_in(tmp_path: Path, kept: Vote) -> None:
     keep(tmp_path, kept)
     (found,) = recall(tmp_path, kept.ballot)
     assert found == kept
+
+
+_TEXTS = st.one_of(st.none(), st.text(max_size=30))
+_VOTES = st.builds(
+    lambda option, explanation, text, tokens, latency: vote(
+        verdict=Verdict(option, explanation), text=text, usage=Usage(1, tokens, 0), latency=latency
+    ),
+    *(st.text(min_size=1, max_size=10), _TEXTS, _TEXTS),
+    st.one_of(st.integers(0, 2**62), st.floats(0, 1e15).map(float.__round__).map(float)),
+    st.one_of(st.integers(0, 9), st.floats(0, 1e9), st.floats(0, 1e-300)),
+)
+
+
+@given(votes=st.lists(_VOTES, min_size=1, max_size=20))
+@settings(max_examples=15)
+def test_no_vote_that_was_written_is_taken_for_a_damaged_one(votes: list[Vote]) -> None:
+    with TemporaryDirectory() as place:
+        numbered = [replace(one, ballot=ballot(number)) for number, one in enumerate(votes)]
+        keep(Path(place), *numbered)
+        found = recall(Path(place), *(one.ballot for one in numbered))
+        assert [(one.verdict, one.text, one.usage, one.latency) for one in found if one] == [
+            (one.verdict, one.text, one.usage, one.latency) for one in numbered
+        ]
 
 
 def test_half_a_surrogate_pair_is_kept_as_its_escape(tmp_path: Path) -> None:

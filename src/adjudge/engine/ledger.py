@@ -173,14 +173,16 @@ def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
         _storable(vote.reason),
         _storable(vote.text),
         vote.prompt_hash,
-        usage.calls,
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.cached_tokens,
+        *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
         float(vote.latency),
         time.time(),
         json.dumps(rest) if rest else None,
     )
+
+
+def _count(number: float) -> float:
+    """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _storable(text: str | None) -> str | None:
