@@ -27,7 +27,7 @@ from adjudge.engine.ledger_rows import COLUMNS
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover
 
-DAMAGES = int(os.environ.get("ADJUDGE_DAMAGES", "24"))
+DAMAGES = int(os.environ.get("ADJUDGE_DAMAGES", "12"))
 PAGE = 4096
 TEXTS = [f"Row {number}: " + "some words " * (number % 40 * 12) for number in range(70)]
 LOG = f"{FILE}-wal"
