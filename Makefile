@@ -13,7 +13,7 @@ help:
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
 	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
-	@echo "make test-reliability  fifty kills of a run, two thousand records on a server that fails, every echoed key, every reply bomb"
+	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
@@ -60,7 +60,7 @@ bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py
 
 test-reliability: $(VENV)/ready
-	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all $(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py
+	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all $(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt

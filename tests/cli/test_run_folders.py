@@ -77,6 +77,19 @@ def test_gc_leaves_a_run_that_is_under_way(adjudge: Adjudge, flags: tuple[str, .
     assert run_info("runs/one").rows == 4
 
 
+@pytest.mark.parametrize("link", ["runs/link", "runs/deeper"])
+def test_gc_leaves_what_a_link_leads_to(adjudge: Adjudge, link: str) -> None:
+    adjudge("run", "eval.yaml", "--run", "elsewhere/one")
+    Path("runs").mkdir()
+    Path(link).symlink_to(Path("elsewhere/one" if link == "runs/link" else "elsewhere").absolute())
+    for flags in ((), ("--yes",)):
+        code, said, _ = adjudge("runs", "gc", "--older-than", 0, *flags)
+        assert code == 0
+        assert said.startswith(f"kept {link}")
+        assert "deleted" not in said.replace("delete it where", "")
+    assert run_info("elsewhere/one").rows == 4
+
+
 def test_gc_counts_the_days_since_anything_was_written(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml")
     os.utime("runs/one/ledger.sqlite", (1, 1))
@@ -118,6 +131,23 @@ def test_recover_says_in_a_line_what_it_cannot_do(adjudge: Adjudge) -> None:
     with locked(Path("runs/one/ledger.lock"), wait=False):
         assert one_line(adjudge("runs", "recover", "runs/one")[2], "is under way in another process")
     assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 4 judgments")
+
+
+def test_a_flipped_bit_in_a_score_is_told_by_every_command_and_mended_by_recover(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    adjudge("export", "runs/one", "-o", "before.csv")
+    ledger = Path("runs/one/ledger.sqlite")
+    content = ledger.read_bytes()
+    assert content.count(b'"score": 1.0') >= 4
+    ledger.write_bytes(content.replace(b'"score": 1.0', b'"score": 0.0', 1))
+    for command in (("run", "eval.yaml"), ("resume", "runs/one"), ("runs", "show", "runs/one"), ("export", "runs/one")):
+        code, _, complaint = adjudge(*command)
+        assert code == 1
+        assert one_line(complaint, "a row of judgments", "'adjudge runs recover RUN'")
+    assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 3 judgments")
+    assert adjudge("resume", "runs/one")[0] == 0
+    adjudge("export", "runs/one", "-o", "after.csv")
+    assert Path("after.csv").read_text() == Path("before.csv").read_text()
 
 
 @pytest.mark.parametrize(

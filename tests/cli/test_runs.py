@@ -226,7 +226,7 @@ def test_a_run_that_a_program_made_is_gone_on_with_by_the_program(tmp_path: Path
     AspectCritic("c", "scripted").evaluate(["x"], run=tmp_path / "run")
     done = adjudge("resume", "run", cwd=tmp_path)
     assert done.returncode == 1
-    assert "run that program again" in done.stderr
+    assert "Run that program again" in done.stderr
 
 
 def test_export_writes_beside_the_ledger_or_where_it_is_told(project: Path) -> None:

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, RunError, ScriptedModel
 from adjudge.domain.ballot import Ballot
@@ -24,7 +27,9 @@ from adjudge.engine import ledger as ledger_module
 from adjudge.engine import ledger_file
 from adjudge.engine.ledger import Ledger
 from adjudge.engine.ledger_file import FILE, MIGRATIONS, connect, differences
-from adjudge.runs.folder import recover, run_info
+from adjudge.engine.ledger_rows import COLUMNS
+from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.recover import recover
 
 CRITERIA = Criteria("date", "Is there a date?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
 CONFIGURATION: dict[str, Any] = {
@@ -95,6 +100,29 @@ def test_a_vote_comes_back_as_it_went_in(tmp_path: Path, kept: Vote) -> None:
     keep(tmp_path, kept)
     (found,) = recall(tmp_path, kept.ballot)
     assert found == kept
+
+
+_TEXTS = st.one_of(st.none(), st.text(max_size=30))
+_VOTES = st.builds(
+    lambda option, explanation, text, tokens, latency: vote(
+        verdict=Verdict(option, explanation), text=text, usage=Usage(1, tokens, 0), latency=latency
+    ),
+    *(st.text(min_size=1, max_size=10), _TEXTS, _TEXTS),
+    st.one_of(st.integers(0, 2**62), st.floats(0, 1e15).map(float.__round__).map(float)),
+    st.one_of(st.integers(0, 9), st.floats(0, 1e9), st.floats(0, 1e-300)),
+)
+
+
+@given(votes=st.lists(_VOTES, min_size=1, max_size=20))
+@settings(max_examples=15)
+def test_no_vote_that_was_written_is_taken_for_a_damaged_one(votes: list[Vote]) -> None:
+    with TemporaryDirectory() as place:
+        numbered = [replace(one, ballot=ballot(number)) for number, one in enumerate(votes)]
+        keep(Path(place), *numbered)
+        found = recall(Path(place), *(one.ballot for one in numbered))
+        assert [(one.verdict, one.text, one.usage, one.latency) for one in found if one] == [
+            (one.verdict, one.text, one.usage, one.latency) for one in numbered
+        ]
 
 
 def test_half_a_surrogate_pair_is_kept_as_its_escape(tmp_path: Path) -> None:
@@ -174,6 +202,21 @@ def test_versions_may_change_and_order_does_not_matter() -> None:
     assert differences(CONFIGURATION, now) == []
 
 
+def test_a_judge_with_a_full_stop_in_its_name_is_resumed_after_an_upgrade(tmp_path: Path) -> None:
+    def made(version: str, strictness: int = 3) -> dict[str, Any]:
+        settings = {"settings": {"strictness": strictness}, "versions": {"adjudge": version}}
+        return {"judges": {"gpt-4.1 judge v1.0": settings, "versions": settings}}
+
+    async def go(configuration: dict[str, Any]) -> None:
+        with opened(tmp_path, configuration):
+            pass
+
+    asyncio.run(go(made("0.1.0")))
+    asyncio.run(go(made("0.2.0")))
+    with pytest.raises(RunError, match=r"judges\.gpt-4\.1 judge v1\.0\.settings\.strictness: 3 → 4; judges\.versions\.settings"):
+        asyncio.run(go(made("0.2.0", 4)))
+
+
 def test_a_fork_takes_over_what_still_holds(tmp_path: Path) -> None:
     keep(tmp_path / "old", vote())
     changed = {"judges": {"J": {"settings": {"strictness": 5}}}}
@@ -211,6 +254,47 @@ def test_a_newer_ledger_is_not_touched(tmp_path: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(RunError, match="newer adjudge"), opened(tmp_path):
         pass
+
+
+def as_first_edition(folder: Path) -> None:
+    """The ledger as it was before there were checksums."""
+    with connect(folder / FILE) as connection:
+        for table in COLUMNS:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+        connection.execute("PRAGMA user_version = 2")
+
+
+def test_a_ledger_of_the_first_edition_is_read_and_resumed(tmp_path: Path) -> None:
+    critic = AspectCritic("c", ScriptedModel(), strictness=2)
+    critic.evaluate(["a", "b"], run=tmp_path)
+    expected, info = list(judgments(tmp_path, votes=True)), run_info(tmp_path)
+    as_first_edition(tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    assert list(judgments(tmp_path, votes=True)) == expected
+    assert run_info(tmp_path) == info
+    assert (tmp_path / FILE).read_bytes() == before
+    model = ScriptedModel()
+    AspectCritic("c", model, strictness=2).evaluate(["a", "b", "c"], run=tmp_path)
+    assert len(model.requests) == 2
+    assert list(judgments(tmp_path, votes=True))[:2] == expected
+    with connect(tmp_path / FILE) as connection:
+        assert connection.execute("SELECT count(*) FROM votes WHERE checksum IS NULL").fetchone() == (0,)
+
+
+def test_half_zeroed_rows_of_the_first_edition_are_not_taken_over(tmp_path: Path) -> None:
+    votes = [vote(number, verdict=Verdict("Yes", f"mark {number:03} of the row"), repairs=1) for number in range(20)]
+    keep(tmp_path, *votes)
+    as_first_edition(tmp_path)
+    with connect(tmp_path / FILE) as connection:
+        connection.execute("UPDATE votes SET explanation = ? WHERE number = 4", ("mark\0\0\0\0\0\0 the row",))
+        connection.execute("UPDATE votes SET more = ? WHERE number = 20", ("\0\0\0epairs: 1}",))
+        connection.execute("UPDATE votes SET outcome = ? WHERE number = 7", ("o",))
+        connection.execute("UPDATE votes SET ballot = ? WHERE number = 8", (b"short",))
+        connection.execute("UPDATE votes SET latency = ? WHERE number = 9", (b"\xff",))
+        connection.execute("UPDATE votes SET text = CAST(? AS TEXT) WHERE number = 10", (b"\xff",))
+    assert recover(tmp_path) == (14, 0)
+    found = recall(tmp_path, *(one.ballot for one in votes))
+    assert found == [None if number in (3, 6, 7, 8, 9, 19) else one for number, one in enumerate(votes)]
 
 
 # -- what can happen to the file ---------------------------------------------------
@@ -298,6 +382,17 @@ def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(tmp_pa
     found = [one for one in recall_any(tmp_path) if one is not None]
     assert len(found) == saved
     assert saved == 0 if harm == "no database" else saved > 50
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"because", b"becausd"), (b"Yes", b"Yas")])
+def test_a_flipped_bit_in_a_vote_is_noticed_and_the_vote_asked_again(tmp_path: Path, before: bytes, after: bytes) -> None:
+    keep(tmp_path, vote(0), vote(1))
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes().replace(before, after, 1))  # the last row stands first in its page
+    with pytest.raises(RunError, match=r"a row of votes \(number 2\) is not what was written.*adjudge runs recover"):
+        recall(tmp_path, ballot(0))
+    assert recover(tmp_path) == (1, 0)
+    assert recall(tmp_path, ballot(0), ballot(1)) == [vote(0), None]
 
 
 def recall_any(folder: Path) -> list[Vote | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 
 from adjudge import AspectCritic, Instance, RunError, ScriptedModel, SetupError
 from adjudge.engine.ledger_file import FILE, connect
+from adjudge.engine.ledger_rows import seal_sql
 from adjudge.reports.export import _types, export
+from adjudge.runs.recover import recover
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -98,7 +101,7 @@ def test_parquet_names_what_to_install(run: Path, tmp_path: Path) -> None:
 
 
 MORE_ROWS = """WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 1200)
-    INSERT INTO judgments SELECT 'Early', n, id, instance, ballots, status, score, result
+    INSERT INTO judgments SELECT 'Early', n, id, instance, ballots, status, score, result, NULL
     FROM judgments, counted WHERE number = 0"""
 
 
@@ -112,7 +115,8 @@ def uneven(run: Path) -> Path:
             {"status": "scored", "score": 1, "explanation": "late", "option": "Yes", "positional_bias": {"detected": True}}
         )
         values = ("Late", 0, "last", json.dumps({"other": "field \ud83d"}), b"", "scored", 1.0, own)
-        ledger.execute("INSERT INTO judgments VALUES (?,?,?,?,?,?,?,?)", values)
+        ledger.execute("INSERT INTO judgments VALUES (?,?,?,?,?,?,?,?,NULL)", values)
+        ledger.execute(seal_sql("judgments")[1])
     return run
 
 
@@ -156,3 +160,43 @@ def test_wrong_wishes_are_named(run: Path, tmp_path: Path) -> None:
         export(run, tmp_path / "nowhere" / "out.csv")
     with pytest.raises(RunError, match="holds no run"):
         export(tmp_path / "nothing", tmp_path / "out.csv")
+
+
+def test_an_export_replaces_a_link_and_leaves_what_it_points_to(run: Path, tmp_path: Path) -> None:
+    for ending in ("csv", "jsonl", "md", "html"):
+        theirs = tmp_path / f"theirs.{ending}"
+        theirs.write_text("theirs")
+        for link in (run / f"results.{ending}", tmp_path / f"out.{ending}"):
+            link.symlink_to(theirs)
+            assert export(run, link) == len(HOSTILE)
+            assert theirs.read_text() == "theirs"
+            assert not link.is_symlink()
+            assert link.stat().st_size > 100
+
+
+def test_an_export_leaves_nothing_half_written_and_keeps_a_files_permissions(run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    target.write_text("before")
+    target.chmod(0o600)
+    with connect(run / FILE) as ledger:
+        ledger.execute("UPDATE judgments SET score = 0.25 WHERE number = (SELECT max(number) FROM judgments)")
+    with pytest.raises(RunError, match="adjudge runs recover"):
+        export(run, target)
+    assert target.read_text() == "before"
+    recover(run)
+    assert export(run, target) == len(HOSTILE) - 1
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("out")] == ["out.jsonl"]
+
+
+def test_an_export_goes_into_a_pipe(run: Path) -> None:
+    read, write = os.pipe()
+    try:
+        assert export(run, Path(f"/dev/fd/{write}"), "jsonl") == len(HOSTILE)
+        os.close(write)
+        write = -1
+        assert os.read(read, 65536).count(b"\n") == len(HOSTILE)
+    finally:
+        os.close(read)
+        if write >= 0:
+            os.close(write)

@@ -35,7 +35,7 @@ COMMANDS = {
     "compare": Command("judge", "compare", "Say which of two or more responses is better."),
     "rag": Command("rag", "rag", "Score a RAG assistant's answers on six dimensions."),
     "run": Command("run", "run", "Run an eval file: data, judges, budget, gates."),
-    "resume": Command("runs", "resume", "Resume a run that was stopped or killed."),
+    "resume": Command("resume", "resume", "Resume a run that was stopped or killed."),
     "runs": Command("runs", "app", "Look at run folders: list, show, diff, recover, gc."),
     "export": Command("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
     "generate": Command("generate", "generate", "Write code, keep what passes, run it in the sandbox."),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from adjudge.cli.origin import signed
 from adjudge.data.dataset import ROW_FILES, STDIN, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -42,7 +43,7 @@ def command_line() -> dict[str, object]:
     words = sys.argv[1:]
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
     kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key")]
-    return {"argv": [without_secrets(word) if _ADDRESS.fullmatch(word) else word for word in kept], "cwd": str(Path.cwd())}
+    return signed([without_secrets(word) if _ADDRESS.fullmatch(word) else word for word in kept], str(Path.cwd()))
 
 
 def is_rows(file: Path | None) -> bool:

@@ -1,13 +1,9 @@
-"""``adjudge runs``, ``adjudge export`` and ``adjudge resume``: what is in run folders, and how to go on with one."""
+"""``adjudge runs`` and ``adjudge export``: what is in run folders."""
 
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +18,8 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FORMATS, export
-from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, recover, run_info
+from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, run_info
+from adjudge.runs.recover import recover
 
 app = typer.Typer(help="Look at run folders: list, show, diff, recover, gc.", no_args_is_help=True)
 _Folder = Annotated[Path, typer.Argument(help="A run folder.")]
@@ -92,7 +89,7 @@ def diff_runs(
 def recover_run(folder: _Folder) -> int:
     """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
     votes, rows = recover(folder)
-    typer.echo(f"saved {votes} votes and {rows} judgments; go on with the run: what is missing is asked again")
+    typer.echo(f"saved {votes} votes and {rows} judgments; resume the run: what is missing is asked again")
     return 0
 
 
@@ -110,7 +107,7 @@ def collect(
     now = time.time()
     old = [folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY]
     for folder in old:
-        typer.echo(clean(_deleted(folder, really=yes)))
+        typer.echo(clean(_deleted(folder, parent, really=yes)))
     if cache:
         count, size = user_cache().size()
         typer.echo(f"{'emptied' if yes else 'would empty'} the cache: {count} replies, {size / 1e6:.1f} MB")
@@ -133,36 +130,9 @@ def export_run(
     return 0
 
 
-def resume(
-    context: typer.Context,
-    folder: _Folder,
-    more: Annotated[list[str] | None, typer.Argument(help="Options to add, behind --.")] = None,
-) -> int:
-    """Go on with a run that was stopped or killed: the command that made it is given again, and asks only what is missing.
-
-    Options behind -- are added to it, such as: adjudge resume RUN -- --max-usd 10
-    """
-    command = run_info(folder).facts.get("command")
-    if not command:
-        raise RunError(f"{folder} was made by a program, not by a command: run that program again, it will go on")
-    sys.argv[1:] = _again(command["argv"], folder.absolute(), more or [])
-    try:
-        os.chdir(command["cwd"])
-    except OSError as error:
-        raise RunError(
-            f"{command['cwd']}, where the run was begun, cannot be entered: {error.strerror or error}. Go on where its files are "
-            f"now, with: adjudge {shlex.join(sys.argv[1:])}"
-        ) from error
-    return int(context.find_root().command.main(sys.argv[1:], standalone_mode=False) or 0)
-
-
-def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
-    """The command in this folder, with further options before what is not to be taken for options."""
-    place = argv.index("--") if "--" in argv else len(argv)
-    return [*argv[:place], "--run", str(folder), *more, *argv[place:]]
-
-
-def _deleted(folder: Path, *, really: bool) -> str:
+def _deleted(folder: Path, parent: Path, *, really: bool) -> str:
+    if folder.resolve() != parent.resolve() / folder.relative_to(parent):
+        return f"kept {folder}: a symbolic link leads to it, so that it may be somebody else's; delete it where it lies"
     try:
         delete_run(folder, only_try=not really)
     except RunError as error:

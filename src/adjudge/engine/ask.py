@@ -38,7 +38,7 @@ def requests_for(ballot: Ballot) -> list[Request]:
     """What is sent for a vote when nothing has to be asked for again."""
     if ballot.mode == "likelihood":
         return [request for _, request in likelihood_requests(ballot)]
-    return [_request(ballot, render(ballot))]
+    return [_request(ballot, render(ballot), _schema(ballot))]
 
 
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:

@@ -6,11 +6,12 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict, plain
@@ -18,26 +19,23 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.ledger_file import FILE, connect, open_checked, trouble, under_lock
+from adjudge.engine.ledger_rows import checked, insert, sealed, select, whole
 from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.engine.writer import Writer
 from adjudge.prompts.template import wording
 
+_Read = TypeVar("_Read")
 _KEY_BYTES = 16
 _MOST_WAITING = 5000
 """Rows that may wait to be written before the reader is held back."""
-_KEEP_VOTE = (
-    "INSERT INTO votes (ballot, model, sample, outcome, option, explanation, reason, text, prompt, "
-    "calls, prompt_tokens, completion_tokens, cached_tokens, latency, at, more) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_KEEP_VOTE = insert("votes", "ABORT")
+_RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
+_KNOWN = (
+    "SELECT ballots, status, id, json_extract(result, '$.votes_valid') FROM judgments "  # noqa: S608 - constant text
+    f"WHERE judge = ? AND number = ? AND {whole('judgments')}"
 )
-_RECALL = (
-    "SELECT ballot, outcome, option, explanation, reason, text, prompt, calls, prompt_tokens, completion_tokens, cached_tokens, "
-    "latency, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
-)
-_KNOWN = "SELECT ballots, status, id, json_extract(result, '$.votes_valid') FROM judgments WHERE judge = ? AND number = ?"
-_NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-_KEEP_JUDGMENT = (
-    "INSERT OR REPLACE INTO judgments (judge, number, id, instance, ballots, status, score, result) VALUES (?,?,?,?,?,?,?,?)"
-)
+_NOTE = insert("meta")
+_KEEP_JUDGMENT = insert("judgments")
 
 
 class Ledger:
@@ -52,6 +50,8 @@ class Ledger:
             written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
             self._reader = self._held.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
+            ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
+            self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
             self._writer = Writer(written, lambda error: str(trouble(self.path, error)))
             self._held.callback(self._writer.close)
@@ -67,12 +67,12 @@ class Ledger:
         """The last vote that was cast on each ballot. A call that failed is no answer: it is asked again."""
         likely = [key for key in keys if key in self._maybe_known]
         rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely) if likely else []
-        known = {row[0]: row[1:] for row in rows}
-        return [_vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
+        known = {row[1]: row for row in rows}
+        return [self._vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
 
     async def keep(self, key: bytes, vote: Vote) -> None:
         """Store a vote; it is on the disk when this returns."""
-        await self._writer.write(_KEEP_VOTE, _row(key, vote))
+        await self._writer.write(_KEEP_VOTE, _row(next(self._numbers), key, vote))
         self._maybe_known.add(key)
 
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
@@ -82,8 +82,8 @@ class Ledger:
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
         instance, said = json.dumps(plain(result.instance.fields)), json.dumps(result.to_dict(votes=False))
-        values = (label, number, id, instance, ballots, result.status.value, result.score, said)
-        self._writer.put(_KEEP_JUDGMENT, values)
+        score = None if result.score is None else float(result.score)
+        self._writer.put(_KEEP_JUDGMENT, sealed(label, number, id, instance, ballots, result.status.value, score, said))
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 
@@ -94,16 +94,16 @@ class Ledger:
 
     async def note(self, name: str, value: object) -> None:
         """Keep a fact about the run."""
-        await self._writer.write(_NOTE, (name, json.dumps(value)))
+        await self._writer.write(_NOTE, sealed(name, json.dumps(value)))
 
     def note_soon(self, name: str, value: object) -> None:
         """Keep a fact along with whatever is written next."""
-        self._writer.put(_NOTE, (name, json.dumps(value)))
+        self._writer.put(_NOTE, sealed(name, json.dumps(value)))
 
     def fact(self, name: str) -> Any:
         """A fact about the run, or None."""
-        rows = self._all("SELECT value FROM meta WHERE name = ?", (name,))
-        return json.loads(rows[0][0]) if rows else None
+        rows = self._all(f"{select('meta')} WHERE name = ?", (name,))
+        return self._read(lambda: json.loads(checked("meta", rows[0])[1])) if rows else None
 
     async def flush(self) -> None:
         """Wait until everything is on the disk."""
@@ -115,6 +115,16 @@ class Ledger:
         answered = "outcome NOT IN ('model_error', 'refused')"
         rows = self._all(f"SELECT model, {sums} FROM votes WHERE {answered} GROUP BY model", ())  # noqa: S608 - constant text
         return {model: Usage(*numbers) for model, *numbers in rows}
+
+    def _vote(self, ballot: Ballot, row: Sequence[Any]) -> Vote:
+        return self._read(lambda: _vote(ballot, checked("votes", row)))
+
+    def _read(self, read: Callable[[], _Read]) -> _Read:
+        """What a row says. What it cannot say is damage that happened before there were checksums."""
+        try:
+            return read()
+        except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
+            raise trouble(self.path, sqlite3.DatabaseError(str(error))) from error
 
     def _known_so_far(self) -> MaybeKnown:
         found = MaybeKnown()
@@ -139,7 +149,7 @@ def key_of(ballot: Ballot, model: str) -> bytes:
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
-def _row(key: bytes, vote: Vote) -> tuple[Any, ...]:
+def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
     said, usage = vote.verdict, vote.usage
     more = {
         "feedback": said.feedback if said else None,
@@ -154,7 +164,8 @@ def _row(key: bytes, vote: Vote) -> tuple[Any, ...]:
         "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
     }
     rest = {name: value for name, value in more.items() if value is not None}
-    return (
+    return sealed(
+        number,
         key,
         _storable(vote.model),
         vote.sample,
@@ -164,14 +175,16 @@ def _row(key: bytes, vote: Vote) -> tuple[Any, ...]:
         _storable(vote.reason),
         _storable(vote.text),
         vote.prompt_hash,
-        usage.calls,
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.cached_tokens,
-        vote.latency,
+        *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
+        float(vote.latency),
         time.time(),
         json.dumps(rest) if rest else None,
     )
+
+
+def _count(number: float) -> float:
+    """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _storable(text: str | None) -> str | None:
@@ -180,7 +193,7 @@ def _storable(text: str | None) -> str | None:
 
 
 def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
-    outcome, option, explanation, reason, text, prompt, calls, asked, answered, cached, latency, rest = row
+    _, _, _, _, outcome, option, explanation, reason, text, prompt, calls, asked, answered, cached, latency, _, rest = row
     more = json.loads(rest) if rest else {}
     ranking = more.get("ranking")
     groups = tuple(tuple(group) for group in ranking) if ranking is not None else None

@@ -10,11 +10,32 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from adjudge.engine.ledger_rows import (
+    CHECKSUM_SQL,
+    COLUMNS,
+    checked,
+    checksum,
+    columns_in,
+    insert,
+    refuse_damaged_rows,
+    refuse_implausible_rows,
+    seal_sql,
+    sealed,
+    select,
+    view_sql,
+)
 from adjudge.errors import RunError
 from adjudge.gateway.weights.files import locked
 
 FILE = "ledger.sqlite"
-_LOCK = "ledger.lock"
+LOCK = "ledger.lock"
+OWN = (
+    *(FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"),
+    *(f"ledger.{name}{ending}" for name in ("recovered", "mended", "damaged") for ending in ("", "-wal", "-shm", "-journal")),
+)
+"""The files of a ledger, and what ``runs recover`` makes of it."""
+RECOVER = "'adjudge runs recover RUN' saves what can be read"
+_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
 PATIENCE = 30.0
 """Seconds to wait for a program that has locked the ledger."""
 _SMALL = 200_000_000
@@ -28,6 +49,7 @@ _JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
     (_JUDGMENTS,),
+    tuple(statement for table in COLUMNS for statement in seal_sql(table)),
 )
 """What takes a ledger from each version to the next; an empty file is version 0."""
 
@@ -38,6 +60,8 @@ def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection
     mode = "rwc" if writable else "ro"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
+        connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         if writable:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -49,7 +73,8 @@ def under_lock(folder: Path) -> Iterator[None]:
     """One process at a time goes on with a run; one that dies lets go."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / _LOCK, wait=False) as held:
+        refuse_links(folder)
+        with locked(folder / LOCK, wait=False) as held:
             if not held:
                 raise RunError(f"the run {folder} is under way in another process: wait for it, or use another folder")
             yield
@@ -70,6 +95,7 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
         _refuse_damaged(path)
         with connect(path) as connection:
             migrate(connection, path)
+            check_rows(connection, path)
             known = read_meta(connection).get("configuration")
         if known is None:
             write_meta(path, {"configuration": configuration, "started": time.time()})
@@ -86,7 +112,12 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring a ledger to the newest version."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
-        raise RunError(f"{path} was written by a newer adjudge (ledger version {version}): install that one")
+        raise RunError(
+            f"{path} was written by a newer adjudge (ledger version {version}): install that one. If there is none, it is "
+            f"damaged: {RECOVER}"
+        )
+    for table in _without_checksums(connection):
+        refuse_implausible_rows(connection, table)
     for number, statements in enumerate(MIGRATIONS[version:], version + 1):
         connection.execute("BEGIN IMMEDIATE")
         for statement in statements:
@@ -97,43 +128,75 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     """The facts about a run."""
-    return {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM meta")}
+    rows = (checked("meta", row) for row in connection.execute(select("meta")))
+    return {name: json.loads(value) for name, value in rows}
 
 
 def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
     """Keep facts about a run."""
     with connect(path) as connection:
         for name, value in facts.items():
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+            connection.execute(insert("meta"), sealed(name, json.dumps(value)))
+
+
+def as_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Let a ledger of the first edition, which has no checksums, be read as one that has. Its file stays as it is."""
+    for table in _without_checksums(connection):
+        if _is_small(path):
+            refuse_implausible_rows(connection, table)
+        connection.execute(view_sql(table))
+
+
+def _without_checksums(connection: sqlite3.Connection) -> list[str]:
+    return [table for table in COLUMNS if columns_in(connection, table) and "checksum" not in columns_in(connection, table)]
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What changed, one text a setting. Versions may change."""
     old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
-    names = [name for name in {**old, **new} if old.get(name) != new.get(name) and name.split(".")[2:3] != ["versions"]]
-    return [f"{name}: {_shown(old.get(name))} → {_shown(new.get(name))}" for name in names]
+    changed = [path for path in {**old, **new} if old.get(path) != new.get(path) and path[2:3] != ("versions",)]
+    return [f"{'.'.join(path)}: {_shown(old.get(path))} → {_shown(new.get(path))}" for path in changed]
 
 
 def trouble(path: Path, error: Exception) -> RunError:
     """What happened to the ledger, and what to do."""
-    text = str(error)
-    if "full" in text:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+    if code == sqlite3.SQLITE_FULL:
         advice = "the disk is full: make room, then go on with the run; what was acknowledged is kept"
-    elif "locked" in text or "busy" in text:
+    elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         advice = f"another program has held it for {PATIENCE:.0f} s: close that, then go on with the run"
-    elif isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.Error):
+    elif code in _NO_ACCESS or not isinstance(error, sqlite3.Error):
         advice = "see that the file can be read and written, then go on with the run"
+    elif code == sqlite3.SQLITE_IOERR:
+        advice = f"the disk is full or failing, or the file was cut short: if going on does not help, {RECOVER}"
     else:
-        advice = "it is damaged: 'adjudge runs recover RUN' saves what can be read"
-    return RunError(f"the ledger {path}: {text}; {advice}")
+        advice = f"it is damaged: {RECOVER}"
+    return RunError(f"the ledger {path}: {error}; {advice}")
+
+
+def refuse_links(folder: Path) -> None:
+    """What is written into a run folder must land there, also when somebody else made the folder."""
+    for name in (*OWN, LOCK):
+        if (folder / name).is_symlink():
+            raise RunError(f"{folder / name} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
+
+
+def check_rows(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger with a row that is not what was written. A large one is checked as its rows are read."""
+    if _is_small(path):
+        refuse_damaged_rows(connection)
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= _SMALL
 
 
 def _refuse_damaged(path: Path) -> None:
     """A file that was cut or overwritten is noticed before anything is asked."""
-    if not path.exists() or path.stat().st_size > _SMALL:
+    if not path.exists() or not _is_small(path):
         return
     with connect(path) as connection:
-        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
 
@@ -145,12 +208,13 @@ def _copy(source: Path, target: Path) -> None:
         old.backup(new)
 
 
-def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each setting with the keys that lead to it: a key may hold a full stop."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+            yield from _flat(inner, (*path, str(key)))
     else:
-        yield name, value
+        yield path, value
 
 
 def _shown(value: Any) -> str:

@@ -1,9 +1,8 @@
-"""Run folders as readers see them: what is in one, what can be saved of a damaged one."""
+"""Run folders as readers see them: what is in one."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.domain.message import Usage
-from adjudge.engine.ledger_file import FILE, connect, migrate, read_meta, trouble, under_lock
+from adjudge.engine.ledger_file import FILE, LOCK, OWN, as_ours, check_rows, connect, read_meta, refuse_links, trouble, under_lock
+from adjudge.engine.ledger_rows import COLUMNS, checked, select
 from adjudge.errors import RunError
 from adjudge.runs.eval_file import OUTPUTS
 
 _KEY = 16
 _LOG = f"{FILE}-wal"
-_OWN = (FILE, _LOG, f"{FILE}-shm", "ledger.recovered", "ledger.recovered-wal", "ledger.recovered-shm", "ledger.damaged")
-_LOCK = "ledger.lock"
 _REPLIED = "outcome <> 'model_error' AND NOT (outcome = 'refused' AND prompt_tokens = 0)"
 """Votes whose calls brought replies."""
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
-_VOTE = "model, sample, outcome, option, explanation, reason, text, calls, prompt_tokens, completion_tokens, latency, at, more"
+_NOT_SHOWN = ("number", "ballot", "prompt", "cached_tokens")
+"""What a vote in an export leaves out."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +62,21 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     path = Path(folder) / FILE
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {FILE} in it")
+    refuse_links(path.parent)
     try:
         with connect(path, writable=False) as connection:
+            as_ours(connection, path)
             yield connection
     except sqlite3.Error as error:
         raise trouble(path, error) from error
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise trouble(path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")) from error
 
 
 def run_info(folder: str | Path) -> RunInfo:
     """What a run folder holds."""
     with reading(folder) as connection:
+        check_rows(connection, Path(folder) / FILE)
         facts = read_meta(connection)
         rows = connection.execute("SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status").fetchall()
         judges: dict[str, dict[str, int]] = {}
@@ -121,13 +123,15 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     Exports go with it only where the folder holds nothing else: among other files, somebody may have put them there.
     """
     place = Path(folder)
-    if only_try and not (place / _LOCK).exists():
+    if place.is_symlink():
+        raise RunError(f"{place} is a symbolic link: delete the run where it lies, or the link by itself")
+    if only_try and not (place / LOCK).exists():
         return
     with under_lock(place):
         if only_try:
             return
-        alone = {path.name for path in place.iterdir()} <= {*_OWN, *_EXPORTED, _LOCK}
-        for name in (*_OWN, *(_EXPORTED if alone else ()), _LOCK):
+        alone = {path.name for path in place.iterdir()} <= {*OWN, *_EXPORTED, LOCK}
+        for name in (*OWN, *(_EXPORTED if alone else ()), LOCK):
             (place / name).unlink(missing_ok=True)
         if alone:
             place.rmdir()
@@ -141,60 +145,19 @@ def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, 
 
 def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iterator[dict[str, Any]]:
     """The same, of a ledger that is open."""
-    for judge, number, id, instance, ballots, result in connection.execute(
-        "SELECT judge, number, id, instance, ballots, result FROM judgments ORDER BY judge, number"
-    ):
+    for row in connection.execute(f"{select('judgments')} ORDER BY judge, number"):
+        judge, number, id, instance, ballots, _, _, result = checked("judgments", row)
         found = {"judge": judge, "row": number + 1, "id": id, "fields": json.loads(instance), **json.loads(result)}
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
 
 
-def recover(folder: str | Path) -> tuple[int, int]:
-    """Save what can be read of a damaged ledger; the damaged file stays beside the new one. Says how many votes and rows."""
-    path = Path(folder) / FILE
-    if not path.is_file():
-        raise RunError(f"{folder} holds no run: there is no {FILE} in it")
-    with under_lock(path.parent):
-        try:
-            return _recover(path)
-        except sqlite3.Error as error:
-            raise trouble(path, error) from error
-
-
-def _recover(path: Path) -> tuple[int, int]:
-    whole = path.with_suffix(".recovered")
-    whole.unlink(missing_ok=True)
-    with connect(whole) as new:
-        migrate(new, whole)
-        counts = [_save(path, new, table) for table in ("meta", "votes", "judgments")]
-    for ending in ("-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-    shutil.move(path, path.with_suffix(".damaged"))
-    whole.rename(path)
-    return counts[1], counts[2]
-
-
-def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
-    """Copy a table row by row, until the damage; then what can be had behind it."""
-    saved = 0
-    new.execute("BEGIN")
-    for backwards in ("", "DESC"):
-        try:
-            with connect(path, writable=False) as old:
-                old.execute("PRAGMA writable_schema = ON")  # a file that was cut short is read all the same
-                order = "" if table != "votes" else f"ORDER BY number {backwards}"
-                for row in old.execute(f"SELECT * FROM {table} {order}"):  # noqa: S608 - table names of ours
-                    marks = ",".join("?" * len(row))
-                    saved += new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row).rowcount  # noqa: S608
-        except sqlite3.Error:
-            continue  # this is as far as it could be read from this end
-    new.execute("COMMIT")
-    return saved
 
 
 def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any]]:
+    """The last vote on each ballot."""
     keys = [ballots[place : place + _KEY] for place in range(0, len(ballots), _KEY)]
-    names = _VOTE.split(", ")
-    sql = f"SELECT {_VOTE} FROM votes WHERE ballot = ? ORDER BY number DESC LIMIT 1"  # noqa: S608 - constant text
-    found = [connection.execute(sql, (key,)).fetchone() for key in keys]
-    votes = [dict(zip(names, row, strict=True)) for row in found if row]
-    return [{**vote, **json.loads(vote.pop("more") or "{}")} for vote in votes]
+    newest = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
+    rows = [row for key in keys if (row := connection.execute(newest, (key,)).fetchone())]
+    votes = [dict(zip(COLUMNS["votes"], checked("votes", row), strict=True)) for row in rows]
+    shown = [{name: value for name, value in vote.items() if name not in _NOT_SHOWN} for vote in votes]
+    return [{**vote, **json.loads(vote.pop("more") or "{}")} for vote in shown]

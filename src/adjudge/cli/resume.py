@@ -1,0 +1,125 @@
+"""``adjudge resume``: the command that made a run, given again. One that somebody else may have put there is shown first."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adjudge.cli.origin import is_ours
+from adjudge.cli.show import clean
+from adjudge.data.dataset import STDIN
+from adjudge.errors import RunError
+from adjudge.runs.eval_file import EvalFile, load_eval
+from adjudge.runs.folder import run_info
+
+_RESUMABLE = ("run", "check", "judge", "compare", "rag")
+_RUN = ("run", "folder")
+"""What commands call the run folder."""
+
+
+def resume(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="A run folder.")],
+    more: Annotated[list[str] | None, typer.Argument(help="Options to add, behind --.")] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Resume also a run that was not made by you on this machine, without asking.")
+    ] = False,
+) -> int:
+    """Resume a run that was stopped or killed: the command that made it is given again, and asks only what is missing.
+
+    A run that was not made by you on this machine is resumed when you have seen its command and said yes, or with --yes.
+    Options behind -- are added to the command, such as: adjudge resume RUN -- --max-usd 10
+    """
+    command = _command(folder)
+    ours = is_ours(command)
+    words = _again(command["argv"], folder.absolute(), more or [])
+    try:
+        os.chdir(command["cwd"])
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(
+            clean(
+                f"{command['cwd']}, where the run was begun, cannot be entered: {reason}. Go on where its files are "
+                f"now, with: adjudge {shlex.join(words)}"
+            )
+        ) from error
+    group: Any = context.find_root().command
+    if not ours:
+        _confirm(folder, words, group.commands[words[0]], yes=yes)
+    sys.argv[1:] = words
+    return int(group.main(words, standalone_mode=False) or 0)
+
+
+def _command(folder: Path) -> Mapping[str, Any]:
+    """The command that made the run, if it is one that may be given again."""
+    command: dict[str, Any] | None = run_info(folder).facts.get("command")
+    if not command:
+        raise RunError(
+            f"{folder} does not say which command made it: it was made by a program, or that was lost to damage. "
+            "Run that program again, or the command with --run, and it goes on"
+        )
+    match command:
+        case {"argv": [str(), *_] as argv, "cwd": str()} if all(isinstance(word, str) for word in argv):
+            pass
+        case _:
+            raise RunError(f"{folder} holds a command that adjudge did not write: give the command itself, with --run {folder}")
+    if argv[0] not in _RESUMABLE:
+        raise RunError(clean(f"{folder} was made by {argv[0]!r}, and only {', '.join(_RESUMABLE)} are resumed"))
+    return command
+
+
+def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
+    """The command in this folder, with further options before what is not to be taken for options."""
+    place = argv.index("--") if "--" in argv else len(argv)
+    return [*argv[:place], "--run", str(folder), *more, *argv[place:]]
+
+
+def _confirm(folder: Path, words: list[str], command: Any, *, yes: bool) -> None:
+    """Show what the command would read, write and ask, and have the user agree to it."""
+    given = command.make_context(words[0], words[1:]).params
+    shown = [
+        f"{folder} was not made by you on this machine. Resuming it gives this command:",
+        f"  adjudge {shlex.join(words)}",
+        f"  in      {Path.cwd()}",
+        *(f"  {verb:<7} {what}" for verb, what in dict.fromkeys(_what_it_does(words[0], given))),
+    ]
+    for line in shown:
+        typer.echo(clean(line).replace("\n", "�"), err=True)  # each is one line, whatever the folder says
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise RunError(f"{folder} was not made by you on this machine: look at the command above, and add --yes to resume it")
+    if not typer.confirm("Resume it?", err=True):
+        raise RunError("it is not resumed")
+
+
+def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(reads, writes or asks; what) of a command's parameters, and of the eval file that is one of them."""
+    for parameter, value in given.items():
+        for one in filter(None, value if isinstance(value, list | tuple) else [value]):
+            if isinstance(one, Path) and parameter not in _RUN:
+                yield "writes" if parameter == "output" else "reads", _place(one)
+            elif parameter == "named" and Path(one).suffix:
+                yield "reads", _place(Path(one))
+            elif parameter in ("model", "model_provider", "model_name") or "url" in parameter:
+                yield "asks", str(one)
+    if name == "run" and given["file"] and given["file"].is_file():
+        yield from _what_it_says(load_eval(given["file"]))
+
+
+def _what_it_says(file: EvalFile) -> Iterator[tuple[str, str]]:
+    yield "reads", _place(file.source)
+    for path in file.output_paths:
+        yield "writes", _place(path)
+    for entry in (*file.models, *(model for judge in file.judges for model in judge.models)):
+        yield "asks", f"{entry.model} at {entry.base_url}" if entry.base_url else entry.model
+
+
+def _place(path: Path) -> str:
+    return "standard input" if str(path) == STDIN else str(path.absolute())

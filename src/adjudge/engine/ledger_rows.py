@@ -1,0 +1,129 @@
+"""Rows of a ledger: the columns of its tables, and the checksum by which a damaged row is known."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adjudge.domain.vote import Outcome
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "meta": ("name", "value"),
+    "votes": (
+        *("number", "ballot", "model", "sample", "outcome", "option", "explanation", "reason", "text", "prompt"),
+        *("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "latency", "at", "more"),
+    ),
+    "judgments": ("judge", "number", "id", "instance", "ballots", "status", "score", "result"),
+}
+"""Table → what its checksum covers, in this order. The checksum itself stands behind them."""
+ORDER: Mapping[str, tuple[str, ...]] = {"meta": ("rowid",), "votes": ("number",), "judgments": ("judge", "number")}
+"""Table → how its rows lie in the file."""
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("ballot", "ballots"), bytes),
+    **dict.fromkeys(("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int),
+    **dict.fromkeys(("latency", "at"), float),
+    **dict.fromkeys(("name", "value", "model", "outcome", "judge", "instance", "status", "result"), str),
+    "score": (float, type(None)),
+}
+"""Column → what it holds; the others hold a text or nothing."""
+_OBJECTS = ("more", "instance", "result")
+"""Columns that hold an object as JSON, or nothing."""
+_KEY = 16
+_encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
+CHECKSUM_SQL = "checksum_of"
+"""The name of ``checksum`` in SQL."""
+
+
+def checksum(*values: Any) -> int:
+    """Of a row's values, as SQLite gives them back; the same on every machine."""
+    return zlib.crc32(_encoded(values).encode())
+
+
+def sealed(*values: Any) -> tuple[Any, ...]:
+    """A row as it is written: with its checksum behind it."""
+    return (*values, checksum(*values))
+
+
+def select(table: str) -> str:
+    """The beginning of a query for whole rows, which ``checked`` takes."""
+    return f"SELECT {', '.join(COLUMNS[table])}, checksum FROM {table}"  # noqa: S608 - names of ours
+
+
+def insert(table: str, conflict: str = "REPLACE") -> str:
+    """A statement that writes a row that was ``sealed``."""
+    names = (*COLUMNS[table], "checksum")
+    return f"INSERT OR {conflict} INTO {table} ({', '.join(names)}) VALUES ({','.join('?' * len(names))})"  # noqa: S608
+
+
+def whole(table: str) -> str:
+    """A condition that holds for rows which are as they were written."""
+    return f"checksum IS {CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
+
+
+def seal_sql(table: str) -> tuple[str, str]:
+    """What gives a table of the first edition its checksums."""
+    value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
+    return f"ALTER TABLE {table} ADD COLUMN checksum INTEGER", f"UPDATE {table} SET checksum = {value}"  # noqa: S608
+
+
+def view_sql(table: str) -> str:
+    """What lets a table of the first edition be read like one of ours; nothing is written to its file."""
+    value = f"{CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
+    return f"CREATE TEMP VIEW {table} AS SELECT *, {value} AS checksum FROM main.{table}"  # noqa: S608 - names of ours
+
+
+def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
+    """The columns of a table as the file has it; none where there is no such table."""
+    return [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
+
+
+def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
+    """The row's values, when they are those that were written. Otherwise they are damaged, which is SQLite's error to us."""
+    *values, kept = row
+    if checksum(*values) != kept:
+        places = zip(COLUMNS[table], values, strict=True)
+        where = ", ".join(f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name"))
+        raise sqlite3.DatabaseError(f"a row of {table} ({where}) is not what was written")
+    return tuple(values)
+
+
+def plausible(table: str, row: Sequence[Any]) -> bool:
+    """Whether a row of the first edition, which has no checksum, looks like what was written there.
+
+    Zeros in a text are taken for what a disk lost.
+    """
+    values = dict(zip(COLUMNS[table], row, strict=True))
+    try:
+        return (
+            all(isinstance(value, _TYPES.get(name, (str, type(None)))) for name, value in values.items())
+            and all(len(values[name]) % _KEY == 0 for name in ("ballot", "ballots") if name in values)
+            and all("\0" not in value and value.encode() for value in values.values() if isinstance(value, str) and value)
+            and all(isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name))
+            and _is_json(values.get("value", "null"))
+            and values.get("outcome", Outcome.OK) in set(Outcome)
+        )
+    except ValueError:
+        return False
+
+
+def _is_json(text: str) -> bool:
+    json.loads(text)
+    return True
+
+
+def refuse_implausible_rows(connection: sqlite3.Connection, table: str) -> None:
+    """The same for tables of the first edition: what is damaged must not get a checksum that says otherwise."""
+    names = ", ".join(COLUMNS[table])
+    for row in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - names of ours
+        if not plausible(table, row):
+            raise sqlite3.DatabaseError(f"a row of {table} is not what was written")
+
+
+def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
+    """Read every row once."""
+    for table in COLUMNS:
+        for row in connection.execute(select(table)):
+            checked(table, row)

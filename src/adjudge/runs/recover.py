@@ -1,0 +1,170 @@
+"""What can be saved of a damaged ledger: every row that is as it was written. The rest is asked again."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from adjudge.engine.ledger_file import FILE, connect, migrate, trouble, under_lock
+from adjudge.engine.ledger_rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, plausible, sealed, select
+from adjudge.errors import RunError
+
+_KEY = 16
+_PAGE = 4096
+_UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
+"""What reading damaged rows ends in."""
+
+
+def recover(folder: str | Path) -> tuple[int, int]:
+    """Save what can be read of a damaged ledger; the damaged file stays beside the new one. Says how many votes and rows."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        raise RunError(f"{folder} holds no run: there is no {FILE} in it")
+    with under_lock(path.parent):
+        try:
+            return _recover(path)
+        except sqlite3.Error as error:
+            raise trouble(path, error) from error
+
+
+def _recover(path: Path) -> tuple[int, int]:
+    new_path = path.with_suffix(".recovered")
+    _delete(new_path)
+    with _readable(path) as source, connect(new_path) as new:
+        migrate(new, new_path)
+        _, votes, _ = [_save(source, new, table) for table in COLUMNS]
+        rows = _drop_without_votes(new)
+        new.execute("DELETE FROM meta WHERE name = 'ended'")  # it has ended when what was lost is there again
+    _put_in_place(path, new_path)
+    return votes, rows
+
+
+def _delete(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def _put_in_place(path: Path, new_path: Path) -> None:
+    """There is a ledger at every moment, and never the log of the one beside the other."""
+    damaged = path.with_suffix(".damaged")
+    _delete(damaged)
+    shutil.copy2(path, damaged)
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists():
+        log.replace(damaged.with_name(f"{damaged.name}-wal"))
+    new_path.replace(path)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[Path]:
+    """The file, or where its first page cannot be read, a copy that has that of a new ledger: tables lie where they lie there."""
+    if _has_tables(path) or path.stat().st_size <= _PAGE:
+        yield path
+        return
+    copy = path.with_suffix(".mended")
+    try:
+        shutil.copy2(path, copy)
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists():
+            shutil.copy2(log, copy.with_name(f"{copy.name}-wal"))
+        with copy.open("r+b") as file:
+            file.write(_first_page(path.stat().st_size // _PAGE))
+        yield copy
+    finally:
+        _delete(copy)
+
+
+def _has_tables(path: Path) -> bool:
+    try:
+        with _damaged(path) as old:
+            return all(set(columns_in(old, table)) >= set(columns) for table, columns in COLUMNS.items())
+    except sqlite3.Error:
+        return False
+
+
+def _first_page(pages: int) -> bytes:
+    """The first page of a new ledger, for a file of so many pages that has a log."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
+        new.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
+        migrate(new, Path(FILE))
+        page = bytearray(new.serialize()[:_PAGE])
+    page[18:20] = b"\x02\x02"  # https://www.sqlite.org/fileformat2.html: with a write-ahead log
+    page[28:32] = pages.to_bytes(4, "big")
+    return bytes(page)
+
+
+@contextmanager
+def _damaged(path: Path) -> Iterator[sqlite3.Connection]:
+    """A ledger to be read whatever is wrong with it: cut short, or with bytes that are no text."""
+    with connect(path, writable=False) as old:
+        old.execute("PRAGMA writable_schema = ON")
+        old.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        yield old
+
+
+def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
+    """Copy a table row by row from both its ends, each time until the damage; then the votes between, one by one."""
+    new.execute("BEGIN")
+    saved = sum(_copy(new, table, _rows(path, table, way)) for way in ("ASC", "DESC"))
+    if table == "votes":
+        known = {number for (number,) in new.execute("SELECT number FROM votes")}
+        saved += _copy(new, table, _votes_between(path, known))
+    new.execute("COMMIT")
+    return saved
+
+
+def _copy(new: sqlite3.Connection, table: str, rows: Iterator[tuple[Any, ...]]) -> int:
+    statement = insert(table, "IGNORE")
+    return sum(new.execute(statement, sealed(*row)).rowcount for row in rows)
+
+
+def _rows(path: Path, table: str, way: str) -> Iterator[tuple[Any, ...]]:
+    """The rows that are whole, as far as they can be read from this end."""
+    order = ", ".join(f"{name} {way}" for name in ORDER[table])
+    try:
+        with _damaged(path) as old:
+            yield from _whole_rows(old, table, f"ORDER BY {order}")
+    except _UNREADABLE:
+        return
+
+
+def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[Any, ...]]:
+    """The votes that neither end led to. The index knows their numbers, too."""
+    numbers = set(range(1, max(known, default=0)))
+    try:
+        with _damaged(path) as old:
+            with suppress(*_UNREADABLE):
+                numbers.update(number for (number,) in old.execute("SELECT number FROM votes INDEXED BY votes_by_ballot"))
+            for number in sorted(numbers - known):
+                with suppress(*_UNREADABLE):
+                    yield from _whole_rows(old, "votes", "WHERE number = ?", (number,))
+    except _UNREADABLE:
+        return
+
+
+def _whole_rows(old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
+    """Rows that are as they were written; those of the first edition, which have no checksum, where they look like it."""
+    if "checksum" in columns_in(old, table):
+        rows = old.execute(f"{select(table)} {which}", values)
+        yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
+    else:
+        rows = old.execute(f"SELECT {', '.join(COLUMNS[table])} FROM {table} {which}", values)  # noqa: S608 - names of ours
+        yield from (row for row in rows if plausible(table, row))
+
+
+def _drop_without_votes(new: sqlite3.Connection) -> int:
+    """Forget judgments whose votes were not all saved: they are made anew, of votes that are asked again. Says what is left."""
+    lost = [place for *place, ballots in new.execute("SELECT judge, number, ballots FROM judgments") if not _has(new, ballots)]
+    new.executemany("DELETE FROM judgments WHERE judge = ? AND number = ?", lost)
+    (left,) = new.execute("SELECT count(*) FROM judgments").fetchone()
+    return int(left)
+
+
+def _has(new: sqlite3.Connection, ballots: bytes) -> bool:
+    keys = [ballots[place : place + _KEY] for place in range(0, len(ballots), _KEY)]
+    return all(new.execute("SELECT 1 FROM votes WHERE ballot = ?", (key,)).fetchone() for key in keys)

@@ -1,0 +1,239 @@
+"""``adjudge resume`` of a folder that came from somebody else: nothing is given again that the user has not seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adjudge.cli.main import main
+from adjudge.cli.origin import is_ours, signed
+from adjudge.engine.ledger_file import FILE, connect, write_meta
+from adjudge.gateway.weights.store import cache_folder
+from adjudge.runs.folder import run_info
+from support.fake_provider import FakeProvider
+
+Adjudge = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def adjudge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adjudge:
+    """A command, in this process: (exit code, what it printed, what it complained of)."""
+    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{number},text {number}\n" for number in range(4)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path / "cache"))
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["adjudge", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def foreign(folder: Path, *argv: str, **more: Any) -> Path:
+    """A run folder as somebody else could make it."""
+    kept = signed(["check", "x"], str(Path.cwd()))  # a signature of ours, for another command
+    write_ledger(folder, {**kept, "argv": list(argv), **more})
+    return folder
+
+
+def write_ledger(folder: Path, command: Any) -> None:
+    from adjudge import AspectCritic
+
+    AspectCritic("c", "scripted").evaluate(["x"], run=folder)
+    with connect(folder / FILE) as ledger:
+        ledger.execute("DELETE FROM meta WHERE name = 'configuration'")
+        ledger.execute("DELETE FROM votes")
+        ledger.execute("DELETE FROM judgments")
+    write_meta(folder / FILE, {"command": command})
+
+
+def test_local_files_are_not_sent_to_somebodys_address_unseen(adjudge: Adjudge, tmp_path: Path, provider: FakeProvider) -> None:
+    (tmp_path / "diary.txt").write_text("REC-00001-Y secret")
+    model = f"{provider.base_url('openai')}#m"
+    folder = foreign(tmp_path / "theirs", "check", "-f", "diary.txt", "--criterion", "is short", "-m", model, "-o", "stolen.csv")
+    code, _, said = adjudge("resume", folder)
+    assert code == 1
+    assert provider.requests == []
+    assert not (tmp_path / "stolen.csv").exists()
+    for shown in (
+        "not made by you",
+        f"reads   {tmp_path / 'diary.txt'}",
+        f"asks    {model}",
+        f"writes  {tmp_path / 'stolen.csv'}",
+        "--yes",
+    ):
+        assert shown in said
+    assert "Traceback" not in said
+
+
+def test_with_yes_it_is_resumed_shown_and_ours_from_then_on(adjudge: Adjudge, tmp_path: Path) -> None:
+    folder = foreign(tmp_path / "theirs", "check", "-f", "rows.csv", "--criterion", "is short", "-m", "scripted")
+    code, _, said = adjudge("resume", folder, "--yes")
+    assert code == 0, said
+    assert "reads " in said
+    assert run_info(folder).rows == 4
+    code, _, said = adjudge("resume", folder)
+    assert (code, said) == (0, "")
+
+
+def test_an_eval_file_shows_its_data_models_and_outputs(adjudge: Adjudge, tmp_path: Path) -> None:
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\noutputs: [../out.csv]\nmodels: [{model: openai/m, base_url: 'http://evil.example/v1'}]\n"
+        "judges: [{kind: aspect, criteria: conciseness, models: [http://other.example/v1#n]}]\n"
+    )
+    code, _, said = adjudge("resume", foreign(tmp_path / "theirs", "run", "eval.yaml"))
+    assert code == 1
+    for shown in ("rows.csv", "out.csv", "openai/m at http://evil.example/v1", "http://other.example/v1#n"):
+        assert shown in said
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (("judge", "-f", "rows.csv", "--criterion", "q?", "-m", "scripted"), "reads   {here}/rows.csv"),
+        (("judge", "x", "-c", "own.yaml", "-m", "scripted"), "reads   {here}/own.yaml"),
+        (("compare", "a", "b", "--criterion", "q?", "-m", "http://evil.example/v1#m"), "asks    http://evil.example/v1#m"),
+        (("rag", "--csv", "rag.csv", "-o", "out", "--config", "c.yaml"), "writes  {here}/out"),
+        (("rag", "--csv", "rag.csv", "--model-provider", "ollama", "--model-name", "m"), "asks    ollama"),
+        (("run", "eval.yaml", "--prices", "p.yaml", "--fork", "other"), "reads   {here}/other"),
+        (("check", "x", "--criterion", "c\n  asks    scripted", "-m", "http://evil.example/v1#m"), "c�  asks    scripted"),
+    ],
+)
+def test_whatever_a_command_reads_writes_and_asks_is_shown(
+    adjudge: Adjudge, tmp_path: Path, argv: tuple[str, ...], shown: str
+) -> None:
+    code, _, said = adjudge("resume", foreign(tmp_path / "theirs", *argv))
+    assert code == 1
+    assert shown.format(here=tmp_path) in said
+    assert "add --yes to resume it" in said
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("generate", "a task", "--sandbox", "none"),
+        ("runs", "gc", "--older-than", "0", "--yes"),
+        ("resume", "elsewhere", "--yes"),
+        ("export", "elsewhere", "-o", "x.csv"),
+        ("serve-model", "x"),
+        ("--version",),
+        ("models", "pull", "x"),
+        ("\x1b[2Jrun",),
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--yes",)])
+def test_commands_that_make_no_run_are_never_given(
+    adjudge: Adjudge, tmp_path: Path, argv: tuple[str, ...], flags: tuple[str, ...]
+) -> None:
+    folder = foreign(tmp_path / "theirs", *argv)
+    code, out, said = adjudge("resume", folder, *flags)
+    assert (code, out) == (1, "")
+    assert "only run, check, judge, compare, rag are resumed" in said
+    assert "\x1b" not in said
+
+
+@pytest.mark.parametrize(
+    "command", ["run eval.yaml", ["run"], {"argv": "run", "cwd": "/"}, {"argv": ["run", 1], "cwd": "/"}, {"argv": []}]
+)
+def test_a_command_that_is_none_is_an_error_in_a_line(adjudge: Adjudge, tmp_path: Path, command: Any) -> None:
+    write_ledger(tmp_path / "theirs", command)
+    code, _, said = adjudge("resume", tmp_path / "theirs", "--yes")
+    assert code == 1
+    assert said.count("\n") == 1
+    assert "a command that adjudge did not write" in said
+
+
+@pytest.mark.parametrize(
+    "change", [{"cwd": "/"}, {"signature": None}, {"signature": "0" * 64}, {"signature": "é"}, {"signature": 7}]
+)
+def test_a_command_that_was_changed_is_not_ours(adjudge: Adjudge, tmp_path: Path, change: dict[str, Any]) -> None:
+    kept = signed(["check", "x", "--criterion", "c", "-m", "scripted"], str(tmp_path))
+    assert is_ours(kept)
+    assert not is_ours({**kept, **change})
+    assert not is_ours({**kept, "argv": [*kept["argv"], "-o", "x"]})
+    write_ledger(tmp_path / "theirs", {**kept, **change})
+    assert "was not made by you" in adjudge("resume", tmp_path / "theirs")[2]
+
+
+def test_a_run_of_the_first_edition_has_no_signature_and_is_confirmed(adjudge: Adjudge, tmp_path: Path) -> None:
+    command = {"argv": ["check", "-f", "rows.csv", "--criterion", "c", "-m", "scripted"], "cwd": str(tmp_path)}
+    write_ledger(tmp_path / "old", command)
+    assert adjudge("resume", "old")[0] == 1
+    assert adjudge("resume", "old", "--yes")[0] == 0
+
+
+def test_the_secret_is_the_users_alone(adjudge: Adjudge, tmp_path: Path) -> None:
+    kept, secret = signed(["check"], "/"), cache_folder() / "origin.key"
+    assert is_ours(kept)
+    assert secret.stat().st_mode & 0o777 == 0o600
+    secret.chmod(0o644)
+    assert not is_ours(kept)
+    secret.rename(tmp_path / "moved")
+    (tmp_path / "moved").chmod(0o600)
+    secret.symlink_to(tmp_path / "moved")
+    assert not is_ours(kept)
+    secret.unlink()
+    assert not is_ours(kept)
+    secret.write_bytes(b"")
+    secret.chmod(0o600)
+    assert not is_ours({**kept, "signature": signed(["check"], "/").get("signature")})
+
+
+def test_without_a_cache_folder_a_run_is_made_and_is_confirmed(
+    adjudge: Adjudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "no folder").write_text("")
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path / "no folder"))
+    check = ("check", "-f", "rows.csv", "--criterion", "c", "-m", "scripted", "--run", "kept", "--no-cache")
+    assert adjudge(*check)[0] == 0
+    assert "was not made by you" in adjudge("resume", "kept")[2]
+
+
+@pytest.mark.parametrize(("answer", "code", "rows"), [("y", 0, 4), ("n", 1, 0), ("", 1, 0)])
+def test_a_person_at_a_terminal_is_asked(adjudge: Adjudge, tmp_path: Path, answer: str, code: int, rows: int) -> None:
+    folder = foreign(tmp_path / "theirs", "check", "-f", "rows.csv", "--criterion", "c", "-m", "scripted")
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, f"{answer}\n".encode())
+        command = [sys.executable, "-m", "adjudge", "resume", str(folder)]
+        done = subprocess.run(command, check=False, stdin=theirs, capture_output=True, text=True, timeout=60)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == code, done.stderr
+    assert "Resume it?" in done.stderr
+    assert run_info(folder).rows == rows
+
+
+@pytest.mark.parametrize("name", [FILE, f"{FILE}-wal", f"{FILE}-shm", "ledger.lock", "ledger.recovered", "ledger.damaged"])
+def test_a_run_folder_with_links_in_it_is_not_written_to(adjudge: Adjudge, tmp_path: Path, name: str) -> None:
+    check = ("check", "-f", "rows.csv", "--criterion", "c", "-m", "scripted", "--run", "kept")
+    assert adjudge(*check)[0] == 0
+    link, theirs = tmp_path / "kept" / name, tmp_path / "theirs"
+    theirs.write_bytes(link.read_bytes() if link.exists() else b"theirs")
+    before = theirs.read_bytes()
+    link.unlink(missing_ok=True)
+    link.symlink_to(theirs)
+    for command in (check, ("resume", "kept"), ("runs", "recover", "kept")):
+        code, _, said = adjudge(*command)
+        assert code == 1
+        assert "is a symbolic link" in said
+    assert theirs.read_bytes() == before
+
+
+def test_the_signature_is_not_shown_as_anything_but_itself(adjudge: Adjudge) -> None:
+    adjudge("check", "x", "--criterion", "c", "-m", "scripted", "--run", "kept")
+    command = json.loads(adjudge("runs", "show", "kept", "--json")[1])["command"]
+    assert command["argv"][:2] == ["check", "x"]
+    assert set(command) == {"argv", "cwd", "signature"}
