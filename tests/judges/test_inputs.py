@@ -199,7 +199,7 @@ def test_a_frame_without_a_column_to_judge_is_refused_with_those_it_has() -> Non
         DummyDirectJudge()(PandasLike(reply=["x"], note=["y"]), POLITE)
 
 
-@pytest.mark.parametrize("row", [{"question": "q", "reply": None}, {"question": "q", "answer": NAN}, {"id": 7, "a": "x", "b": NAN}])
+@pytest.mark.parametrize(
     "row", [{"question": "q", "reply": None}, {"question": "q", "answer": NAN}, {"id": 7, "a": "x", "b": None}]
 )
 def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(row: dict[str, object]) -> None:
