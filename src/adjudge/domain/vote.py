@@ -59,6 +59,8 @@ class Vote:
     """The SHA-256 of the prompt that was last sent."""
     low_confidence: bool = False
     """Whether the likeliest option is less likely than the model's calibration asks for."""
+    unfinished: bool = False
+    """Whether the run ended before the model could be asked again for a readable reply: no answer yet."""
 
     @property
     def valid(self) -> bool:
@@ -104,6 +106,7 @@ class Vote:
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
             "calls": self.usage.calls,
+            "tokens_estimated": self.usage.estimated > 0,
             "latency": round(self.latency, 4),
             "distribution": dict(self.distribution) if self.distribution else None,
             "low_confidence": self.low_confidence,

@@ -110,9 +110,9 @@ class Ledger:
         await self._writer.flush()
 
     def used(self) -> dict[str, Usage]:
-        """What each model answered so far. Calls that brought no reply are counted elsewhere."""
+        """What each model's replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
         sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
-        answered = "outcome NOT IN ('model_error', 'refused')"
+        answered = "outcome <> 'model_error' AND NOT (outcome = 'refused' AND prompt_tokens = 0)"
         rows = self._all(f"SELECT model, {sums} FROM votes WHERE {answered} GROUP BY model", ())  # noqa: S608 - constant text
         return {model: Usage(*numbers) for model, *numbers in rows}
 
@@ -150,6 +150,8 @@ def _row(key: bytes, vote: Vote) -> tuple[Any, ...]:
         "persona": vote.ballot.persona,
         "order": vote.order,
         "low_confidence": vote.low_confidence or None,
+        "unfinished": vote.unfinished or None,
+        "estimated": usage.estimated or None,
     }
     rest = {name: value for name, value in more.items() if value is not None}
     return (
@@ -189,10 +191,11 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         verdict=None if option is None else Verdict(option, explanation, more.get("feedback"), groups, more.get("number")),
         reason=reason,
         text=text,
-        usage=Usage(calls, asked, answered, cached),
+        usage=Usage(calls, asked, answered, cached, more.get("estimated", 0)),
         latency=latency,
         repairs=more.get("repairs", 0),
         distribution=FrozenDict(shares) if shares else None,
         prompt_hash=prompt,
         low_confidence=more.get("low_confidence", False),
+        unfinished=more.get("unfinished", False),
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable
+from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.gateway.home import before_leaving
 
 if TYPE_CHECKING:
@@ -112,9 +112,12 @@ async def _exchange(method: str, endpoint: Endpoint, data: bytes | None) -> dict
         raise SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL") from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
         # "from None": the client's exceptions carry request headers, and with them the key.
-        raise endpoint.error(Unavailable, f"the connection failed: {_plain_error(error)}") from None
+        kind = Unreachable if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
+        raise endpoint.error(kind, f"the connection failed: {_plain_error(error)}") from None
     if status != 200:
-        raise _error_for(endpoint, status, headers, raw)
+        failure = _error_for(endpoint, status, headers, raw)
+        failure.status = status
+        raise failure
     return _object(endpoint, raw)
 
 
@@ -138,7 +141,8 @@ def _error_for(endpoint: Endpoint, status: int, headers: Mapping[str, str], raw:
         return endpoint.error(RateLimited, message, retry_after=wait)
     if retryable:
         return endpoint.error(Unavailable, message)
-    if re.search(rb"content[_ ](?:filter|policy|management)|ResponsibleAI", raw):
+    declined = rb"content[_ ](?:filter|policy|management)|ResponsibleAI" + (rb"|flagged|moderation" if status == 403 else b"")
+    if re.search(declined, raw):
         return endpoint.error(Refused, message)
     return endpoint.error(ModelError, message, hint=_HINTS.get(status, ""))
 

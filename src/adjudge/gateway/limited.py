@@ -14,11 +14,15 @@ from adjudge.gateway.model import Layer, Model
 
 
 class Gate:
-    """At most ``limit`` inside. The limit is halved when the provider says "too many" and grows back by one a full round."""
+    """At most ``limit`` inside. The limit is halved when the provider says "too many" and grows back by one a full round.
 
-    def __init__(self, most: int) -> None:
+    ``first``: no more than so many until one of them went well, so that a wrong key costs a few requests and not a full round.
+    """
+
+    def __init__(self, most: int, first: int | None = None) -> None:
         self.most = most
-        self.limit = float(most)
+        self.limit = float(min(most, first or most))
+        self._unproven = self.limit < most
         self.inside = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._cut_at = float("-inf")
@@ -54,13 +58,17 @@ class Gate:
                 place.set_result(None)
 
     def went_well(self) -> None:
-        """Grow back."""
-        if self.limit < self.most:
+        """Grow back; the first time, to the full width."""
+        if self._unproven:
+            self._unproven, self.limit = False, float(self.most)
+            self._admit()
+        elif self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
             self._admit()
 
     def too_many(self, started: float) -> None:
         """Halve, once for all requests that were already under way at the last cut."""
+        self._unproven = False
         if started > self._cut_at:
             self.limit = max(1.0, self.limit / 2)
             self._cut_at = monotonic()
@@ -93,9 +101,10 @@ class Limited(Layer):
         max_concurrency: int,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
+        first_at_once: int | None = None,
     ) -> None:
         super().__init__(inner)
-        self.gate = Gate(max_concurrency)
+        self.gate = Gate(max_concurrency, first_at_once)
         self._requests = Pace(requests_per_minute) if requests_per_minute else None
         self._tokens = Pace(tokens_per_minute) if tokens_per_minute else None
 

@@ -15,7 +15,8 @@ from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, opened
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
-from adjudge.gateway.allowance import Budget, Spent
+from adjudge.gateway.account import Spent
+from adjudge.gateway.allowance import Budget
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.folder import knows

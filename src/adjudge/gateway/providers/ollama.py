@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.expected import token_count
 from adjudge.gateway.providers.base import HttpProvider
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_logprobs, openai_messages, text_of
 
@@ -38,7 +39,7 @@ class Ollama(HttpProvider):
     def _read(self, data: dict[str, Any]) -> Reply:
         return Reply(
             text=text_of(data["message"].get("content")),
-            usage=Usage(1, data.get("prompt_eval_count") or 0, data.get("eval_count") or 0),
+            usage=Usage(1, token_count(data.get("prompt_eval_count")), token_count(data.get("eval_count"))),
             finish=finish_of(data.get("done_reason")),
             logprobs=openai_logprobs({"content": data.get("logprobs")}),
             details=FrozenDict({"model": str(data.get("model", ""))}),
