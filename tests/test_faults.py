@@ -194,7 +194,7 @@ def test_a_model_that_always_fails_is_excluded_and_the_others_decide(provider: F
         broken.faults = always(Code(500))
         gone = open_at(broken, "mistral")
         results = critic([good, gone], strictness=2).evaluate(RECORDS[:50])
-        assert len(broken.requests) < 20, "it was paused"
+        assert len(broken.requests) <= 9, "it was paused"
     for text, result in zip(RECORDS, results, strict=False):
         assert result.verdict == truth(text)
         assert list(result.model_scores) == [good.name]

@@ -66,6 +66,7 @@ class Allowance:
         self._keep = keep
         self._begun = self._leased = self.account.settled
         self._leasing: asyncio.Task[None] | None = None
+        self._line = asyncio.Lock()
         self._reserved = Spent()
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
@@ -177,23 +178,19 @@ class Allowance:
     async def _begin(self, model: str, request: Request) -> None:
         if self._keep is None:
             return
-        self._begun += 1
-        try:
-            number = self._begun
-            while self._leased < number:
+        async with self._line:  # first come, first served
+            while self._leased <= self._begun:
                 await asyncio.shield(self._lease(model, request))
-            if self._leased - self._begun < self._block(self.account.each) // 2:
-                self._lease(model, request)
             self.go_on()
-        except BaseException:
-            self._begun -= 1
-            raise
+            self._begun += 1
+        if self._leased - self._begun < self._block(self.account.each) // 2:
+            self._lease(model, request)
 
     def _lease(self, model: str, request: Request) -> asyncio.Task[None]:
-        """More requests, written to the disk. Those who come meanwhile wait for the same write."""
+        """More requests, written to the disk; those who come meanwhile wait for the same write."""
         if self._leasing is None:
             self.account.each = self.cost(model, self._likely(model, request))
-            self.account.leased = max(self.account.leased, self._begun + self._block(self.account.each) - 1)
+            self.account.leased = max(self.account.leased, self._begun + self._block(self.account.each))
             self._leasing = asyncio.create_task(self._write_lease(self._keep))
             self._leasing.add_done_callback(_retrieved)
         return self._leasing

@@ -8,12 +8,14 @@ from time import monotonic
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import HALTS, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
-from adjudge.gateway.allowance import halt
+from adjudge.gateway.allowance import go_on, halt
+from adjudge.gateway.limited import Gate
 from adjudge.gateway.model import Layer, Model
 
 _LOG = logging.getLogger("adjudge.gateway")
-FIRST_AT_ONCE = 3
+_FIRST_AT_ONCE = 3
 """Requests under way at once until the model has answered one."""
+_ANY_NUMBER = 1_000_000_000
 _HOPELESS = frozenset({401, 402, 403, 404})
 _UNREACHED = 3
 """First connections that may fail before the server counts as unreachable."""
@@ -23,11 +25,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
 
 
 class Circuit:
-    """How a model does: shared by the layers that ask it."""
+    """How a model does: shared by the layers that ask it.
 
-    def __init__(self) -> None:
-        self.answered = False
+    ``careful``: until it has answered, no more than a few requests are under way, with all their retries.
+    """
+
+    def __init__(self, *, careful: bool = False) -> None:
+        self.answered = not careful
         """Whether it ever answered."""
+        self.gate = Gate(_FIRST_AT_ONCE)
         self._unreached = 0
         self._failed = 0
         self._pause = _FIRST_PAUSE
@@ -54,9 +60,16 @@ class Circuit:
         wrong = type(error) is ModelError and error.status in _HOPELESS
         return not self.answered and (wrong or self._unreached >= _UNREACHED)
 
+    def reached(self) -> None:
+        """It answers: whoever waited for that goes on."""
+        if not self.answered:
+            self.answered = True
+            self.gate.widen(_ANY_NUMBER)
+
     def success(self) -> None:
-        """It answers."""
-        self.answered, self._trying = True, False
+        """It is as it should be."""
+        self.reached()
+        self._trying = False
         self._failed, self._pause, self._paused_until = 0, _FIRST_PAUSE, None
 
     def failure(self, model: str, error: ModelError) -> None:
@@ -98,7 +111,7 @@ class Reached(Layer):
             unusable.status = error.status
             halt(unusable)
             raise unusable from None
-        self._circuit.answered = True
+        self._circuit.reached()
         return reply
 
 
@@ -111,6 +124,16 @@ class Paused(Layer):
 
     async def complete(self, request: Request) -> Reply:
         """Pass on, or raise ModelPaused without asking."""
+        if self._circuit.answered:
+            return await self._ask(request)
+        await self._circuit.gate.enter()
+        try:
+            go_on()
+            return await self._ask(request)
+        finally:
+            self._circuit.gate.leave()
+
+    async def _ask(self, request: Request) -> Reply:
         self._circuit.check(self.name)
         try:
             reply = await self.inner.complete(request)

@@ -39,8 +39,8 @@ def token_count(value: object) -> int:
 def measured(request: Request, reply: Reply) -> Reply:
     """The reply with a usage that can be added up: counts that are missing or make no sense are estimated, and marked so."""
     usage = reply.usage
-    if usage == Usage():
-        return reply  # a recorded reply: it cost nothing
+    if usage == Usage():  # a recorded reply: it cost nothing
+        return replace(reply, usage=Usage())
     prompt, answer, cached = map(token_count, (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens))
     known = Usage(
         calls=token_count(usage.calls) or 1,
@@ -49,7 +49,7 @@ def measured(request: Request, reply: Reply) -> Reply:
         cached_tokens=min(cached, prompt),
         estimated=int(prompt == 0 or (answer == 0 and reply.text != "")),
     )
-    return reply if known == usage else replace(reply, usage=known)
+    return replace(reply, usage=known)
 
 
 def _tokens(text: str) -> int:

@@ -14,15 +14,11 @@ from adjudge.gateway.model import Layer, Model
 
 
 class Gate:
-    """At most ``limit`` inside. The limit is halved when the provider says "too many" and grows back by one a full round.
+    """At most ``limit`` inside. The limit is halved when the provider says "too many" and grows back by one a full round."""
 
-    ``first``: no more than so many until one of them went well, so that a wrong key costs a few requests and not a full round.
-    """
-
-    def __init__(self, most: int, first: int | None = None) -> None:
+    def __init__(self, most: int) -> None:
         self.most = most
-        self.limit = float(min(most, first or most))
-        self._unproven = self.limit < most
+        self.limit = float(most)
         self.inside = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._cut_at = float("-inf")
@@ -45,6 +41,11 @@ class Gate:
                 self.leave()
             raise  # a place that nobody waits for any more is passed over when its turn comes
 
+    def widen(self, most: int) -> None:
+        """Let in so many from now on."""
+        self.most, self.limit = most, float(most)
+        self._admit()
+
     def leave(self) -> None:
         """Give the place back and let in who fits."""
         self.inside -= 1
@@ -58,17 +59,13 @@ class Gate:
                 place.set_result(None)
 
     def went_well(self) -> None:
-        """Grow back; the first time, to the full width."""
-        if self._unproven:
-            self._unproven, self.limit = False, float(self.most)
-            self._admit()
-        elif self.limit < self.most:
+        """Grow back."""
+        if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
             self._admit()
 
     def too_many(self, started: float) -> None:
         """Halve, once for all requests that were already under way at the last cut."""
-        self._unproven = False
         if started > self._cut_at:
             self.limit = max(1.0, self.limit / 2)
             self._cut_at = monotonic()
@@ -101,10 +98,9 @@ class Limited(Layer):
         max_concurrency: int,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
-        first_at_once: int | None = None,
     ) -> None:
         super().__init__(inner)
-        self.gate = Gate(max_concurrency, first_at_once)
+        self.gate = Gate(max_concurrency)
         self._requests = Pace(requests_per_minute) if requests_per_minute else None
         self._tokens = Pace(tokens_per_minute) if tokens_per_minute else None
 

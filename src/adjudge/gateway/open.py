@@ -15,7 +15,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Allowed
 from adjudge.gateway.cached import Cache, Cached, JsonlCache
-from adjudge.gateway.circuit import FIRST_AT_ONCE, Circuit, Paused, Reached
+from adjudge.gateway.circuit import Circuit, Paused, Reached
 from adjudge.gateway.guarded import Guarded
 from adjudge.gateway.http import Secret
 from adjudge.gateway.limited import Limited
@@ -101,8 +101,8 @@ def open_model(
     provider = _provider(id, api_key, base_url)
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
-        circuit, first = Circuit(), FIRST_AT_ONCE if isinstance(provider, HttpProvider) else None
-        limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, **pace, first_at_once=first)
+        circuit = Circuit(careful=isinstance(provider, HttpProvider))
+        limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, **pace)
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     meter = Metered(reached)
     kept = _cache(cache, provider)
