@@ -12,7 +12,7 @@ help:
 	@echo "make check           ruff, strict types, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
-	@echo "make test-reliability  fifty kills of a run, two thousand records on a server that fails"
+	@echo "make test-reliability  fifty kills of a run, two thousand records on a server that fails, limits over ten resumes"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
@@ -53,7 +53,8 @@ bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py
 
 test-reliability: $(VENV)/ready
-	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 $(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py
+	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_RESUMES=10 \
+		$(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py tests/engine/test_budget.py
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt

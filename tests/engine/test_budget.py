@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -42,6 +43,7 @@ from support.fake_provider import (
 )
 from support.fake_provider import Status as Code
 
+RESUMES = int(os.environ.get("ADJUDGE_RESUMES", "4"))
 FAULTS: dict[str, Fault | None] = {
     "none": None,
     "500": Code(500),
@@ -68,7 +70,7 @@ FAULTS: dict[str, Fault | None] = {
 def test_a_limit_on_calls_holds_over_resumes_whatever_goes_wrong(provider: FakeProvider, tmp_path: Path, fault: Fault) -> None:
     """Seen: an always-500 server and --max-calls 12, four times: 48 requests; refusals 20, 40, 60."""
     provider.faults = always(fault)
-    for _ in range(4):
+    for _ in range(RESUMES):
         with suppress(BudgetSpent, ModelUnusable):
             critic(open_at(provider, max_retries=6, max_concurrency=5), strictness=2).evaluate(
                 marked(30), run=tmp_path, budget=Budget(max_calls=12)

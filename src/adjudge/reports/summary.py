@@ -93,7 +93,7 @@ def _excluded(result: Result) -> Iterable[str]:
     if len(asked) < 2:
         return ()
     if isinstance(result, AspectResult):
-        return result.excluded_models
+        return list(result.excluded_models)
     counted = {vote.model for vote in result.votes if vote.valid}
     return [model for model in asked if model not in counted]
 
