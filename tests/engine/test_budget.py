@@ -160,16 +160,20 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
         account.write_off()
         allowance = Allowance(Budget(max_calls=limit if budgeted else None), PriceTable({}), account, kept_by(disk))
 
-        async def request() -> None:
+        async def server() -> Reply:
             nonlocal sent
+            sent += 1
+            assert disk[-1]["leased"] >= sent
+            await asyncio.sleep(0)
+            if not answers:
+                raise Unavailable("down")
+            return Reply("PASS", usage=Usage(1, 10, 10))
+
+        async def request() -> None:
             with suppress(BudgetSpent):
                 while sent < 500:
-                    async with allowance.sending("m", a_request()) as used:
-                        sent += 1
-                        assert disk[-1]["leased"] >= sent
-                        await asyncio.sleep(0)
-                        if answers:
-                            used.append(Usage(1, 10, 10))
+                    with suppress(Unavailable):
+                        await allowance.send("m", a_request(), server)
 
         tasks = [asyncio.create_task(request()) for _ in range(at_once)]
         for _ in range(turns):
@@ -191,10 +195,12 @@ def test_a_clean_end_gives_back_what_was_leased_and_a_kill_costs_little(tmp_path
     account = Account()
     allowance = Allowance(Budget(max_calls=1000), PriceTable({}), account, kept_by([]))
 
+    async def server() -> Reply:
+        return Reply("PASS", usage=Usage(1, 10, 10))
+
     async def some() -> None:
         for _ in range(10):
-            async with allowance.sending("m", a_request()) as used:
-                used.append(Usage(1, 10, 10))
+            await allowance.send("m", a_request(), server)
 
     asyncio.run(some())
     assert 10 < account.leased <= 10 + 64

@@ -92,10 +92,6 @@ class OpenRun:
         self.retry_failed = retry_failed
         self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
 
-    def note_spending(self) -> None:
-        """What was spent is kept along with the vote: a reply that no vote shows was paid for as well."""
-        self.ledger.note_soon(_SPENDING, self.allowance.account.to_dict())
-
 
 class Remembering(Answering):
     """Asks what the ledger does not know, each question once, and keeps every answer before anybody sees it."""
@@ -130,7 +126,6 @@ class Remembering(Answering):
         """The place is held until the vote is on the disk: whoever kills us loses no more than was under way."""
         async with self._room.get(ballot.model, nullcontext()):
             vote = await self._ask_on(key, ballot)
-            self._run.note_spending()
             await self._run.ledger.keep(key, vote)
         return vote
 

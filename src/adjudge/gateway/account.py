@@ -23,7 +23,7 @@ class Spent:
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.usd + other.usd, self.unpriced + other.unpriced)
 
     def __sub__(self, other: Spent) -> Spent:
-        return self + other * -1
+        return Spent(self.calls - other.calls, self.tokens - other.tokens, self.usd - other.usd, self.unpriced - other.unpriced)
 
     def __mul__(self, times: int) -> Spent:
         return Spent(self.calls * times, self.tokens * times, self.usd * times, self.unpriced * times)
@@ -42,7 +42,7 @@ class Account:
     leased: int = 0
     """Requests that may have been sent, as the disk knows or is about to know."""
     each: Spent = Spent()
-    """What one of those was expected to take when they were leased."""
+    """What one of those is expected to take, at the dearest."""
 
     @property
     def settled(self) -> int:
@@ -52,6 +52,11 @@ class Account:
     def add(self, model: str, usage: Usage) -> None:
         """A reply came."""
         self.used[model] = self.used.get(model, Usage()) + usage
+
+    def lease(self, calls: int, each: Spent) -> None:
+        """So many requests may be sent; of what each takes, the most so far counts."""
+        self.leased = max(self.leased, calls)
+        self.each = Spent(1, max(self.each.tokens, each.tokens), max(self.each.usd, each.usd), each.unpriced)
 
     def write_off(self) -> None:
         """After a kill: whatever was leased and never settled counts as sent."""

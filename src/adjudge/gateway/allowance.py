@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -43,6 +42,7 @@ _LEASE = 64
 """Requests that are written into the ledger at once, before they are sent."""
 _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
+_ONE_CALL = Spent(1)
 Halt = BudgetSpent | RunStopped | ModelUnusable
 Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Writes an account to the disk."""
@@ -97,22 +97,26 @@ class Allowance:
         self.account.leased = self._begun
         return self.account.to_dict()
 
-    @asynccontextmanager
-    async def sending(self, model: str, request: Request) -> AsyncIterator[list[Usage]]:
-        """Set aside what a request may cost while it is under way; what it did cost is put into the list."""
+    async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
         likely, most = self._sizes(model, request)
         await self._room_for(likely, most)
-        usage: list[Usage] = []
         self._reserved += most
         try:
             await self._begin(model, request)
-            try:
-                yield usage
-            finally:
-                self._settle(model, request, usage)
+            return await self._counted(model, request, ask)
         finally:
             self._reserved -= most
             self._wake()
+
+    async def _counted(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        usage = None
+        try:
+            reply = measured(request, await ask())
+            usage = reply.usage
+            return reply
+        finally:
+            self._settle(model, request, usage)
 
     async def pause(self, seconds: float) -> None:
         """Sleep; a halt ends it at once."""
@@ -122,13 +126,14 @@ class Allowance:
             await self._woken(left)
         self.go_on()
 
-    def _settle(self, model: str, request: Request, used: list[Usage]) -> None:
-        if not used:
+    def _settle(self, model: str, request: Request, usage: Usage | None) -> None:
+        if usage is None:
             self.account.failed += 1
             self.spent += Spent(calls=1)
-        for usage in used:
-            self.account.add(model, usage)
-            self.spent += self.cost(model, usage)
+            return
+        self.account.add(model, usage)
+        self.spent += self.cost(model, usage)
+        if self.budget.by_size:
             prompt, answer = expected_tokens(request)
             longer, wordier = self._larger.get(model, (0.0, 0.0))
             self._larger[model] = max(longer, usage.prompt_tokens / prompt), max(wordier, usage.completion_tokens / answer)
@@ -136,7 +141,7 @@ class Allowance:
     def _sizes(self, model: str, request: Request) -> tuple[Spent, Spent]:
         """What a request is likely to take, and what it takes at most."""
         if not self.budget.by_size:
-            return Spent(1), Spent(1)
+            return _ONE_CALL, _ONE_CALL
         likely, (prompt, answer) = self._likely(model, request), most_tokens(request)
         most = Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
         return self.cost(model, likely), self.cost(model, most)
@@ -189,8 +194,8 @@ class Allowance:
     def _lease(self, model: str, request: Request) -> asyncio.Task[None]:
         """More requests, written to the disk; those who come meanwhile wait for the same write."""
         if self._leasing is None:
-            self.account.each = self.cost(model, self._likely(model, request))
-            self.account.leased = max(self.account.leased, self._begun + self._block(self.account.each))
+            each = self.cost(model, self._likely(model, request))
+            self.account.lease(self._begun + self._block(each), each)
             self._leasing = asyncio.create_task(self._write_lease(self._keep))
             self._leasing.add_done_callback(_retrieved)
         return self._leasing
@@ -267,10 +272,7 @@ class Allowed(Layer):
         allowance = current.get()
         if allowance is None:
             return measured(request, await self.inner.complete(request))
-        async with allowance.sending(self.name, request) as used:
-            reply = measured(request, await self.inner.complete(self._bounded(request, allowance.budget)))
-            used.append(reply.usage)
-        return reply
+        return await allowance.send(self.name, request, lambda: self.inner.complete(self._bounded(request, allowance.budget)))
 
     def _bounded(self, request: Request, budget: Budget) -> Request:
         """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""

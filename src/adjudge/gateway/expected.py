@@ -39,6 +39,8 @@ def token_count(value: object) -> int:
 def measured(request: Request, reply: Reply) -> Reply:
     """The reply with a usage that can be added up: counts that are missing or make no sense are estimated, and marked so."""
     usage = reply.usage
+    if _whole(usage):
+        return reply
     if usage == Usage():  # a recorded reply: it cost nothing
         return replace(reply, usage=Usage())
     prompt, answer, cached = map(token_count, (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens))
@@ -50,6 +52,14 @@ def measured(request: Request, reply: Reply) -> Reply:
         estimated=int(prompt == 0 or (answer == 0 and reply.text != "")),
     )
     return replace(reply, usage=known)
+
+
+def _whole(usage: Usage) -> bool:
+    """Whether every count is there and sensible."""
+    counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens)
+    return all(type(count) is int and 0 < count <= _MOST_TOKENS for count in counts) and (
+        type(usage.cached_tokens) is int and 0 <= usage.cached_tokens <= usage.prompt_tokens
+    )
 
 
 def _tokens(text: str) -> int:
