@@ -60,7 +60,8 @@ bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py
 
 test-reliability: $(VENV)/ready
-	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all $(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py
+	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
+		$(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py tests/engine/test_budget.py
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt

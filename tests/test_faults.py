@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from adjudge import AspectResult, Outcome, Status, open_model
+from adjudge import AspectResult, Outcome, Status
 from support.asking import critic, marked, open_at, truth
 from support.fake_provider import (
     CUT_EARLY,
@@ -33,6 +33,7 @@ from support.fake_provider import (
     Fault,
     Faults,
     Says,
+    always,
 )
 from support.fake_provider import Status as Code
 
@@ -189,8 +190,12 @@ def test_a_record_that_always_fails_ends_failed_and_harms_no_other(
 
 def test_a_model_that_always_fails_is_excluded_and_the_others_decide(provider: FakeProvider) -> None:
     good = open_at(provider)
-    gone = open_model("http://127.0.0.1:1/v1#gone", max_retries=0)
-    for text, result in zip(RECORDS, critic([good, gone], strictness=2).evaluate(RECORDS[:50]), strict=False):
+    with FakeProvider() as broken:
+        broken.faults = always(Code(500))
+        gone = open_at(broken, "mistral")
+        results = critic([good, gone], strictness=2).evaluate(RECORDS[:50])
+        assert len(broken.requests) <= 9, "it was paused"
+    for text, result in zip(RECORDS, results, strict=False):
         assert result.verdict == truth(text)
         assert list(result.model_scores) == [good.name]
         assert list(result.excluded_models) == [gone.name]

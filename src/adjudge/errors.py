@@ -5,7 +5,10 @@ AdjudgeError
 ├── ModelError      a model could not be asked, or its provider failed
 │   ├── RateLimited     429; ``retry_after`` seconds where the provider said so
 │   ├── Unavailable     time-out, cut connection, 5xx: a retry may help
+│   │   └── Unreachable     no connection could be made at all
 │   ├── Refused         the provider declined this content
+│   ├── ModelUnusable   its first requests show that it cannot work: wrong key, no credit, no such model, no server
+│   ├── ModelPaused     it failed too often in a row and is not asked for a while
 │   └── BudgetSpent     the caller's own limit is reached
 ├── SandboxError    generated code did not come to its end in the sandbox
 │   ├── Timeout         it used more wall-clock or CPU time than it was given
@@ -34,6 +37,8 @@ class ModelError(AdjudgeError):
     """A model did not answer. ``retryable`` says whether asking again can help."""
 
     retryable = False
+    status: int | None = None
+    """The HTTP status behind it, where there was one."""
 
     def __init__(self, message: str, *, provider: str = "", model: str = "", hint: str = "") -> None:
         self.provider = provider
@@ -69,6 +74,18 @@ class Unavailable(ModelError):
     """Time-out, cut connection, server error or a body that is no reply."""
 
     retryable = True
+
+
+class Unreachable(Unavailable):
+    """No connection to the server could be made."""
+
+
+class ModelUnusable(ModelError):
+    """The model's first requests show that it cannot work; the run ends before the rest is sent."""
+
+
+class ModelPaused(ModelError):
+    """The model failed on many requests in a row and is not asked for a while. Nothing was sent."""
 
 
 class Refused(ModelError):
@@ -112,7 +129,7 @@ class RunStopped(RunError):
     """The caller stopped the run before its end; what was answered is kept."""
 
 
-HALTS = (BudgetSpent, RunStopped)
+HALTS = (BudgetSpent, RunStopped, ModelUnusable)
 """What ends a run gently: nothing more is asked, and what is under way is waited for."""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ from adjudge import (
     Status,
 )
 from adjudge.domain.message import Usage
-from adjudge.engine.run import Run
+from adjudge.domain.vote import Vote
+from adjudge.engine.ledger_file import FILE
+from adjudge.engine.run import Asker, Remembering, Run, opened
 from adjudge.errors import BudgetSpent, RunStopped, Unavailable
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Budget
@@ -430,3 +433,59 @@ def test_a_reply_that_cannot_be_read_is_not_kept_in_the_cache(tmp_path: Path, pr
     provider.faults = never
     (result,) = critic(open_at(provider, cache=store), max_repairs=1).evaluate(marked(1))
     assert result.status is Status.SCORED
+
+
+# -- what mutants showed -----------------------------------------------------------
+
+
+def test_a_place_is_held_until_its_vote_is_on_the_disk(tmp_path: Path, provider: FakeProvider) -> None:
+    """While the ledger cannot be written, no more is asked than a kill may lose."""
+    provider.latency = 0.05
+    model = open_at(provider, max_concurrency=4)
+    judging = threading.Thread(target=lambda: critic(model).evaluate(marked(60), run=tmp_path))
+    judging.start()
+    assert wait_until(lambda: len(provider.requests) >= 8)
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        (stored,) = other.execute("SELECT count(*) FROM votes").fetchone()
+        assert wait_until(lambda: len(provider.requests) >= stored + 4)
+        time.sleep(0.5)
+        asked = len(provider.requests)
+        other.execute("ROLLBACK")
+    judging.join(30)
+    assert asked == stored + 4
+    assert run_info(tmp_path).votes == 60
+
+
+def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_others(tmp_path: Path) -> None:
+    async def scenario() -> tuple[Vote, bool]:
+        answered = asyncio.Event()
+
+        async def slow(prompt: str) -> str:
+            await answered.wait()
+            return "PASS"
+
+        judge = AspectCritic("c", slow)
+        asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration())
+        async with opened(Run(tmp_path), {"judges": {"c": asker.configuration}}, None) as run:
+            answers = Remembering(run, asker)
+            (ballot,) = judge.plan(judge.prepare("x"), ())
+            first, second = (asyncio.create_task(answers.ask(ballot)) for _ in range(2))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            second.cancel()
+            with suppress(asyncio.CancelledError):
+                await second
+            answered.set()
+            return await first, second.cancelled()
+
+    vote, gone = home.run(scenario())
+    assert gone
+    assert vote.valid
+    assert run_info(tmp_path).votes == 1
+
+
+def test_the_latency_of_a_repaired_vote_is_that_of_all_its_replies() -> None:
+    said = [Reply("what?", latency=1.5), Reply("well?", latency=0.25), Reply("PASS", latency=2.0)]
+    (vote,) = AspectCritic("c", ScriptedModel(said)).evaluate("x").votes
+    assert (vote.repairs, vote.latency) == (2, 3.75)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import Reply
-from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
+from adjudge.errors import ModelError, ModelUnusable, RateLimited, Refused, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, error_message, retry_after
 from adjudge.gateway.open import open_model
 from support.asking import ask, ask_all, open_at
@@ -50,7 +50,8 @@ def failure(provider: FakeProvider, fault: object) -> ModelError:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        *((status, ModelError) for status in (300, 301, 307, 400, 401, 402, 403, 404, 405, 410, 413, 418, 422)),
+        *((status, ModelError) for status in (300, 301, 307, 400, 405, 410, 413, 418, 422)),
+        *((status, ModelUnusable) for status in (401, 402, 403, 404)),
         *((status, Unavailable) for status in (408, 409, 500, 502, 503, 504, 520, 529)),
         (429, RateLimited),
     ],
@@ -84,7 +85,7 @@ def test_a_wait_may_be_given_as_a_date(provider: FakeProvider) -> None:
 
 
 def test_a_wait_named_with_an_error_that_no_wait_mends_changes_nothing(provider: FakeProvider) -> None:
-    assert type(failure(provider, Status(404, headers={"Retry-After": "1"}))) is ModelError
+    assert type(failure(provider, Status(410, headers={"Retry-After": "1"}))) is ModelError
 
 
 def test_a_redirect_is_not_followed_so_the_key_stays_at_home(provider: FakeProvider) -> None:

@@ -118,8 +118,11 @@ def test_no_failing_path_shows_the_key(provider: FakeProvider, fast_retries: Non
         assert_no_key(repr(ask(model, temperature=0.0)))
     except AdjudgeError as error:
         assert_no_key(*shown(error))
-    result = critic(model, max_repairs=1).evaluate("REC-00001-Y")
-    assert_no_key(json.dumps(result.to_dict()), repr(result))
+    try:
+        result = critic(model, max_repairs=1).evaluate("REC-00001-Y")
+        assert_no_key(json.dumps(result.to_dict()), repr(result))
+    except AdjudgeError as error:
+        assert_no_key(*shown(error))
     assert provider.requests, "the path was walked"
 
 
@@ -254,7 +257,7 @@ def test_no_command_prints_the_key(
     command = ["check", "REC-00001-Y", "--criterion", "x", "-m", "openai/gpt-4o-mini", "-o", str(written), *arguments]
     run = CliRunner().invoke(app, command)
     assert provider.requests
-    assert_no_key(run.output, repr(run.exception), written.read_text())
+    assert_no_key(run.output, repr(run.exception), written.read_text() if written.exists() else "")
 
 
 @pytest.mark.parametrize("command", [["doctor"], ["models"], ["doctor", "-m", "openai/gpt-4o-mini"]], ids=" ".join)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from adjudge import SetupError
 from adjudge.domain.message import Usage
-from adjudge.gateway.allowance import Allowance, Spent
+from adjudge.gateway.account import Account, Spent
+from adjudge.gateway.allowance import Allowance
 from adjudge.gateway.prices import Price, PriceTable
 
 
@@ -79,9 +80,8 @@ def test_a_wrong_file_of_prices_is_named(tmp_path: Path, text: str) -> None:
 
 
 def test_calls_without_a_price_are_counted_apart() -> None:
-    allowance = Allowance()
-    allowance.add("openai/gpt-4o-mini", Usage(2, 1_000_000, 0))
-    allowance.add("acme/unheard-of", Usage(3, 1_000_000, 0))
+    used = {"openai/gpt-4o-mini": Usage(2, 1_000_000, 0), "acme/unheard-of": Usage(3, 1_000_000, 0)}
+    allowance = Allowance(account=Account(used))
     assert allowance.spent == Spent(5, 2_000_000, pytest.approx(0.15), 3)
 
 

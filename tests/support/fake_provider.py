@@ -80,6 +80,13 @@ class Says(Fault):
     finish: str = "stop"
 
 
+@dataclass(frozen=True)
+class Bills(Fault):
+    """A proper answer with this in the place of its usage; None: without any."""
+
+    usage: object
+
+
 class Hangs(Fault):
     """No answer, until the client goes away."""
 
@@ -269,7 +276,7 @@ class FakeProvider:
         fault = self.faults(recorded.record, recorded.attempt)
         if isinstance(fault, Rejects) and not protocol.has(fault.field, recorded.body):
             fault = None
-        if fault is not None and not isinstance(fault, Says | CutsInBody | StallsInBody):
+        if fault is not None and not isinstance(fault, Says | Bills | CutsInBody | StallsInBody):
             return await self._misbehave(fault, protocol, request, recorded)
         problem = protocol.unauthorised(request.headers, self._keys(protocol))
         problem = problem or next(protocol.problems(request.query, recorded.body), None)
@@ -280,6 +287,8 @@ class FakeProvider:
         answer = protocol.answer(recorded.body, [said] * protocol.samples(recorded.body))
         if isinstance(fault, CutsInBody | StallsInBody):
             return await self._half(fault, request, json.dumps(answer).encode())
+        if isinstance(fault, Bills):
+            answer = {name: value if "usage" not in name else fault.usage for name, value in answer.items()}
         return web.json_response(answer)
 
     async def _misbehave(self, fault: Fault, protocol: Protocol, request: web.Request, recorded: Recorded) -> web.StreamResponse:

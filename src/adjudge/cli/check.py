@@ -35,7 +35,7 @@ from adjudge.cli.options import (
     UserInput,
     budget_from,
 )
-from adjudge.cli.show import notes, show_results
+from adjudge.cli.show import notes, say_excluded, show_results
 from adjudge.cli.watch import Watch
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
@@ -108,7 +108,9 @@ def check(
         _print_json(results, notes(critic, results), single=not is_rows(file))
     else:
         show_results(results, critic, language)
-    return exit_code(summarise(results), fail_under)
+    summary = summarise(results)
+    say_excluded(summary, language)
+    return exit_code(summary, fail_under)
 
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:

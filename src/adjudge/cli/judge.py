@@ -41,7 +41,7 @@ from adjudge.cli.options import (
     Votes,
     budget_from,
 )
-from adjudge.cli.show import show_comparisons, show_judgments
+from adjudge.cli.show import say_excluded, show_comparisons, show_judgments
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import read_comparisons
 from adjudge.domain.criteria import Criteria
@@ -121,7 +121,9 @@ def judge(
     if not as_json:
         show_judgments(results, direct, language)
     scored = each if len(wanted) == 1 else [_as_result(result) for result in results]
-    return exit_code(summarise(scored), fail_under)
+    summary = summarise(scored)
+    say_excluded(summary, language)
+    return exit_code(summary, fail_under)
 
 
 def compare(
@@ -186,7 +188,9 @@ def compare(
     _output(output, as_json, results, results)
     if not as_json:
         show_comparisons(results, pairwise, language)
-    return ExitCode.OK if all(result.selected_option is not None for result in results) else ExitCode.UNSCORED
+    summary = summarise(results)
+    say_excluded(summary, language)
+    return exit_code(summary)
 
 
 def _criteria(questions: list[str] | None, named: list[str] | None, kind: Kind, language: str) -> list[Criteria]:

@@ -24,6 +24,7 @@ from adjudge.cli.options import (
     Temperature,
     budget_from,
 )
+from adjudge.cli.show import say_excluded
 from adjudge.cli.show_rag import say_columns, show_rag
 from adjudge.cli.watch import Watch
 from adjudge.errors import SetupError
@@ -108,6 +109,7 @@ def rag(
         show_rag(report, evaluator.language)
     for path in paths:
         typer.echo(str(path))
+    say_excluded(report.summary.overall, evaluator.language)
     return exit_code(report.summary.overall, fail_under)
 
 

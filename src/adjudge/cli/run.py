@@ -17,7 +17,7 @@ from rich.text import Text
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.inputs import command_line
 from adjudge.cli.options import DryRun, FailUnder, Limit, MaxCalls, MaxTokens, MaxUsd, NoCache, Prices, Quiet, budget_from
-from adjudge.cli.show import clean, notes, scored_of
+from adjudge.cli.show import clean, notes, say_excluded, scored_of
 from adjudge.cli.watch import Watch
 from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
@@ -117,6 +117,7 @@ class _Seen:
             table.add_column(heading)
         for name, tally in self.tallies.items():
             found = tally.summary()
+            say_excluded(found, language)
             mean = "–" if found.mean is None else f"{found.mean:.3f}"
             table.add_row(Text(clean(name)), str(found.attempted), scored_of(found, language), mean)
         console = Console(highlight=False)

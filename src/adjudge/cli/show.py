@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -74,6 +75,13 @@ def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list
     """What a reader of these scores must know of the models behind them, and of the results themselves; each once."""
     models = (model.note for model in judge.panel.values() if model.note)
     return list(dict.fromkeys((*models, *(note for result in results for note in result.notes))))
+
+
+def say_excluded(summary: Summary, language: str) -> None:
+    """Which models of a panel did not count, and on how many rows: on standard error, so that nobody misses it."""
+    for model, rows in summary.excluded.items():
+        share = f"{rows} {word('of', language)} {summary.attempted} {word('rows', language)}"
+        typer.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
 
 
 def scored_of(summary: Summary, language: str) -> str:
@@ -201,7 +209,8 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
 
 def _footer(summary: Summary, language: str) -> str:
     tokens = summary.usage.prompt_tokens + summary.usage.completion_tokens
-    used = f"{summary.usage.calls} {word('calls', language)}, {tokens} {word('tokens', language)}"
+    guessed = f" ({word('estimated', language)})" if summary.usage.estimated else ""
+    used = f"{summary.usage.calls} {word('calls', language)}, {tokens} {word('tokens', language)}{guessed}"
     if summary.attempted == 1:
         return used
     mean = "–" if summary.mean is None else f"{summary.mean:.3f}"

@@ -107,6 +107,8 @@ class Usage:
     completion_tokens: int = 0
     cached_tokens: int = 0
     """Prompt tokens that the provider read from its own cache."""
+    estimated: int = 0
+    """Calls whose tokens are estimated by the length of the texts, since the provider did not say, or not sensibly."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -114,6 +116,7 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.cached_tokens + other.cached_tokens,
+            self.estimated + other.estimated,
         )
 
 

@@ -63,6 +63,8 @@ class Vote:
     """Whether the likeliest option is less likely than the model's calibration asks for."""
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
     """What a judge of one's own has to say beside its verdict."""
+    unfinished: bool = False
+    """Whether the run ended before the model could be asked again for a readable reply: no answer yet."""
 
     @property
     def valid(self) -> bool:
@@ -108,6 +110,7 @@ class Vote:
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
             "calls": self.usage.calls,
+            "tokens_estimated": self.usage.estimated > 0,
             "latency": round(self.latency, 4),
             "distribution": dict(self.distribution) if self.distribution else None,
             "low_confidence": self.low_confidence,

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
-from adjudge.errors import HALTS, ModelError, Refused
+from adjudge.errors import HALTS, ModelError, ModelPaused, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import Reading, read_ballot
 from adjudge.verdicts.schema import answer_schema, number_schema
+
+so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
+"""Where a run is to keep a ballot's replies: the unreadable vote that a halt cut off from its repairs is put in here, and is
+taken out again to go on from when the ballot is asked once more."""
 
 
 async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
@@ -44,10 +49,16 @@ def requests_for(ballot: Ballot) -> list[Request]:
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
     prompt = render(ballot)
-    vote = await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
+    begun = so_far.get()
+    vote = begun.pop() if begun else await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
-        vote = _after(vote, await _or_failed(ballot, _ask_for_verdict(ballot, model, again)))
+        try:
+            vote = _after(vote, await _or_failed(ballot, _ask_for_verdict(ballot, model, again)))
+        except HALTS:
+            if begun is not None:
+                begun.append(vote)
+            raise
     return vote
 
 
@@ -80,7 +91,8 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
         raise  # the run ends here: nobody was asked, so nobody failed
     except ModelError as error:
         outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
-        return Vote(ballot=ballot, outcome=outcome, reason=str(error), usage=Usage(calls=1))
+        usage = Usage() if isinstance(error, ModelPaused) else Usage(calls=1)
+        return Vote(ballot=ballot, outcome=outcome, reason=str(error), usage=usage)
 
 
 def _request(ballot: Ballot, prompt: Prompt, schema: Mapping[str, object] | None) -> Request:

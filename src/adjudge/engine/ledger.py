@@ -110,9 +110,9 @@ class Ledger:
         await self._writer.flush()
 
     def used(self) -> dict[str, Usage]:
-        """What each model answered so far. Calls that brought no reply are counted elsewhere."""
+        """What each model's replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
         sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
-        answered = "outcome NOT IN ('model_error', 'refused')"
+        answered = "outcome <> 'model_error' AND NOT (outcome = 'refused' AND prompt_tokens = 0)"
         rows = self._all(f"SELECT model, {sums} FROM votes WHERE {answered} GROUP BY model", ())  # noqa: S608 - constant text
         return {model: Usage(*numbers) for model, *numbers in rows}
 
@@ -162,6 +162,8 @@ def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
         "low_confidence": vote.low_confidence or None,
         "score": said.score if said else None,
         "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
+        "unfinished": vote.unfinished or None,
+        "estimated": usage.estimated or None,
     }
     rest = {name: value for name, value in more.items() if value is not None}
     return sealed(
@@ -204,13 +206,14 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         verdict=_verdict(option, explanation, groups, more),
         reason=reason,
         text=text,
-        usage=Usage(calls, asked, answered, cached),
+        usage=Usage(calls, asked, answered, cached, more.get("estimated", 0)),
         latency=latency,
         repairs=more.get("repairs", 0),
         distribution=FrozenDict(shares) if shares else None,
         prompt_hash=prompt,
         low_confidence=more.get("low_confidence", False),
         metadata=FrozenDict(more.get("metadata")),
+        unfinished=more.get("unfinished", False),
     )
 
 

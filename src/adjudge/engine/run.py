@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
+from adjudge.engine.ask import so_far
 from adjudge.engine.ledger import Ledger
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway import home
-from adjudge.gateway.allowance import Allowance, Budget, Spent, current
+from adjudge.gateway.account import Account
+from adjudge.gateway.allowance import Allowance, Budget, current
 from adjudge.gateway.prices import PriceTable
+
+_SPENDING = "spending"
+"""The fact under which a ledger keeps the account of its run."""
+_NO_PRICES = PriceTable({})
 
 
 @dataclass(frozen=True)
@@ -103,13 +110,6 @@ class OpenRun:
         self.allowance = allowance
         self.retry_failed = retry_failed
         self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
-        self._noted = 0
-
-    def note_failed_calls(self) -> None:
-        """Requests without a reply are in no vote, but count towards the budget, also after an interruption."""
-        if self.allowance.failed_calls != self._noted:
-            self._noted = self.allowance.failed_calls
-            self.ledger.note_soon("failed_calls", self._noted)
 
 
 class Remembering(Answering):
@@ -119,12 +119,18 @@ class Remembering(Answering):
         super().__init__(judge)
         self._run = run
         self._room = {model: asyncio.Semaphore(most) for model, most in judge.at_once.items()}
+        self._unfinished: dict[bytes, Vote] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """What the ledger knows."""
         self._run.allowance.go_on()
-        votes = self._run.ledger.recall(ballots, [self._judge.key(ballot) for ballot in ballots])
-        return [vote if vote and (vote.valid or not self._run.retry_failed) else None for vote in votes]
+        keys = [self._judge.key(ballot) for ballot in ballots]
+        votes = self._run.ledger.recall(ballots, keys)
+        self._unfinished |= {key: vote for key, vote in zip(keys, votes, strict=True) if vote and vote.unfinished}
+        return [vote if vote and self._is_answer(vote) else None for vote in votes]
+
+    def _is_answer(self, vote: Vote) -> bool:
+        return not vote.unfinished and (vote.valid or not self._run.retry_failed)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask, or wait for who is asking the same."""
@@ -142,10 +148,22 @@ class Remembering(Answering):
     async def _ask_and_keep(self, key: bytes, ballot: Ballot, place: AbstractAsyncContextManager[None] | None = None) -> Vote:
         """The place is held until the vote is on the disk: whoever kills us loses no more than was under way."""
         async with self._room.get(ballot.model, nullcontext()) if place is None else place:
-            vote = await self._judge.ask(ballot)
-            self._run.note_failed_calls()
+            vote = await self._ask_on(key, ballot)
             await self._run.ledger.keep(key, vote)
         return vote
+
+    async def _ask_on(self, key: bytes, ballot: Ballot) -> Vote:
+        """Ask, from where a halt cut it short; at another halt the replies that were paid for are kept."""
+        earlier = self._unfinished.pop(key, None)
+        begun = [replace(earlier, usage=Usage(), unfinished=False)] if earlier else []
+        so_far.set(begun)  # this task is the ballot's own
+        try:
+            return await self._judge.ask(ballot)
+        except HALTS:
+            for vote in begun:
+                if vote.usage != Usage():  # else it is in the ledger already
+                    await self._run.ledger.keep(key, replace(vote, unfinished=True))
+            raise
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Keep what came of a row."""
@@ -172,8 +190,18 @@ async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) ->
         async with opened(Run.of(run), {"judges": {judge.label: judge.configuration}}, budget) as under_way:
             yield Remembering(under_way, judge)
     else:
-        with _spending(Allowance(budget) if budget else None, judge.configuration):
+        allowance = _unkept(budget)
+        if allowance:
+            _check_prices(budget, allowance.prices, judge.configuration)
+        with _spending(allowance):
             yield Answering(judge)
+
+
+def _unkept(budget: Budget | None) -> Allowance | None:
+    """For a judgment that is kept nowhere. Without limits it belongs to the run around it, if there is one."""
+    if budget:
+        return Allowance(budget)
+    return Allowance(prices=_NO_PRICES) if current.get() is None else None
 
 
 @asynccontextmanager
@@ -182,37 +210,50 @@ async def opened(
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
-    allowance = Allowance(budget, prices)
-    with _spending(allowance, *configuration["judges"].values()):
-        ledger = Ledger(folder, configuration, fork_of=other)
-        try:
-            for model, usage in ledger.used().items():
-                allowance.add(model, usage)
-            allowance.failed_calls = int(ledger.fact("failed_calls") or 0)
-            allowance.spent += Spent(calls=allowance.failed_calls)
+    table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, go on with the same run"
+    _check_prices(budget, table, *configuration["judges"].values())
+    ledger = Ledger(folder, configuration, fork_of=other)
+    try:
+        allowance = Allowance(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
+        with _spending(allowance):
             for name, fact in {**run.facts, "ended": None}.items():
                 await ledger.note(name, fact)
-            with home.stoppable(lambda: allowance.stop(f"stopped: what was answered is in {folder}, go on with the same run")):
-                yield OpenRun(ledger, allowance, retry_failed=run.retry_failed)
-            await ledger.note("ended", "complete")
-        except HALTS as halt:
-            await ledger.note("ended", str(halt))
-            raise
-        finally:
-            ledger.close()
+            try:
+                with home.stoppable(lambda: allowance.stop(stopped)):
+                    yield OpenRun(ledger, allowance, retry_failed=run.retry_failed)
+                await ledger.note("ended", "complete")
+            except HALTS as halt:
+                await ledger.note("ended", str(halt))
+                raise
+            finally:
+                ledger.note_soon(_SPENDING, allowance.closed())
+    finally:
+        ledger.close()
+
+
+def _account(ledger: Ledger) -> Account:
+    """What was spent before, whoever killed that. Older ledgers have it in their votes alone."""
+    kept = ledger.fact(_SPENDING)
+    account = Account.of(kept) if kept else Account(ledger.used(), int(ledger.fact("failed_calls") or 0))
+    account.write_off()
+    return account
+
+
+def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, Any]) -> None:
+    """A limit in dollars holds only where every price is known."""
+    if budget is None or budget.max_usd is None:
+        return
+    models = dict.fromkeys(model for configuration in configurations for model in configuration.get("models", {}))
+    if unknown := [model for model in models if prices.of(model) is None]:
+        raise SetupError(
+            f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
+            "give the price in a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead"
+        )
 
 
 @contextmanager
-def _spending(allowance: Allowance | None, *configurations: Mapping[str, Any]) -> Any:
-    """Everything asked in here is counted. A limit in dollars holds only where every price is known."""
-    models = [model for configuration in configurations for model in configuration.get("models", {})]
-    if allowance and allowance.budget.max_usd is not None:
-        unknown = [model for model in dict.fromkeys(models) if allowance.prices.of(model) is None]
-        if unknown:
-            raise SetupError(
-                f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
-                "give the price in a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead"
-            )
+def _spending(allowance: Allowance | None) -> Iterator[None]:
+    """Everything asked in here is counted."""
     token = current.set(allowance) if allowance else None
     try:
         yield

@@ -133,6 +133,8 @@ async def _ask(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
         done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
         if pending and any(isinstance(one.exception(), HALTS) for one in done if not one.cancelled()):
             await asyncio.wait(pending)  # what was sent is paid for: it is waited for, and kept
+        for one in done:
+            one.result()  # what ended the batch is raised, whichever is still under way
         return [one.result() for one in asked]
     finally:
         for one in asked:  # when one of them ends the batch, the others end with it

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any
 
 from adjudge.domain.message import Reply, Request, Usage
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
-from adjudge.gateway.expected import expected_tokens
+from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
+from adjudge.gateway.account import Account, Spent
+from adjudge.gateway.expected import LONGEST_ANSWER, expected_tokens, measured, most_tokens
 from adjudge.gateway.model import Layer
 from adjudge.gateway.prices import PriceTable
 
@@ -25,6 +26,11 @@ class Budget:
     """Requests that are sent, repeated ones included."""
     max_tokens: int | None = None
 
+    @property
+    def by_size(self) -> bool:
+        """Whether it matters how long an answer is."""
+        return self.max_usd is not None or self.max_tokens is not None
+
     def __post_init__(self) -> None:
         for name in ("max_usd", "max_calls", "max_tokens"):
             value = getattr(self, name)
@@ -32,41 +38,49 @@ class Budget:
                 raise SetupError(f"{name} must not be below zero: {value}")
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What something cost."""
-
-    calls: int = 0
-    tokens: int = 0
-    usd: float = 0.0
-    unpriced: int = 0
-    """Calls whose price is not known; ``usd`` is without them."""
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.usd + other.usd, self.unpriced + other.unpriced)
-
-    def __sub__(self, other: Spent) -> Spent:
-        return self + Spent(-other.calls, -other.tokens, -other.usd, -other.unpriced)
+_LEASE = 64
+"""Requests that are written into the ledger at once, before they are sent."""
+_LEASE_SHARE = 16
+"""No more than this part of what is left is leased at once: so much a kill may cost."""
+_ONE_CALL = Spent(1)
+Halt = BudgetSpent | RunStopped | ModelUnusable
+Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Writes an account to the disk."""
 
 
 class Allowance:
-    """Counts what is spent and says no when it is enough. Lives on the home loop."""
+    """Counts what is spent and raises BudgetSpent at the limit. Lives on the home loop."""
 
-    def __init__(self, budget: Budget | None = None, prices: PriceTable | None = None) -> None:
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        prices: PriceTable | None = None,
+        account: Account | None = None,
+        keep: Keep | None = None,
+    ) -> None:
         self.budget = budget or Budget()
         self.prices = prices or PriceTable.load()
-        self.spent = Spent()
-        self.failed_calls = 0
-        """Requests that brought no reply; they are in no vote."""
+        self.account = account or Account()
+        self.spent = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
+        self.spent += Spent(calls=self.account.failed)
+        self._keep = keep
+        self._begun = self._leased = self.account.settled
+        self._leasing: asyncio.Task[None] | None = None
+        self._line = asyncio.Lock()
         self._reserved = Spent()
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
-        self._halt: BudgetSpent | RunStopped | None = None
+        self._halt: Halt | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
     def stop(self, reason: str) -> None:
         """Send nothing more; what is under way is waited for."""
-        self._end(RunStopped(reason))
+        self.halt(RunStopped(reason))
+
+    def halt(self, reason: Halt) -> None:
+        """The same, for this reason. The first one counts."""
+        self._halt = self._halt or reason
+        self._wake()
 
     def go_on(self) -> None:
         """Raise what ended the run, if it has ended."""
@@ -78,26 +92,31 @@ class Allowance:
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def add(self, model: str, usage: Usage) -> None:
-        """Count what was spent elsewhere, such as before an interruption."""
-        self.spent += self.cost(model, usage)
+    def closed(self) -> dict[str, Any]:
+        """The account at the end: what was leased and not begun is given back."""
+        self.account.leased = self._begun
+        return self.account.to_dict()
 
-    @asynccontextmanager
-    async def sending(self, model: str, request: Request) -> AsyncIterator[list[Usage]]:
-        """Set aside what a request may cost while it is under way; what it did cost is put into the list."""
-        held = self._held(model, request)
-        await self._room_for(held)
-        usage: list[Usage] = []
-        self._reserved += held
+    async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
+        likely, most = self._sizes(model, request)
+        await self._room_for(likely, most)
+        self._reserved += most
         try:
-            yield usage
+            await self._begin(model, request)
+            return await self._counted(model, request, ask)
         finally:
-            self._reserved -= held
-            took = self.cost(model, usage[0]) if usage else Spent(calls=1)
-            self.failed_calls += not usage
-            self.spent += took
-            self._learn(model, request, usage)
+            self._reserved -= most
             self._wake()
+
+    async def _counted(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        usage = None
+        try:
+            reply = measured(request, await ask())
+            usage = reply.usage
+            return reply
+        finally:
+            self._settle(model, request, usage)
 
     async def pause(self, seconds: float) -> None:
         """Sleep; a halt ends it at once."""
@@ -107,26 +126,48 @@ class Allowance:
             await self._woken(left)
         self.go_on()
 
-    def _held(self, model: str, request: Request) -> Spent:
-        prompt, answer = expected_tokens(request)
-        longer, wordier = self._larger.get(model, (1.0, 1.0))
-        return self.cost(model, Usage(1, round(prompt * longer), round(answer * wordier)))
-
-    def _learn(self, model: str, request: Request, used: list[Usage]) -> None:
-        prompt, answer = expected_tokens(request)
-        longer, wordier = self._larger.get(model, (0.0, 0.0))
-        for usage in used:
+    def _settle(self, model: str, request: Request, usage: Usage | None) -> None:
+        if usage is None:
+            self.account.failed += 1
+            self.spent += Spent(calls=1)
+            return
+        self.account.add(model, usage)
+        self.spent += self.cost(model, usage)
+        if self.budget.by_size:
+            prompt, answer = expected_tokens(request)
+            longer, wordier = self._larger.get(model, (0.0, 0.0))
             self._larger[model] = max(longer, usage.prompt_tokens / prompt), max(wordier, usage.completion_tokens / answer)
 
-    async def _room_for(self, wanted: Spent) -> None:
-        """Wait while only what is under way stands in the way: it may turn out smaller than what was set aside for it."""
+    def _sizes(self, model: str, request: Request) -> tuple[Spent, Spent]:
+        """What a request is likely to take, and what it takes at most."""
+        if not self.budget.by_size:
+            return _ONE_CALL, _ONE_CALL
+        likely, (prompt, answer) = self._likely(model, request), most_tokens(request)
+        most = Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
+        return self.cost(model, likely), self.cost(model, most)
+
+    def _likely(self, model: str, request: Request) -> Usage:
+        """As the model's largest requests turned out so far."""
+        prompt, answer = expected_tokens(request)
+        longer, wordier = self._larger.get(model, (1.0, 1.0))
+        return Usage(1, round(prompt * longer), round(answer * wordier))
+
+    async def _room_for(self, likely: Spent, most: Spent) -> None:
+        """Side by side only what fits at its largest; near the limit one after the other, as long as the next is likely to fit.
+
+        So a limit is passed by no more than the one request that was larger than expected.
+        """
         self.go_on()
-        while self._passed(self.spent + self._reserved + wanted):
-            if limit := self._passed(self.spent + wanted):
-                self._end(BudgetSpent(f"the budget is spent: {limit}"))
+        while not self._fits(likely, most):
+            if limit := self._passed(self.spent + likely):
+                self.halt(BudgetSpent(f"the budget is spent: {limit}"))
             self.go_on()
             await self._woken(None)
         self.go_on()
+
+    def _fits(self, likely: Spent, most: Spent) -> bool:
+        alone = self._reserved.calls == 0
+        return not self._passed(self.spent + likely) if alone else not self._passed(self.spent + self._reserved + most)
 
     def _passed(self, after: Spent) -> str | None:
         """The limit that this would pass."""
@@ -137,9 +178,48 @@ class Allowance:
         )
         return next((f"max_{what}={limit}" for what, limit, value in limits if limit is not None and value > limit), None)
 
-    def _end(self, halt: BudgetSpent | RunStopped) -> None:
-        self._halt = self._halt or halt
-        self._wake()
+    # -- the ledger knows of a request before it is sent -----------------------------
+
+    async def _begin(self, model: str, request: Request) -> None:
+        if self._keep is None:
+            return
+        async with self._line:  # first come, first served
+            while self._leased <= self._begun:
+                await asyncio.shield(self._lease(model, request))
+            self.go_on()
+            self._begun += 1
+        if self._leased - self._begun < self._block(self.account.each) // 2:
+            self._lease(model, request)
+
+    def _lease(self, model: str, request: Request) -> asyncio.Task[None]:
+        """More requests, written to the disk; those who come meanwhile wait for the same write."""
+        if self._leasing is None:
+            each = self.cost(model, self._likely(model, request))
+            self.account.lease(self._begun + self._block(each), each)
+            self._leasing = asyncio.create_task(self._write_lease(self._keep))
+            self._leasing.add_done_callback(_retrieved)
+        return self._leasing
+
+    async def _write_lease(self, keep: Keep | None) -> None:
+        leased = self.account.leased
+        try:
+            if keep:
+                await keep(self.account.to_dict())
+            self._leased = leased
+        finally:
+            self._leasing = None
+
+    def _block(self, likely: Spent) -> int:
+        """How many to lease at once: a small part of what is left, so that a kill costs little."""
+        left = (
+            (self.budget.max_calls, self.spent.calls, 1),
+            (self.budget.max_tokens, self.spent.tokens, likely.tokens),
+            (self.budget.max_usd, self.spent.usd, likely.usd),
+        )
+        most = [(limit - spent) / (each * _LEASE_SHARE) for limit, spent, each in left if limit is not None and each > 0]
+        return max(1, int(min([_LEASE, *most])))
+
+    # --------------------------------------------------------------------------------
 
     async def _woken(self, seconds: float | None) -> None:
         """Until something is given back or the run ends, or the time is up."""
@@ -166,21 +246,36 @@ def go_on() -> None:
         allowance.go_on()
 
 
+def halt(reason: Halt) -> None:
+    """Have the run that asks send nothing more."""
+    if (allowance := current.get()) is not None:
+        allowance.halt(reason)
+
+
 async def pause(seconds: float) -> None:
     """Sleep, no longer than the run that asks goes on."""
     allowance = current.get()
     await (allowance.pause(seconds) if allowance is not None else asyncio.sleep(seconds))
 
 
+def _retrieved(task: asyncio.Task[None]) -> None:
+    """A write that failed is told of by the next request that needs it."""
+    if not task.cancelled():
+        task.exception()
+
+
 class Allowed(Layer):
     """Passes on what the run that asks still may spend."""
 
     async def complete(self, request: Request) -> Reply:
-        """Ask, or raise BudgetSpent or RunStopped without asking."""
+        """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
         allowance = current.get()
         if allowance is None:
-            return await self.inner.complete(request)
-        async with allowance.sending(self.name, request) as used:
-            reply = await self.inner.complete(request)
-            used.append(reply.usage)
-        return reply
+            return measured(request, await self.inner.complete(request))
+        return await allowance.send(self.name, request, lambda: self.inner.complete(self._bounded(request, allowance.budget)))
+
+    def _bounded(self, request: Request, budget: Budget) -> Request:
+        """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
+        if request.max_tokens is not None or not budget.by_size or self.capabilities.exact_logprobs:
+            return request
+        return replace(request, max_tokens=LONGEST_ANSWER)

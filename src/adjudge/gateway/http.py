@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from adjudge.errors import AdjudgeError, ModelError, RateLimited, Refused, SetupError, Unavailable
+from adjudge.errors import AdjudgeError, ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.gateway import redact
 from adjudge.gateway.home import before_leaving
 from adjudge.gateway.proxies import proxy_for
@@ -175,7 +175,8 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
         return endpoint.error(ModelError, words, hint="check the user and password of the proxy in the environment")
-    return endpoint.error(Unavailable, f"the connection failed: {words}")
+    kind = Unreachable if isinstance(trouble, aiohttp.ClientConnectorError) else Unavailable
+    return endpoint.error(kind, f"the connection failed: {words}")
 
 
 def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
@@ -202,13 +203,20 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
 
 
 def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
+    error = _meaning(endpoint, status, wait, raw)
+    error.status = status
+    return error
+
+
+def _meaning(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
     message = f"{status}: {error_message(raw, endpoint.secret)}"
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
         return endpoint.error(RateLimited, message, retry_after=wait)
     if retryable:
         return endpoint.error(Unavailable, message)
-    if re.search(rb"content[_ ](?:filter|policy|management)|ResponsibleAI", raw):
+    declined = rb"content[_ ](?:filter|policy|management)|ResponsibleAI" + (rb"|flagged|moderation" if status == 403 else b"")
+    if re.search(declined, raw):
         return endpoint.error(Refused, message)
     return endpoint.error(ModelError, message, hint=_HINTS.get(status, ""))
 

@@ -41,6 +41,11 @@ class Gate:
                 self.leave()
             raise  # a place that nobody waits for any more is passed over when its turn comes
 
+    def widen(self, most: int) -> None:
+        """Let in so many from now on."""
+        self.most, self.limit = most, float(most)
+        self._admit()
+
     def leave(self) -> None:
         """Give the place back and let in who fits."""
         self.inside -= 1

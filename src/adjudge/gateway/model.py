@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from adjudge.domain.message import Capabilities, Reply, Request
+from adjudge.errors import ModelError
+
+
+class PartRejected(ModelError):
+    """The server does not take an optional part of the request; asked again, the provider leaves that out."""
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway import home
 from adjudge.gateway.allowance import Allowed
 from adjudge.gateway.cached import Cache, Cached, JsonlCache
+from adjudge.gateway.circuit import Circuit, Paused, Reached
 from adjudge.gateway.guarded import Guarded
 from adjudge.gateway.http import Secret
 from adjudge.gateway.limited import Limited
@@ -26,7 +27,7 @@ from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, key_for
 from adjudge.gateway.reply_store import ReplyStore
-from adjudge.gateway.retrying import Retrying
+from adjudge.gateway.retrying import Retrying, WithoutRejected
 from adjudge.gateway.timed import Timed
 from adjudge.gateway.weights.store import cache_folder
 
@@ -110,7 +111,9 @@ def open_model(
     provider = _provider(id, api_key, base_url)
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
-        reached = Retrying(Limited(Allowed(Timed(provider, timeout)), max_concurrency, **pace), max_retries)
+        circuit = Circuit(careful=isinstance(provider, HttpProvider))
+        limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, **pace)
+        reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     meter = Metered(reached)
     kept = _cache(cache, provider)
     chain = Cached(meter, kept) if kept is not None else meter

@@ -42,13 +42,16 @@ def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = Fal
 
 
 def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
-    """The gate decides where it can, whatever the judgments without a score would have been."""
+    """The gate decides where it can, whatever the judgments without a score would have been.
+
+    A model of a panel that has no verdict on any row is a missing score as well.
+    """
     if fail_under is not None:
         if summary.upper < fail_under:
             return ExitCode.GATE_FAILED
         if summary.lower < fail_under:
             return ExitCode.GATE_INCONCLUSIVE
-    return ExitCode.OK if summary.scored == summary.attempted else ExitCode.UNSCORED
+    return ExitCode.OK if summary.scored == summary.attempted and not summary.lost else ExitCode.UNSCORED
 
 
 def _no_gate(judge: str, why: str) -> SetupError:

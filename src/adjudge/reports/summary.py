@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from adjudge.domain.message import Usage
-from adjudge.domain.results import Result, Status
+from adjudge.domain.results import AspectResult, Result, Status
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Summary:
     usage: Usage
     without_number: int = 0
     """Scored, but no number: a comparison, or an option without points. They are in no mean, and in neither bound."""
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """Of a panel: each model that did not count somewhere, and on how many rows."""
+
+    @property
+    def lost(self) -> list[str]:
+        """The models of a panel that counted nowhere: what was asked for is not what was judged."""
+        return [model for model, rows in self.excluded.items() if rows == self.attempted]
 
     def to_dict(self) -> dict[str, object]:
         """This summary as JSON knows it."""
@@ -39,6 +47,8 @@ class Summary:
             "calls": self.usage.calls,
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
+            "calls_with_estimated_tokens": self.usage.estimated,
+            "excluded_models": dict(self.excluded),
         }
 
 
@@ -48,11 +58,13 @@ class Tally:
     def __init__(self) -> None:
         self._counts = dict.fromkeys(Status, 0)
         self._total, self._without_number, self._usage = 0.0, 0, Usage()
+        self._excluded: Counter[str] = Counter()
 
     def add(self, result: Result) -> None:
         """One more."""
         self._counts[result.status] += 1
         self._usage += result.usage
+        self._excluded.update(_excluded(result))
         if result.status is Status.SCORED:
             self._total += result.score or 0.0
             self._without_number += result.score is None
@@ -71,7 +83,19 @@ class Tally:
             upper=(total + possible - numbers) / possible if possible else 1.0,
             usage=self._usage,
             without_number=self._without_number,
+            excluded=dict(self._excluded),
         )
+
+
+def _excluded(result: Result) -> Iterable[str]:
+    """The models of a panel that did not count in this result."""
+    asked = dict.fromkeys(vote.model for vote in result.votes)
+    if len(asked) < 2:
+        return ()
+    if isinstance(result, AspectResult):
+        return list(result.excluded_models)
+    counted = {vote.model for vote in result.votes if vote.valid}
+    return [model for model in asked if model not in counted]
 
 
 def summarise(results: Iterable[Result]) -> Summary:

@@ -16,7 +16,8 @@ from adjudge.engine.ledger_file import FILE
 from adjudge.engine.run import OpenRun, Run, opened
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway import home
-from adjudge.gateway.allowance import Budget, Spent
+from adjudge.gateway.account import Spent
+from adjudge.gateway.allowance import Budget
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.known import KnownVotes

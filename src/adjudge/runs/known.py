@@ -58,8 +58,10 @@ class KnownVotes(Known):
             raise trouble(self._path, error) from error
 
 
-def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote:
+def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote | None:
     rest = json.loads(more) if more else {}
+    if rest.get("unfinished"):
+        return None
     ranking = tuple(map(tuple, rest["ranking"])) if rest.get("ranking") is not None else None
     verdict = None if option is None else Verdict(option, ranking=ranking, number=rest.get("number"))
     return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict)

@@ -69,7 +69,7 @@ def test_the_fingerprint_is_kept(provider: FakeProvider) -> None:
 def test_a_minimal_answer_is_enough(provider: FakeProvider) -> None:
     provider.faults = always(Raw(b'{"choices": [{"message": {"content": "PASS"}}]}'))
     reply = ask(open_at(provider))
-    assert (reply.text, reply.finish, reply.usage.calls, reply.usage.prompt_tokens) == ("PASS", "stop", 1, 0)
+    assert (reply.text, reply.finish, reply.usage.calls, reply.usage.estimated) == ("PASS", "stop", 1, 1)
 
 
 def test_a_wrong_model_name_says_where_to_look(provider: FakeProvider) -> None:

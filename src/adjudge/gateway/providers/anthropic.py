@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
-from adjudge.gateway.providers.base import HttpProvider
+from adjudge.gateway.expected import token_count
+from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.providers.openai_compatible import finish_of, with_calls
 
 _ANSWER_TOKENS = 2048
@@ -42,14 +43,14 @@ class Anthropic(HttpProvider):
         return body
 
     def _read(self, data: dict[str, Any]) -> Reply:
-        usage = data.get("usage") or {}
-        cached = usage.get("cache_read_input_tokens") or 0
-        prompt = (usage.get("input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0) + cached
+        usage = mapping(data.get("usage"))
+        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+        fresh, written, cached, answer = (token_count(usage.get(name)) for name in names)
         blocks = data["content"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
         return Reply(
             text=with_calls(text, [block["input"] for block in blocks if block["type"] == "tool_use"]),
-            usage=Usage(1, prompt, usage.get("output_tokens") or 0, cached),
+            usage=Usage(1, fresh + written + cached, answer, cached),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({"model": str(data.get("model", ""))}),
         )

@@ -15,12 +15,20 @@ from urllib.parse import urlsplit
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
+from adjudge.gateway.model import PartRejected
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.redact import shown, without_secrets
 
 _LOG = logging.getLogger("adjudge.gateway")
 _BAD_REQUEST = ("400", "422")
-_NOT_ASKED: Mapping[str, Any] = {"schema": None, "temperature": None, "seed": None, "logprobs": 0, "samples": 1}
+_NOT_ASKED: Mapping[str, Any] = {
+    "schema": None,
+    "temperature": None,
+    "seed": None,
+    "logprobs": 0,
+    "samples": 1,
+    "max_tokens": None,
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class HttpProvider(ABC):
     async def complete(self, request: Request) -> Reply:
         """Ask once."""
         started = perf_counter()
-        data = await self._post_tolerantly(request)
+        data = await self._post(request)
         try:
             reply = self._read(data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
@@ -106,17 +114,18 @@ class HttpProvider(ABC):
         """The endpoint with whatever it takes to be let in."""
         return self._endpoint(path)
 
-    async def _post_tolerantly(self, request: Request) -> dict[str, Any]:
+    async def _post(self, request: Request) -> dict[str, Any]:
+        """One request, without what the server is known not to take."""
         endpoint = await self._authorised(self._path())
-        while True:
-            trimmed = replace(request, **{part: _NOT_ASKED[part] for part in self._rejected}) if self._rejected else request
-            try:
-                return await post_json(endpoint, self._body(trimmed))
-            except ModelError as error:
-                part = self._rejected_part(trimmed, error)
-                if part is None:
-                    raise
-                self._rejected.add(part)
+        trimmed = replace(request, **{part: _NOT_ASKED[part] for part in self._rejected}) if self._rejected else request
+        try:
+            return await post_json(endpoint, self._body(trimmed))
+        except ModelError as error:
+            part = self._rejected_part(trimmed, error)
+            if part is None:
+                raise
+            self._rejected.add(part)
+            raise PartRejected(error.message, provider=error.provider, model=error.model, hint=error.hint) from None
 
     def _rejected_part(self, request: Request, error: ModelError) -> str | None:
         """The optional part of ``request`` that the server says it does not know, if that is what it says."""
@@ -139,6 +148,11 @@ class HttpProvider(ABC):
             _LOG.warning("%s was asked for %s and did not do it", self.name, part)
         self._warned |= ignored
         return tuple(sorted(ignored))
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The object that a server sent, or an empty one where it sent something else."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def shown_address(base_url: str, of: str = "") -> str:

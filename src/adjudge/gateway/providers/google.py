@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
-from adjudge.gateway.providers.base import HttpProvider
+from adjudge.gateway.expected import token_count
+from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.providers.openai_compatible import with_calls
 
 _CUT_OFF = "MAX_TOKENS"
@@ -45,7 +46,7 @@ class Gemini(HttpProvider):
         return body
 
     def _read(self, data: dict[str, Any]) -> Reply:
-        usage = _usage(data.get("usageMetadata") or {})
+        usage = _usage(mapping(data.get("usageMetadata")))
         blocked = (data.get("promptFeedback") or {}).get("blockReason")
         if blocked:
             return Reply(text=f"blocked: {blocked}", usage=usage, finish="refusal")
@@ -89,9 +90,9 @@ def _finish(reason: str | None) -> str:
 def _usage(usage: Mapping[str, Any]) -> Usage:
     return Usage(
         calls=1,
-        prompt_tokens=usage.get("promptTokenCount") or 0,
-        completion_tokens=(usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0),
-        cached_tokens=usage.get("cachedContentTokenCount") or 0,
+        prompt_tokens=token_count(usage.get("promptTokenCount")),
+        completion_tokens=token_count(usage.get("candidatesTokenCount")) + token_count(usage.get("thoughtsTokenCount")),
+        cached_tokens=token_count(usage.get("cachedContentTokenCount")),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, SetupError
+from adjudge.gateway.expected import token_count
 from adjudge.gateway.providers.base import Connection, HttpProvider
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_logprobs, openai_messages, said_in
 
@@ -81,7 +82,7 @@ class Ollama(HttpProvider):
     def _read(self, data: dict[str, Any]) -> Reply:
         return Reply(
             text=said_in(data["message"]),
-            usage=Usage(1, data.get("prompt_eval_count") or 0, data.get("eval_count") or 0),
+            usage=Usage(1, token_count(data.get("prompt_eval_count")), token_count(data.get("eval_count"))),
             finish=finish_of(data.get("done_reason")),
             logprobs=openai_logprobs({"content": data.get("logprobs")}),
             details=FrozenDict({"model": str(data.get("model", ""))}),

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
-from adjudge.gateway.providers.base import HttpProvider
+from adjudge.gateway.expected import token_count
+from adjudge.gateway.providers.base import HttpProvider, mapping
 
 _CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "refusal": "refusal"}
@@ -24,6 +25,7 @@ class OpenAICompatible(HttpProvider):
         "seed": r"\bseed\b",
         "logprobs": "logprobs",
         "samples": r"\bn\b",
+        "max_tokens": "max_(?:completion_)?tokens",
     }
 
     def _path(self) -> str:
@@ -53,7 +55,7 @@ class OpenAICompatible(HttpProvider):
         return Reply(
             text=refusal or said_in(message),
             more=tuple(said_in(choice["message"]) for choice in others),
-            usage=openai_usage(data.get("usage") or {}),
+            usage=openai_usage(mapping(data.get("usage"))),
             finish="refusal" if refusal else finish_of(first.get("finish_reason")),
             logprobs=openai_logprobs(first.get("logprobs")),
             details=FrozenDict(said),
@@ -98,12 +100,12 @@ def finish_of(reason: str | None) -> str:
 
 def openai_usage(usage: Mapping[str, Any]) -> Usage:
     """Token counts of one call."""
-    details = usage.get("prompt_tokens_details") or {}
+    details = mapping(usage.get("prompt_tokens_details"))
     return Usage(
         calls=1,
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
-        cached_tokens=details.get("cached_tokens") or 0,
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
+        cached_tokens=token_count(details.get("cached_tokens")),
     )
 
 

@@ -1,0 +1,104 @@
+"""What a user sees of models that cannot work: one line and exit code 1, not a line for each row; a lost member of a panel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adjudge.cli.main import main
+from support.asking import marked
+from support.fake_provider import KEY, NULL, Bills, FakeProvider, always
+from support.fake_provider import Status as Code
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["response", *marked(40)]) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _at_the_fake_provider(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI", "MISTRAL"):
+        monkeypatch.setenv(f"{name}_API_KEY", KEY)
+        monkeypatch.setenv(f"{name}_BASE_URL", provider.base_url(name.lower()))
+
+
+def adjudge(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["adjudge", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def commands(rows: Path) -> dict[str, list[str]]:
+    eval_file = rows.with_name("eval.yaml")
+    eval_file.write_text("data: rows.csv\nmodels: [openai/gpt-4o-mini]\njudges: [{kind: aspect, criteria: conciseness}]\n")
+    model = ["-m", "openai/gpt-4o-mini", "--no-cache"]
+    return {
+        "check": ["check", "-f", str(rows), "--criterion", "It ends in Y.", *model],
+        "one text": ["check", "REC-00001-Y", "--criterion", "It ends in Y.", *model],
+        "judge": ["judge", "-f", str(rows), "--criterion", "Does it end in Y?", *model],
+        "kept": ["judge", "-f", str(rows), "--criterion", "Does it end in Y?", "--run", "kept", *model],
+        "run": ["run", str(eval_file), "--no-cache"],
+    }
+
+
+@pytest.mark.parametrize("name", ["check", "one text", "judge", "kept", "run"])
+def test_a_wrong_key_ends_a_command_with_one_line(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path, name: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key")
+    for _ in range(2):
+        provider.requests.clear()
+        assert adjudge(monkeypatch, *commands(rows)[name]) == 1
+        shown = capsys.readouterr()
+        assert shown.err.splitlines() == ["adjudge: openai/gpt-4o-mini: 401: Incorrect API key provided (check the API key)"]
+        assert 1 <= len(provider.requests) <= 3
+
+
+PANEL = ["-m", "openai/gpt-4o-mini", "-m", "mistral/mistral-small-latest", "--no-cache"]
+
+
+@pytest.mark.parametrize("how", ["table", "json"])
+@pytest.mark.parametrize("command", ["check", "judge"])
+def test_a_panel_that_lost_a_model_on_every_row_does_not_end_well_in_silence(
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rows: Path,
+    command: str,
+    how: str,
+) -> None:
+    """Seen: two of five models lost on every row, exit code 0, not a word."""
+    with FakeProvider() as other:
+        other.faults = always(Code(400))
+        monkeypatch.setenv("MISTRAL_BASE_URL", other.base_url("mistral"))
+        words = [command, "-f", str(rows), "--criterion", "It ends in Y.", *PANEL, *(["--json"] if how == "json" else [])]
+        assert adjudge(monkeypatch, *words) == 3
+    shown = capsys.readouterr()
+    assert "excluded mistral/mistral-small-latest: 40 of 40 rows" in shown.err.splitlines()
+    if how == "json" and command == "check":
+        assert json.loads(shown.out)["summary"]["excluded_models"] == {"mistral/mistral-small-latest": 40}
+
+
+def test_a_model_that_is_missing_here_and_there_is_said_and_no_more(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
+) -> None:
+    with FakeProvider() as other:
+        other.faults = lambda record, attempt: NULL if record in (3, 4) else None
+        monkeypatch.setenv("MISTRAL_BASE_URL", other.base_url("mistral"))
+        assert adjudge(monkeypatch, "check", "-f", str(rows), "--criterion", "It ends in Y.", *PANEL) == 0
+    assert "excluded mistral/mistral-small-latest: 2 of 40 rows" in capsys.readouterr().err.splitlines()
+
+
+def test_tokens_that_were_estimated_are_said_to_be(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
+) -> None:
+    provider.faults = always(Bills(None))
+    assert adjudge(monkeypatch, *commands(rows)["check"]) == 0
+    assert "tokens (estimated)" in " ".join(capsys.readouterr().out.split())
