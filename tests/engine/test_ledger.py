@@ -42,7 +42,7 @@ def ballot(number: int = 0, **parts: Any) -> Ballot:
 
 
 def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
-    return ledger_module.key_of(ballot, model)
+    return ledger_module.key_of(ballot, model, {})
 
 
 def vote(number: int = 0, **parts: Any) -> Vote:

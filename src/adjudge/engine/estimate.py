@@ -33,6 +33,8 @@ class Known:
     """Whether equal ballots are asked once: a run finds the answer to the second in its ledger."""
 
     def __init__(self) -> None:
+        self.wordings: Mapping[str, str] = {}
+        """How prompts were worded when the run began."""
         self._planned = sqlite3.connect("")  # a file that is gone with the process: keys of many rows are not held in memory
         finalize(self, self._planned.close)
         self._planned.execute("CREATE TABLE planned (key BLOB PRIMARY KEY) WITHOUT ROWID")

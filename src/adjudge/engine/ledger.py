@@ -22,7 +22,7 @@ from adjudge.engine.ledger_file import FILE, connect, open_checked, trouble, und
 from adjudge.engine.ledger_rows import checked, insert, sealed, select, whole
 from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.engine.writer import Writer
-from adjudge.prompts.template import wording
+from adjudge.prompts.template import LIKELIHOOD, wording
 
 _Read = TypeVar("_Read")
 _KEY_BYTES = 16
@@ -46,7 +46,7 @@ class Ledger:
         self._held = ExitStack()
         try:
             self._held.enter_context(under_lock(folder))
-            open_checked(folder, configuration, fork_of)
+            self.wordings = open_checked(folder, configuration, fork_of)
             written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
             self._reader = self._held.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
@@ -142,10 +142,13 @@ class Ledger:
             raise trouble(self.path, error) from error
 
 
-def key_of(ballot: Ballot, model: str) -> bytes:
-    """What is asked, in which words, of which model: ``model`` is its identity, since one name may be served at two places."""
-    prefix = "likelihood" if ballot.mode == "likelihood" else f"{ballot.template}."
-    asked = f"{ballot.id} {wording(prefix, ballot.language)} {model}"
+def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
+    """What is asked, in which words, of which model: ``model`` is its identity, since one name may be served at two places.
+
+    ``wordings`` are those that the run began with: its answers are found by them, also when a newer version words prompts anew.
+    """
+    name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
+    asked = f"{ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 

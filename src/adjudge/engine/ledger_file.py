@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjudge.engine.ledger_rows import (
     CHECKSUM_SQL,
@@ -27,6 +28,7 @@ from adjudge.engine.ledger_rows import (
 from adjudge.errors import RunError
 from adjudge.gateway.weights.files import locked
 
+_LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
 OWN = (
@@ -82,8 +84,11 @@ def under_lock(folder: Path) -> Iterator[None]:
         raise RunError(f"the run folder {folder} cannot be used: {error.strerror or error}") from error
 
 
-def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> None:
-    """Make the ledger, or see that the one that is there may be gone on with. The caller holds the lock."""
+def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> dict[str, str]:
+    """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
+
+    Says how the prompts were worded when the run began.
+    """
     path = folder / FILE
     try:
         if fork_of is not None and not path.exists():
@@ -99,13 +104,30 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
             known = read_meta(connection).get("configuration")
         if known is None:
             write_meta(path, {"configuration": configuration, "started": time.time()})
-        elif changes := differences(known, configuration):
+        elif changes := [change for change in differences(known, configuration) if not is_wording(change)]:
             raise RunError(
-                f"the run {folder} was made with another configuration: {'; '.join(changes)}. "
-                "Go on as it was, use another folder, or fork it: what still holds is taken over"
+                f"the run {folder} was made with another configuration: {'; '.join(map(str, changes))}. "
+                "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
             )
+        return _wordings(folder, known or configuration, configuration)
     except sqlite3.Error as error:
         raise trouble(path, error) from error
+
+
+def wordings_in(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """The hash of each template, as the run's judges knew it."""
+    return {name: text for judge in configuration.get("judges", {}).values() for name, text in judge.get("templates", {}).items()}
+
+
+def _wordings(folder: Path, begun_with: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    before, today = wordings_in(begun_with), wordings_in(now)
+    if any(today.get(name, text) != text for name, text in before.items()):
+        _LOG.warning(
+            "%s was begun by another version of adjudge, which worded some prompts differently: its answers are kept, "
+            "the rest is asked in today's words",
+            folder,
+        )
+    return before
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -151,11 +173,27 @@ def _without_checksums(connection: sqlite3.Connection) -> list[str]:
     return [table for table in COLUMNS if columns_in(connection, table) and "checksum" not in columns_in(connection, table)]
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What changed, one text a setting. Versions may change."""
+class Difference(NamedTuple):
+    """A setting that changed: the keys that lead to it, what it was and what it is."""
+
+    path: tuple[str, ...]
+    before: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """What changed. Versions may change."""
     old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
     changed = [path for path in {**old, **new} if old.get(path) != new.get(path) and path[2:3] != ("versions",)]
-    return [f"{'.'.join(path)}: {_shown(old.get(path))} → {_shown(new.get(path))}" for path in changed]
+    return [Difference(path, old.get(path), new.get(path)) for path in changed]
+
+
+def is_wording(change: Difference) -> bool:
+    """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
+    return change.path[2:3] == ("templates",)
 
 
 def trouble(path: Path, error: Exception) -> RunError:

@@ -55,8 +55,8 @@ class Asker:
     label: str
     """What its judgments are filed under."""
     ask: Callable[[Ballot], Awaitable[Vote]]
-    key: Callable[[Ballot], bytes]
-    """What a ballot's vote is found by."""
+    key: Callable[[Ballot, Mapping[str, str]], bytes]
+    """What a ballot's vote is found by, in a run whose prompts were worded so."""
     at_once: Mapping[str, int]
     """Model → ballots that may be under way at once."""
     configuration: Mapping[str, Any]
@@ -82,12 +82,15 @@ class Answering:
 
         A call that failed is no answer: the next one that needs it tries again.
         """
-        key = self._judge.key(ballot)
+        key = self._key(ballot)
         known = self._shared.get(key)
         if known is None or (known.done() and _failed(known)):
             (vote,) = self.recall([ballot])
             known = self._shared[key] = asyncio.ensure_future(self._answered(vote) if vote else self._ask_beside(key, ballot))
         return await asyncio.shield(known)
+
+    def _key(self, ballot: Ballot) -> bytes:
+        return self._judge.key(ballot, {})
 
     async def _answered(self, vote: Vote) -> Vote:
         return vote
@@ -124,17 +127,20 @@ class Remembering(Answering):
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """What the ledger knows."""
         self._run.allowance.go_on()
-        keys = [self._judge.key(ballot) for ballot in ballots]
+        keys = [self._key(ballot) for ballot in ballots]
         votes = self._run.ledger.recall(ballots, keys)
         self._unfinished |= {key: vote for key, vote in zip(keys, votes, strict=True) if vote and vote.unfinished}
         return [vote if vote and self._is_answer(vote) else None for vote in votes]
+
+    def _key(self, ballot: Ballot) -> bytes:
+        return self._judge.key(ballot, self._run.ledger.wordings)
 
     def _is_answer(self, vote: Vote) -> bool:
         return not vote.unfinished and (vote.valid or not self._run.retry_failed)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask, or wait for who is asking the same."""
-        key, under_way = self._judge.key(ballot), self._run.under_way
+        key, under_way = self._key(ballot), self._run.under_way
         if key in under_way:
             return await asyncio.shield(under_way[key])
         under_way[key] = asked = asyncio.ensure_future(self._ask_and_keep(key, ballot))
@@ -167,7 +173,7 @@ class Remembering(Answering):
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Keep what came of a row."""
-        await self._run.ledger.keep_judgment(self._judge.label, number, result, [self._judge.key(one) for one in ballots])
+        await self._run.ledger.keep_judgment(self._judge.label, number, result, [self._key(one) for one in ballots])
 
     async def finish(self, rows: int) -> None:
         """All rows have passed."""

@@ -164,12 +164,13 @@ class PlannedJudge(ABC, Generic[I, R]):
             model = caching.get(ballot.model)
             return model is not None and all(map(model.has_reply, requests_for(ballot)))
 
-        judge = Questions(self, all_votes, self.vote_key, has_reply)
-        return estimate(judge, items, known or Known(), prices or PriceTable.load())
+        answered = known or Known()
+        judge = Questions(self, all_votes, lambda ballot: self.vote_key(ballot, answered.wordings), has_reply)
+        return estimate(judge, items, answered, prices or PriceTable.load())
 
-    def vote_key(self, ballot: Ballot) -> bytes:
-        """What a ballot's vote is found by in a ledger."""
-        return key_of(ballot, self._identities.get(ballot.model, ballot.model))
+    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
+        """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""
+        return key_of(ballot, self._identities.get(ballot.model, ballot.model), wordings or {})
 
     @cached_property
     def _identities(self) -> Mapping[str, str]:

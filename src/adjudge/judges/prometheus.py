@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -59,9 +59,9 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         """One question to one model."""
         return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
 
-    def vote_key(self, ballot: Ballot) -> bytes:
+    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """The words of the format count."""
-        return super().vote_key(replace(ballot, template=_ABSOLUTE))
+        return super().vote_key(replace(ballot, template=_ABSOLUTE), wordings)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One grade."""
@@ -98,9 +98,9 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
         """One question to one model."""
         return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
 
-    def vote_key(self, ballot: Ballot) -> bytes:
+    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """The words of the format count."""
-        return super().vote_key(replace(ballot, template=_RELATIVE))
+        return super().vote_key(replace(ballot, template=_RELATIVE), wordings)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One comparison."""

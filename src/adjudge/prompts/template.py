@@ -21,6 +21,8 @@ from adjudge.domain.frozen import text_hash
 from adjudge.domain.message import Message, Role
 from adjudge.errors import SetupError
 
+LIKELIHOOD = "likelihood"
+"""How the names of the templates begin that are read by log-probability; their wording counts as one."""
 LANGUAGES = ("en", "ru")
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
@@ -76,7 +78,7 @@ def wording(prefix: str, language: str) -> str:
 def wordings(language: str) -> dict[str, str]:
     """The wording of every template, for a run's provenance."""
     folder = files(__package__) / "templates" / language
-    return {file.name: wording(file.name, language) for file in folder.iterdir()}
+    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {file.name: wording(file.name, language) for file in folder.iterdir()}
 
 
 def check_language(language: str) -> None:

@@ -121,7 +121,7 @@ _CHANGED = (
 @contextmanager
 def run_diff(one: str | Path, two: str | Path) -> Iterator[RunDiff]:
     """Compare two run folders."""
-    settings = differences(run_info(one).configuration, run_info(two).configuration)
+    settings = [str(change) for change in differences(run_info(one).configuration, run_info(two).configuration)]
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):

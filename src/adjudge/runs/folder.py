@@ -151,8 +151,6 @@ def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iter
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
 
 
-
-
 def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any]]:
     """The last vote on each ballot."""
     keys = [ballots[place : place + _KEY] for place in range(0, len(ballots), _KEY)]

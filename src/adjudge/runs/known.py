@@ -13,9 +13,9 @@ from weakref import finalize
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.estimate import Known
-from adjudge.engine.ledger_file import FILE, trouble
+from adjudge.engine.ledger_file import FILE, trouble, wordings_in
 from adjudge.engine.maybe_known import MaybeKnown
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import reading, run_info
 
 _ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
 
@@ -42,6 +42,7 @@ class KnownVotes(Known):
         return [vote if vote and (vote.valid or not self._retry_failed) else None for vote in found]
 
     def _open(self, folder: Path) -> None:
+        self.wordings = wordings_in(run_info(folder).configuration)
         with reading(folder) as connection:
             for (key,) in connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'"):
                 self._maybe.add(key)
