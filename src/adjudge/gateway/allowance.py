@@ -68,6 +68,7 @@ class Allowance:
         self._begun = self._leased = self.account.settled
         self._leasing: asyncio.Task[None] | None = None
         self._line: deque[asyncio.Future[None]] = deque()
+        self._entering = 0
         self._reserved = Spent()
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
@@ -186,7 +187,7 @@ class Allowance:
         if self._keep is None:
             return
         each = self.account.each
-        if self._leased > self._begun and not self._line:
+        if self._leased > self._begun and not self._line and not self._entering:
             self._begun += 1
         else:
             await self._in_line(model, request)
@@ -196,13 +197,20 @@ class Allowance:
     async def _in_line(self, model: str, request: Request) -> None:
         ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append(ticket)
-        self._lease(model, request)
+        if not self._entering:
+            self._lease(model, request)
         try:
             await ticket  # whoever lets us in has counted us
             self.go_on()
         except BaseException:
-            self._begun -= ticket.done() and not ticket.cancelled() and ticket.exception() is None
+            self._begun -= _let_in(ticket)
             raise
+        finally:
+            self._entering -= _let_in(ticket)
+            if not self._entering:
+                self._go_through(None)
+                if self._line:
+                    self._lease(model, request)
 
     def _lease(self, model: str, request: Request) -> None:
         """Have more requests written to the disk, no fewer than wait."""
@@ -216,16 +224,17 @@ class Allowance:
         try:
             await keep(self.account.to_dict())
         except Exception as error:  # noqa: BLE001 - it is raised where the lease is waited for
-            self._let_in(error)
+            self._go_through(error)
             return
         finally:
             self._leasing = None
         self._leased = leased
-        self._let_in(None)
+        self._go_through(None)
         if self._line:
             self._lease(model, request)
 
-    def _let_in(self, error: Exception | None) -> None:
+    def _go_through(self, error: Exception | None) -> None:
+        """Let in those who wait, as far as the lease goes. Until the last of them is in, others stand behind them."""
         while self._line and (error or self._leased > self._begun):
             ticket = self._line.popleft()
             if ticket.done():
@@ -234,6 +243,7 @@ class Allowance:
                 ticket.set_exception(error)
             else:
                 self._begun += 1
+                self._entering += 1
                 ticket.set_result(None)
 
     def _block(self, likely: Spent) -> int:
@@ -283,6 +293,10 @@ async def pause(seconds: float) -> None:
     """Sleep, no longer than the run that asks goes on."""
     allowance = current.get()
     await (allowance.pause(seconds) if allowance is not None else asyncio.sleep(seconds))
+
+
+def _let_in(ticket: asyncio.Future[None]) -> bool:
+    return ticket.done() and not ticket.cancelled() and ticket.exception() is None
 
 
 class Allowed(Layer):
