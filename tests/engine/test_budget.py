@@ -203,7 +203,7 @@ def test_a_clean_end_gives_back_what_was_leased_and_a_kill_costs_little(tmp_path
             await allowance.send("m", a_request(), server)
 
     asyncio.run(some())
-    assert 10 < account.leased <= 10 + 64
+    assert 10 < account.leased <= 10 + 1000 // 16
     killed = Account.of(json.loads(json.dumps(account.to_dict())))
     killed.write_off()
     assert killed.settled == account.leased

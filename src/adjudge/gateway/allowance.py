@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -38,7 +39,7 @@ class Budget:
                 raise SetupError(f"{name} must not be below zero: {value}")
 
 
-_LEASE = 64
+_LEASE = 256
 """Requests that are written into the ledger at once, before they are sent."""
 _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
@@ -66,7 +67,8 @@ class Allowance:
         self._keep = keep
         self._begun = self._leased = self.account.settled
         self._leasing: asyncio.Task[None] | None = None
-        self._line = asyncio.Lock()
+        self._line: deque[asyncio.Future[None]] = deque()
+        self._entering = 0
         self._reserved = Spent()
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
@@ -181,33 +183,68 @@ class Allowance:
     # -- the ledger knows of a request before it is sent -----------------------------
 
     async def _begin(self, model: str, request: Request) -> None:
+        """Count a request in, first come first served, as soon as the disk knows of it."""
         if self._keep is None:
             return
-        async with self._line:  # first come, first served
-            while self._leased <= self._begun:
-                await asyncio.shield(self._lease(model, request))
-            self.go_on()
+        each = self.account.each
+        if self._leased > self._begun and not self._line and not self._entering:
             self._begun += 1
-        if self._leased - self._begun < self._block(self.account.each) // 2:
+        else:
+            await self._in_line(model, request)
+        if self._leased - self._begun < self._block(each) // 2:
             self._lease(model, request)
 
-    def _lease(self, model: str, request: Request) -> asyncio.Task[None]:
-        """More requests, written to the disk; those who come meanwhile wait for the same write."""
-        if self._leasing is None:
-            each = self.cost(model, self._likely(model, request))
-            self.account.lease(self._begun + self._block(each), each)
-            self._leasing = asyncio.create_task(self._write_lease(self._keep))
-            self._leasing.add_done_callback(_retrieved)
-        return self._leasing
+    async def _in_line(self, model: str, request: Request) -> None:
+        ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(ticket)
+        if not self._entering:
+            self._lease(model, request)
+        try:
+            await ticket  # whoever lets us in has counted us
+            self.go_on()
+        except BaseException:
+            self._begun -= _let_in(ticket)
+            raise
+        finally:
+            self._entering -= _let_in(ticket)
+            if not self._entering:
+                self._go_through(None)
+                if self._line:
+                    self._lease(model, request)
 
-    async def _write_lease(self, keep: Keep | None) -> None:
+    def _lease(self, model: str, request: Request) -> None:
+        """Have more requests written to the disk, no fewer than wait."""
+        if self._keep is not None and self._leasing is None:
+            each = self.cost(model, self._likely(model, request))
+            self.account.lease(self._begun + max(self._block(each), len(self._line)), each)
+            self._leasing = asyncio.create_task(self._write_lease(self._keep, model, request))
+
+    async def _write_lease(self, keep: Keep, model: str, request: Request) -> None:
         leased = self.account.leased
         try:
-            if keep:
-                await keep(self.account.to_dict())
-            self._leased = leased
+            await keep(self.account.to_dict())
+        except Exception as error:  # noqa: BLE001 - it is raised where the lease is waited for
+            self._go_through(error)
+            return
         finally:
             self._leasing = None
+        self._leased = leased
+        self._go_through(None)
+        if self._line:
+            self._lease(model, request)
+
+    def _go_through(self, error: Exception | None) -> None:
+        """Let in those who wait, as far as the lease goes. Until the last of them is in, others stand behind them."""
+        while self._line and (error or self._leased > self._begun):
+            ticket = self._line.popleft()
+            if ticket.done():
+                continue
+            if error:
+                ticket.set_exception(error)
+            else:
+                self._begun += 1
+                self._entering += 1
+                ticket.set_result(None)
 
     def _block(self, likely: Spent) -> int:
         """How many to lease at once: a small part of what is left, so that a kill costs little."""
@@ -258,10 +295,8 @@ async def pause(seconds: float) -> None:
     await (allowance.pause(seconds) if allowance is not None else asyncio.sleep(seconds))
 
 
-def _retrieved(task: asyncio.Task[None]) -> None:
-    """A write that failed is told of by the next request that needs it."""
-    if not task.cancelled():
-        task.exception()
+def _let_in(ticket: asyncio.Future[None]) -> bool:
+    return ticket.done() and not ticket.cancelled() and ticket.exception() is None
 
 
 class Allowed(Layer):

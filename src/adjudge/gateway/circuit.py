@@ -8,6 +8,7 @@ from time import monotonic
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import HALTS, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
+from adjudge.gateway import home
 from adjudge.gateway.allowance import go_on, halt
 from adjudge.gateway.limited import Gate
 from adjudge.gateway.model import Layer, Model
@@ -84,7 +85,8 @@ class Circuit:
             if self._failed >= (_IN_A_ROW if self.answered else _AT_FIRST):
                 self._reason = f"not asked: it is paused after {self._failed} failures in a row ({error.message})"
                 self._paused_until = monotonic() + self._pause
-                _LOG.warning("%s is paused after %d failures in a row: %s", model, self._failed, error)
+                if not home.leaving():
+                    _LOG.warning("%s is paused after %d failures in a row: %s", model, self._failed, error)
 
     def given_up(self) -> None:
         """The request that was let through ended without an answer of either kind."""

@@ -40,6 +40,7 @@ class _Home:
 
 _home: _Home | None = None
 _lock = threading.Lock()
+_leaving = threading.Event()
 _stops: list[Callable[[], None]] = []
 _closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
@@ -121,10 +122,16 @@ def before_leaving(closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
     _closers.append(closer)
 
 
+def leaving() -> bool:
+    """Whether the process ends: connections are closed, and what fails now is nobody's fault."""
+    return _leaving.is_set()
+
+
 @atexit.register
 def _leave() -> None:
     if _home is None or _home.pid != os.getpid() or not _home.thread.is_alive():
         return
+    _leaving.set()
     asyncio.run_coroutine_threadsafe(_close(), _home.loop)
     _home.thread.join(timeout=2)
 
