@@ -61,7 +61,7 @@ bench-rows: $(VENV)/ready
 
 test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
-		$(BIN)/python -m pytest -s tests/reliability tests/engine/test_ledger.py tests/engine/test_budget.py
+		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
@@ -93,7 +93,7 @@ test-embedded: $(VENV)/ready
 	ADJUDGE_LOCAL_JUDGMENTS=1000 $(BIN)/python -m pytest tests/embedded
 
 test-sandbox: $(VENV)/ready
-	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/strategy/sandbox tests/strategy/test_humaneval.py
+	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/sandbox tests/strategy/test_humaneval.py
 	$(BIN)/python benchmarks/humaneval.py --data $(DATA)
 
 .venv-unitxt/ready: requirements/unitxt.txt requirements/core.txt

@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adjudge import Criteria, CriteriaOption, Instance, open_model
+from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
-from adjudge.gateway import home
 from adjudge.gateway.model import Model
 from adjudge.stats.intervals import wilson
 
@@ -70,7 +70,7 @@ def main() -> None:
     sets = {name: _drawn(list(build(args.data)), args.limit) for name, build in SETS.items()}
     for name, items in (sets | _kinds(args.data, args.kinds)).items():
         for model in models:
-            print(_row(name, model.name, items, home.run(_answers(items, model))), flush=True)
+            print(_row(name, model.name, items, event_loop.run(_answers(items, model))), flush=True)
     for model in models:
         used = model.meter.usage
         print(f"\n{model.name}: {used.calls} prompts, {used.prompt_tokens} tokens, {used.cached_tokens} from the prefix cache")

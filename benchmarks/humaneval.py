@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.errors import SandboxError, SetupError
-from adjudge.strategy.sandbox.base import Limits, Sandbox
-from adjudge.strategy.sandbox.find import find_sandbox
+from adjudge.sandbox.base import Limits, Sandbox
+from adjudge.sandbox.find import find_sandbox
 
 Task = dict[str, Any]
 Candidate = dict[str, Any]

@@ -12,9 +12,9 @@ from statistics import median
 
 from adjudge import AspectCritic, Instance
 from adjudge.domain.message import Prompt
-from adjudge.gateway.llama import Llama
-from adjudge.gateway.weights.shipped import adapter_for
-from adjudge.gateway.weights.store import find
+from adjudge.local.llama import Llama
+from adjudge.local.weights.shipped import adapter_for
+from adjudge.local.weights.store import find
 from adjudge.prompts.render import render_likelihood
 
 TEXTS = [f"The tower number {place} is in Paris, and it was painted last year." for place in range(20)]

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adjudge import AspectCritic, Instance, open_model
+from adjudge.aio import event_loop
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
-from adjudge.gateway import home
 
 
 class Scripted:
@@ -60,7 +60,7 @@ def _measure(rows: int, folder: Path) -> None:
 
     judge = AspectCritic("The response answers the question.", open_model(model, max_concurrency=64))
     started, cpu = time.monotonic(), time.process_time()
-    home.run(judge.judge_stream(_generated(rows), saw, run=folder))
+    event_loop.run(judge.judge_stream(_generated(rows), saw, run=folder))
     took, used = time.monotonic() - started, time.process_time() - cpu
     assert seen == rows
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from adjudge.gateway.weights.store import cache_folder
+from adjudge.local.weights.store import cache_folder
 from support.fake_provider import FakeProvider
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,4 +45,4 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
 @pytest.fixture
 def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries that wait milliseconds."""
-    monkeypatch.setattr("adjudge.gateway.retrying._FIRST_WAIT", 0.002)
+    monkeypatch.setattr("adjudge.gateway.layers.retry._FIRST_WAIT", 0.002)

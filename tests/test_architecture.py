@@ -17,9 +17,12 @@ FLOORS = [
     {"bench", "reports"},
     {"runs"},
     {"strategy", "rag"},
-    {"judges"},
+    {"judges", "sandbox"},
     {"engine"},
+    {"ledger"},
     {"prompts", "gateway", "verdicts", "pooling", "stats", "catalog", "data"},
+    {"local", "reading"},
+    {"aio"},
     {"domain"},
     {"errors"},
 ]

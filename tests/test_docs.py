@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import Request, ScriptedModel
-from adjudge.strategy.sandbox.none import NoSandbox
+from adjudge.sandbox.none import NoSandbox
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjudge.domain.message import Prompt
-from adjudge.gateway.weights.store import find
+from adjudge.local.weights.store import find
 from training.data import MOST_LABELS, Examples, save
 from training.kinds.base import russian
 from training.prompts import Tokeniser

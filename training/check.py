@@ -10,8 +10,8 @@ import json
 import math
 from pathlib import Path
 
-from adjudge.gateway.llama import Llama
-from adjudge.gateway.weights.store import find
+from adjudge.local.llama import Llama
+from adjudge.local.weights.store import find
 from training.data import Examples, load
 
 WANTED = 0.98

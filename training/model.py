@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from adjudge.gateway.weights.gguf import read_header
+from adjudge.local.weights.gguf import read_header
 from training.weights import read_tensors
 
 MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")

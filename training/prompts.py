@@ -10,7 +10,7 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.engine.likelihood import likelihood_requests
-from adjudge.gateway.llama import Llama
+from adjudge.local.llama import Llama
 from adjudge.prompts.render import neutral_instances, shown_fields
 from training.kinds.base import Case, Language
 

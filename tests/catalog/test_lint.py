@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.catalog.barrels import double_barrelled
+from adjudge.catalog.double_barrelled import double_barrelled
 from adjudge.catalog.lint import Finding, lint, lint_file
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 

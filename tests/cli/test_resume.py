@@ -15,8 +15,8 @@ import pytest
 
 from adjudge.cli.main import main
 from adjudge.cli.origin import is_ours, signed
-from adjudge.engine.ledger_file import FILE, connect, write_meta
-from adjudge.gateway.weights.store import cache_folder
+from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.local.weights.store import cache_folder
 from adjudge.runs.folder import run_info
 from support.fake_provider import FakeProvider
 

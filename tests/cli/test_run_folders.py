@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.aio.files import locked
 from adjudge.cli.inputs import command_line
 from adjudge.cli.main import main
 from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
-from adjudge.gateway.allowance import Spent
+from adjudge.gateway.layers.budget import Spent
 from adjudge.gateway.prices import VARIABLE
-from adjudge.gateway.weights.files import locked
 from adjudge.runs.folder import run_info
 
 EVAL = "data: rows.csv\nmodels: [scripted]\nrun: runs/one\njudges:\n  - {{kind: aspect, criteria: conciseness{judge}}}\n{more}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adjudge.errors import SetupError
-from adjudge.gateway.weights.pull import pull
+from adjudge.local.weights.pull import pull
 
 EMBEDDED = "local/smollm2-135m"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError, Outcome, SetupError, open_model
+from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.engine.ask import ask
-from adjudge.gateway import home
-from adjudge.gateway.llama import Llama
+from adjudge.local.llama import Llama
 from adjudge.prompts.render import render_likelihood
 
 EMBEDDED = "local/smollm2-135m"
@@ -94,7 +94,7 @@ def test_options_and_digits_are_scored_too() -> None:
     for names in (("food", "sport", "travel"), ("0", "1", "2")):
         options = [CriteriaOption(name, f"it is {name}") for name in names]
         ballot = Ballot(Criteria("c", "What is it?", options), Instance({"response": "Soup."}), "direct", "m", mode="likelihood")
-        vote = home.run(ask(ballot, model, 0))
+        vote = event_loop.run(ask(ballot, model, 0))
         assert vote.verdict is not None
         assert vote.verdict.option in names
         assert set(vote.distribution) == set(names)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from adjudge import AspectCritic, ModelError, Outcome, Request, open_model
+from adjudge.aio import event_loop
 from adjudge.domain.message import Message, Prompt
-from adjudge.gateway import home
 
 KEY = "a-key-for-this-test"
 
@@ -38,7 +38,7 @@ def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
     properties = {"explanation": short, "selected_option": {"type": "string", "enum": ["PASS", "FAIL"]}}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     prompt = Prompt((Message("user", "Does 'built in 1889' contain a year? Answer in JSON."),))
-    reply = home.run(open_model(url, api_key=KEY).complete(Request(prompt, schema=schema, temperature=0, max_tokens=250)))
+    reply = event_loop.run(open_model(url, api_key=KEY).complete(Request(prompt, schema=schema, temperature=0, max_tokens=250)))
     assert reply.ignored == ()
     assert json.loads(reply.text)["selected_option"] in ("PASS", "FAIL")
     assert reply.usage.prompt_tokens > 10
@@ -46,7 +46,7 @@ def test_what_it_writes_is_held_to_the_schema(url: str) -> None:
 
 def test_an_answer_without_an_end_is_cut_off(url: str) -> None:
     prompt = Prompt((Message("user", "Count from 1 to 10000, all numbers."),))
-    reply = home.run(open_model(url, api_key=KEY).complete(Request(prompt, temperature=0)))
+    reply = event_loop.run(open_model(url, api_key=KEY).complete(Request(prompt, temperature=0)))
     assert reply.usage.completion_tokens <= 48
 
 
@@ -61,7 +61,9 @@ def test_the_same_seed_gives_the_same_text(url: str) -> None:
     model = open_model(url, api_key=KEY)
     prompt = Prompt((Message("user", "Say something about rivers."),))
     # The first one reads the prompt, the others find it in memory: only these are asked in exactly the same way.
-    _, *replies = [home.run(model.complete(Request(prompt, temperature=1.0, seed=seed, max_tokens=12))) for seed in (5, 5, 5, 6)]
+    _, *replies = [
+        event_loop.run(model.complete(Request(prompt, temperature=1.0, seed=seed, max_tokens=12))) for seed in (5, 5, 5, 6)
+    ]
     assert replies[0].text == replies[1].text != replies[2].text
     assert replies[0].finish == "length"
 
@@ -69,5 +71,5 @@ def test_the_same_seed_gives_the_same_text(url: str) -> None:
 def test_who_has_no_key_is_not_let_in(url: str) -> None:
     model = open_model(url, api_key="another-key", max_retries=0)
     with pytest.raises(ModelError, match="401"):
-        home.run(model.complete(Request(Prompt((Message("user", "Hello"),)), max_tokens=1)))
-    home.run(open_model(url, api_key=KEY).probe())
+        event_loop.run(model.complete(Request(Prompt((Message("user", "Hello"),)), max_tokens=1)))
+    event_loop.run(open_model(url, api_key=KEY).probe())

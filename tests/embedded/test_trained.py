@@ -6,7 +6,7 @@ import pytest
 
 from adjudge import AspectCritic, open_model
 from adjudge.gateway.providers.local import LocalModel
-from adjudge.gateway.weights.shipped import adapter_for, calibration_for
+from adjudge.local.weights.shipped import adapter_for, calibration_for
 
 ENGLISH = {
     "The text names a price.": ("The blue lamp costs 40 euros.", "The blue lamp stands beside the sofa."),

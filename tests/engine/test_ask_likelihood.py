@@ -7,13 +7,13 @@ import math
 import pytest
 
 from adjudge import AspectCritic, Capabilities, ModelError, Outcome, Reply, Request, ScriptedModel, SetupError
+from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Calibration
 from adjudge.engine.ask import ask
-from adjudge.gateway import home
 from adjudge.prompts.render import neutral_instances
 
 
@@ -119,7 +119,7 @@ def test_letters_are_asked_in_both_orders_so_that_a_love_of_the_first_cancels_ou
     ballot = Ballot(
         Criteria("topic", "What is it about?", options), Instance({"response": "x"}), "direct", "m", mode="likelihood"
     )
-    vote = home.run(ask(ballot, ScriptedModel(lambda _: says(A=0.9, B=0.1)), 0))
+    vote = event_loop.run(ask(ballot, ScriptedModel(lambda _: says(A=0.9, B=0.1)), 0))
     assert dict(vote.distribution) == pytest.approx({"food": 0.5, "sport": 0.5})
     assert vote.usage.calls == 2
 

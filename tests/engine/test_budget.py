@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, Status
 from adjudge.domain.message import Usage
-from adjudge.engine.ledger_file import FILE
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
-from adjudge.gateway.account import Account, Spent
-from adjudge.gateway.allowance import Allowance, Budget
-from adjudge.gateway.expected import LONGEST_ANSWER, most_tokens
+from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.budget import Allowance, Budget
 from adjudge.gateway.open import open_model
 from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.token_estimate import LONGEST_ANSWER, most_tokens
+from adjudge.ledger.file import FILE
 from adjudge.runs.folder import run_info
 from support.asking import a_request, critic, marked, open_at
 from support.fake_provider import (

@@ -27,15 +27,15 @@ from adjudge import (
     SetupError,
     Status,
 )
+from adjudge.aio import event_loop
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Vote
-from adjudge.engine.ledger_file import FILE
 from adjudge.engine.run import Asker, Remembering, Run, opened
 from adjudge.errors import BudgetSpent, RunStopped, Unavailable
-from adjudge.gateway import home
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.open import open_model
-from adjudge.gateway.reply_store import ReplyStore
+from adjudge.ledger.file import FILE
 from adjudge.runs.folder import judgments, run_info
 from support.asking import critic, marked, open_at, truth, wait_until
 from support.fake_provider import HANGS, KEY, PROSE, FakeProvider, always, never
@@ -214,8 +214,8 @@ def test_a_stop_waits_for_what_is_under_way_and_keeps_it(tmp_path: Path, provide
 
     def stop() -> None:
         wait_until(lambda: len(provider.requests) >= 4)
-        for each in home._stops:
-            home.home_loop().call_soon_threadsafe(each)
+        for each in event_loop._stops:
+            event_loop.home_loop().call_soon_threadsafe(each)
 
     stopper = threading.Thread(target=stop)
     stopper.start()
@@ -280,8 +280,8 @@ def test_a_stalled_model_does_not_hold_the_others(tmp_path: Path, provider: Fake
         judging.start()
         assert wait_until(lambda: len(provider.requests) == 300, 4.5)
         assert wait_until(lambda: run_info(tmp_path).votes >= 300, 5)
-        for each in home._stops:
-            home.home_loop().call_soon_threadsafe(each)
+        for each in event_loop._stops:
+            event_loop.home_loop().call_soon_threadsafe(each)
         judging.join(20)
         assert not judging.is_alive()
 
@@ -305,7 +305,7 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
         most = max(most, read - seen)
 
     judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
-    home.run(judge.judge_stream(rows(), saw, run=tmp_path))
+    event_loop.run(judge.judge_stream(rows(), saw, run=tmp_path))
     assert seen == 3000
     assert most <= judge.width == 16
     assert under_way == 0
@@ -318,7 +318,7 @@ def test_an_error_of_the_reader_ends_the_run_and_keeps_what_was_answered(tmp_pat
 
     model = ScriptedModel()
     with pytest.raises(RunError, match="line 31"):
-        home.run(AspectCritic("c", model).judge_stream(rows(), lambda number, result: None, run=tmp_path))
+        event_loop.run(AspectCritic("c", model).judge_stream(rows(), lambda number, result: None, run=tmp_path))
     assert run_info(tmp_path).votes > 0
     AspectCritic("c", model).evaluate([f"text {number}" for number in range(30)], run=tmp_path)
     assert len(model.requests) <= 60 - run_info(tmp_path).votes + 30
@@ -383,7 +383,7 @@ def test_calls_that_failed_count_after_an_interruption_too(tmp_path: Path) -> No
             AspectCritic("c", model).evaluate(TEXTS, run=tmp_path, budget=Budget(max_calls=8))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("adjudge.gateway.retrying._FIRST_WAIT", 0.001)
+        patch.setattr("adjudge.gateway.layers.retry._FIRST_WAIT", 0.001)
         for _ in range(3):
             judged()
     assert asked == 8
@@ -400,9 +400,9 @@ def test_a_stop_does_not_wait_for_the_pace(tmp_path: Path) -> None:
     model = open_model(ScriptedModel(), requests_per_minute=30, max_concurrency=8)
 
     def stop() -> None:
-        wait_until(lambda: bool(home._stops))
+        wait_until(lambda: bool(event_loop._stops))
         time.sleep(0.2)
-        home.home_loop().call_soon_threadsafe(home._stops[0])
+        event_loop.home_loop().call_soon_threadsafe(event_loop._stops[0])
 
     stopper = threading.Thread(target=stop)
     stopper.start()
@@ -421,7 +421,7 @@ def test_an_error_of_the_reader_waits_for_what_was_sent(tmp_path: Path, provider
         raise RunError("rows.csv, line 6: not a row")
 
     with pytest.raises(RunError, match="line 6"):
-        home.run(critic(open_at(provider)).judge_stream(rows(), lambda number, result: None, run=tmp_path))
+        event_loop.run(critic(open_at(provider)).judge_stream(rows(), lambda number, result: None, run=tmp_path))
     assert run_info(tmp_path).votes == len(provider.requests) == 5
 
 
@@ -479,7 +479,7 @@ def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_other
             answered.set()
             return await first, second.cancelled()
 
-    vote, gone = home.run(scenario())
+    vote, gone = event_loop.run(scenario())
     assert gone
     assert vote.valid
     assert run_info(tmp_path).votes == 1

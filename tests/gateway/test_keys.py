@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from adjudge.aio import event_loop
 from adjudge.cli.main import app
 from adjudge.errors import AdjudgeError
-from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.runs.folder import run_info
 from support import scripts
@@ -146,7 +146,7 @@ def test_a_judgment_that_is_raised_does_not_show_the_key(provider: FakeProvider)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_server_that_cannot_be_reached_does_not_show_the_key(provider: FakeProvider, name: str) -> None:
     model = open_model(MODELS[name][0], api_key=KEY, base_url="http://127.0.0.1:1", max_retries=0)
-    for asking in (lambda: ask(model), lambda: home.run(model.probe())):
+    for asking in (lambda: ask(model), lambda: event_loop.run(model.probe())):
         with pytest.raises(AdjudgeError) as caught:
             asking()
         assert_no_key(*shown(caught.value))
@@ -156,7 +156,7 @@ def test_a_server_that_cannot_be_reached_does_not_show_the_key(provider: FakePro
 def test_a_probe_does_not_show_the_key(provider: FakeProvider, name: str) -> None:
     provider.faults = always(EchoesKey(403))
     with pytest.raises(AdjudgeError) as caught:
-        home.run(open_at(provider, name).probe())
+        event_loop.run(open_at(provider, name).probe())
     assert_no_key(*shown(caught.value))
 
 

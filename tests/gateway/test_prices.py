@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from adjudge import SetupError
 from adjudge.domain.message import Usage
-from adjudge.gateway.account import Account, Spent
-from adjudge.gateway.allowance import Allowance
+from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.budget import Allowance
 from adjudge.gateway.prices import Price, PriceTable
 
 

@@ -15,7 +15,7 @@ from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Outcome
 from adjudge.engine.run import Run
 from adjudge.errors import BudgetSpent, ModelError, Refused, Unavailable
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import open_model
 from adjudge.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.judges.direct import DirectJudge

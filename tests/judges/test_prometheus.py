@@ -15,7 +15,7 @@ from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import Status
 from adjudge.domain.vote import Outcome
 from adjudge.errors import BudgetSpent, ModelError, Refused, SetupError
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 

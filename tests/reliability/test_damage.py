@@ -21,9 +21,8 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, Request, RunError, ScriptedModel
-from adjudge.engine import ledger_file
-from adjudge.engine.ledger_file import FILE, connect
-from adjudge.engine.ledger_rows import COLUMNS
+from adjudge.ledger.file import FILE, connect
+from adjudge.ledger.rows import COLUMNS
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover
 

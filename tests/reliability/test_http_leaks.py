@@ -27,9 +27,9 @@ import pytest
 from typer.testing import CliRunner
 
 from adjudge import AspectCritic
+from adjudge.aio import event_loop
 from adjudge.cli.main import app
 from adjudge.errors import AdjudgeError
-from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.registry import PROVIDERS
@@ -168,7 +168,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
     """All that any logger says, with asyncio's debug mode on."""
     for name in ("", "adjudge", "adjudge.gateway", "asyncio", "aiohttp", "aiohttp.client", "aiohttp.internal"):
         caplog.set_level(logging.DEBUG, name)
-    loop = home.home_loop()
+    loop = event_loop.home_loop()
     loop.set_debug(True)
     yield lambda: "\n".join(logging.Formatter().format(record) + repr(record.__dict__) for record in caplog.records)
     loop.set_debug(False)

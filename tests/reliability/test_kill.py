@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from adjudge.engine.ledger_file import FILE
+from adjudge.ledger.file import FILE
 from adjudge.runs.folder import judgments
 from support.asking import critic, marked, open_at, truth, wait_until
 from support.fake_provider import KEY, FakeProvider

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Instance, RunError, ScriptedModel, SetupError
-from adjudge.engine.ledger_file import FILE, connect
-from adjudge.engine.ledger_rows import seal_sql
+from adjudge.ledger.file import FILE, connect
+from adjudge.ledger.rows import seal_sql
 from adjudge.reports.export import _types, export
 from adjudge.runs.recover import recover
 

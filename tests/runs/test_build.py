@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.aio.event_loop import run
 from adjudge.data.dataset import BadRow
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.home import run
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.aspect import AspectCritic

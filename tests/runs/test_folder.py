@@ -13,10 +13,10 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance, RunError, ScriptedModel
 from adjudge.cli.main import main
 from adjudge.domain.criteria import yes_no_criteria
-from adjudge.engine.ledger_file import FILE, connect, under_lock
-from adjudge.engine.ledger_rows import seal_sql
-from adjudge.engine.maybe_known import MaybeKnown
 from adjudge.gateway.open import open_model
+from adjudge.ledger.bloom import MaybeKnown
+from adjudge.ledger.file import FILE, connect, under_lock
+from adjudge.ledger.rows import seal_sql
 from adjudge.reports.export import export
 from adjudge.runs import Run
 from adjudge.runs.folder import delete_run, find_runs, judgments, last_written, run_info

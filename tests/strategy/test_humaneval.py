@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 from adjudge.errors import SetupError
-from adjudge.strategy.sandbox.base import Sandbox
-from adjudge.strategy.sandbox.find import find_sandbox
+from adjudge.sandbox.base import Sandbox
+from adjudge.sandbox.find import find_sandbox
 from support.records import folders
 
 ROOT = Path(__file__).parent.parent.parent

@@ -12,9 +12,9 @@ import pytest
 from adjudge import LLM, Agent, QualitativeCriteria, QuantitativeCriteria, Runtime, ScriptedModel, SetupError, Strategy
 from adjudge.domain.message import Request
 from adjudge.errors import NoValidCandidate
+from adjudge.sandbox.base import Execution, Limits
 from adjudge.strategy import Selection
 from adjudge.strategy.candidate import Try
-from adjudge.strategy.sandbox.base import Execution, Limits
 
 ONE = Strategy(num_candidates=1, max_iterations=1)
 

@@ -44,8 +44,8 @@ def test_the_threshold_is_where_enough_verdicts_are_right():
 def two_layers(tmp_path_factory):
     pytest.importorskip("xllamacpp", reason="the extra adjudge[local] is not installed")
     from adjudge.errors import SetupError
-    from adjudge.gateway.weights.convert import rewrite
-    from adjudge.gateway.weights.store import find
+    from adjudge.local.weights.convert import rewrite
+    from adjudge.local.weights.store import find
 
     try:
         weights = find("smollm2-135m")
@@ -63,7 +63,7 @@ def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers, t
     from training.model import Llama
     from training.scoring import label_logprobs
 
-    from adjudge.gateway.llama import Llama as Loaded
+    from adjudge.local.llama import Llama as Loaded
 
     torch.manual_seed(0)
     model, made = Llama(two_layers), examples([40, 25, 61, 33])

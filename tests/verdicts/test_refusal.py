@@ -9,8 +9,8 @@ import pytest
 from adjudge import AspectCritic, ScriptedModel
 from adjudge.domain.message import Reply
 from adjudge.domain.vote import Outcome
+from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.open import open_model
-from adjudge.gateway.reply_store import ReplyStore
 from adjudge.verdicts.read import read
 from adjudge.verdicts.refusal import declines
 

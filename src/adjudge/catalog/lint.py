@@ -11,11 +11,11 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Literal
 
-from adjudge.catalog.barrels import double_barrelled
 from adjudge.catalog.criteria_file import parse_entry, raw_entries, repeated_names
+from adjudge.catalog.double_barrelled import double_barrelled
 from adjudge.catalog.entry import CatalogEntry
-from adjudge.catalog.values import Place, WrongValue, nearest
 from adjudge.domain.criteria import TIE, Criteria, CriteriaExample, CriteriaOption
+from adjudge.reading.values import Place, WrongValue, nearest
 
 Severity = Literal["error", "warning"]
 _Remark = tuple[Severity, str, str]

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 import adjudge
+from adjudge.aio import event_loop
 from adjudge.cli.models import key_state
 from adjudge.errors import AdjudgeError
-from adjudge.gateway import home
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
@@ -52,7 +52,7 @@ def doctor(
     if not ids:
         console.print("no key is set and no model was named: nothing to reach (-m provider/model tries one)")
         return ExitCode.OK
-    states = home.run(_reach_all(ids))
+    states = event_loop.run(_reach_all(ids))
     console.print(_reached(states))
     return ExitCode.OK if all(state is None for state in states.values()) else ExitCode.COULD_NOT_RUN
 

@@ -16,7 +16,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.engine.run import Run
 from adjudge.errors import SetupError
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import without_secrets

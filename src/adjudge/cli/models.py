@@ -14,8 +14,8 @@ from rich.table import Table
 from adjudge.domain.message import Capabilities
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
-from adjudge.gateway.weights import pull as weights
-from adjudge.gateway.weights.store import KNOWN, condition
+from adjudge.local.weights import pull as weights
+from adjudge.local.weights.store import KNOWN, condition
 
 app = typer.Typer()
 

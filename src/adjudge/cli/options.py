@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
 
 Models = Annotated[list[str] | None, typer.Option("-m", "--model", help="Model to ask; repeat for a panel.")]
 Columns = Annotated[list[str] | None, typer.Option("--column", help="Which column is judged, or FIELD=COLUMN; repeatable.")]

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from adjudge.gateway.llama import LoadOptions, load
 from adjudge.gateway.providers.local import weights_of
 from adjudge.gateway.registry import EMBEDDED
+from adjudge.local.llama import LoadOptions, load
 
 
 def serve_model(

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from adjudge.domain.results import Result, Status
-from adjudge.gateway.account import Spent
+from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.prices import PriceTable
 
 _SECONDS_A_LINE = 30.0

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import so_far
-from adjudge.engine.ledger import Ledger
 from adjudge.errors import HALTS, SetupError
-from adjudge.gateway import home
-from adjudge.gateway.account import Account
-from adjudge.gateway.allowance import Allowance, Budget, current
+from adjudge.gateway.layers.account import Account
+from adjudge.gateway.layers.budget import Allowance, Budget, current
 from adjudge.gateway.prices import PriceTable
+from adjudge.ledger.ledger import Ledger
 
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
@@ -225,7 +225,7 @@ async def opened(
             for name, fact in {**run.facts, "ended": None}.items():
                 await ledger.note(name, fact)
             try:
-                with home.stoppable(lambda: allowance.stop(stopped)):
+                with event_loop.stoppable(lambda: allowance.stop(stopped)):
                     yield OpenRun(ledger, allowance, retry_failed=run.retry_failed)
                 await ledger.note("ended", "complete")
             except HALTS as halt:

@@ -15,9 +15,9 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from adjudge.aio.event_loop import before_leaving
 from adjudge.errors import AdjudgeError, ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.gateway import redact
-from adjudge.gateway.home import before_leaving
 from adjudge.gateway.proxies import proxy_for
 
 if TYPE_CHECKING:

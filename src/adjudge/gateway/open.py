@@ -9,27 +9,27 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from adjudge.aio import event_loop
 from adjudge.domain.ballot import Mode
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import SetupError
-from adjudge.gateway import home
-from adjudge.gateway.allowance import Allowed
-from adjudge.gateway.cached import Cache, Cached, JsonlCache
-from adjudge.gateway.circuit import Circuit, Paused, Reached
-from adjudge.gateway.guarded import Guarded
 from adjudge.gateway.http import Secret
-from adjudge.gateway.limited import Limited
-from adjudge.gateway.metered import Metered
+from adjudge.gateway.layers.budget import Allowed
+from adjudge.gateway.layers.cache import Cache, Cached, JsonlCache
+from adjudge.gateway.layers.circuit import Circuit, Paused, Reached
+from adjudge.gateway.layers.guard import Guarded
+from adjudge.gateway.layers.limit import Limited
+from adjudge.gateway.layers.meter import Metered
+from adjudge.gateway.layers.reply_store import ReplyStore
+from adjudge.gateway.layers.retry import Retrying, WithoutRejected
+from adjudge.gateway.layers.time import Timed
 from adjudge.gateway.model import Layer, Model
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, key_for
-from adjudge.gateway.reply_store import ReplyStore
-from adjudge.gateway.retrying import Retrying, WithoutRejected
-from adjudge.gateway.timed import Timed
-from adjudge.gateway.weights.store import cache_folder
+from adjudge.local.weights.store import cache_folder
 
 ModelLike = str | Model | PromptFunction
 MAX_CONCURRENCY = 32
@@ -64,7 +64,7 @@ class OpenModel(Layer):
 
     async def complete(self, request: Request) -> Reply:
         """Answer, or raise a ModelError."""
-        return await home.visit(self.inner.complete(request))
+        return await event_loop.visit(self.inner.complete(request))
 
     @property
     def keeps_replies(self) -> bool:
@@ -84,7 +84,7 @@ class OpenModel(Layer):
     async def probe(self) -> None:
         """Reach the model's server without paying for an answer; raises a ModelError when that fails."""
         if isinstance(self.provider, HttpProvider):
-            await home.visit(self.provider.probe())
+            await event_loop.visit(self.provider.probe())
 
 
 def open_model(

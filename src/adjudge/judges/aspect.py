@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
+from adjudge.aio import event_loop
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
 from adjudge.domain.ballot import Ballot, Mode
@@ -18,8 +19,7 @@ from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
-from adjudge.gateway import home
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.judges.base import (
     InstanceLike,
@@ -174,7 +174,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
 
         The options are those of ``prepare`` and of ``judge_items``: ``run``, ``budget``, ``progress``.
         """
-        return home.run(self._aevaluate(instances, **options))
+        return event_loop.run(self._aevaluate(instances, **options))
 
     @overload
     async def aevaluate(self, instances: InstanceLike, **options: Any) -> AspectResult: ...

@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash, plain
@@ -22,14 +23,13 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask, requests_for
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.ledger import key_of
 from adjudge.engine.run import Answering, Asker, RunLike, answering
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway import home
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
+from adjudge.ledger.ledger import key_of
 from adjudge.prompts.template import wordings
 
 
@@ -141,7 +141,7 @@ class PlannedJudge(ABC, Generic[I, R]):
         at_once = {name: model.max_concurrency for name, model in self.panel.items()}
         configuration = self.configuration(criteria) if run or budget else {}
         asker = Asker(label or type(self).__name__, self.ask, self.vote_key, at_once, configuration)
-        await home.visit(self._stream(items, saw, asker, run, budget))
+        await event_loop.visit(self._stream(items, saw, asker, run, budget))
 
     async def _stream(
         self, items: Iterable[I], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None

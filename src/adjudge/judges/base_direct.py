@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adjudge.aio import event_loop
 from adjudge.catalog.criteria import is_risk
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
@@ -14,7 +15,6 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
 from adjudge.domain.vote import Verdict, Vote
 from adjudge.errors import SetupError
-from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike
 from adjudge.judges.case import Case, Judge, MultiCriteriaLike
 from adjudge.judges.inputs import as_instance
@@ -129,7 +129,7 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         self, instances: Sequence[InstanceLike], multi_criteria: MultiCriteriaLike, **options: Any
     ) -> list[MultiCriteriaDirectInstanceResult]:
         """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria."""
-        return home.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
+        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
 
     async def aevaluate_multi_criteria(
         self,

@@ -10,6 +10,7 @@ from itertools import combinations
 from string import ascii_uppercase
 from typing import Any, ClassVar, Literal
 
+from adjudge.aio import event_loop
 from adjudge.catalog.entry import Kind
 from adjudge.data.sources.row import Row
 from adjudge.domain.ballot import Ballot
@@ -19,7 +20,6 @@ from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
-from adjudge.gateway import home
 from adjudge.judges.base import one_of
 from adjudge.judges.case import Case, Judge, MultiCriteriaLike
 from adjudge.judges.inputs import comparison_instance, fitted
@@ -163,7 +163,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         self, instances: Sequence[Any], multi_criteria: MultiCriteriaLike, **options: Any
     ) -> list[MultiCriteriaPairwiseInstanceResult]:
         """For each instance the responses' win rates, weighted over the criteria."""
-        return home.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
+        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
 
     async def aevaluate_multi_criteria(
         self,

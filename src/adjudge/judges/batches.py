@@ -10,10 +10,10 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
+from adjudge.aio.user_functions import call
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import HALTS
-from adjudge.gateway.callers import call
 
 Run = Callable[[list[Instance], list[Criteria]], Any]
 _PATIENCE, _TURNS = 0.001, 8

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, SupportsIndex, TypeVar
 
+from adjudge.aio import event_loop
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
 from adjudge.domain.ballot import Ballot
@@ -21,8 +22,7 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.run import Asker, RunLike
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
-from adjudge.gateway import home
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of, temperature_for
 from adjudge.judges.batches import Batches, answers_of, gathered
@@ -117,7 +117,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
 
         The options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
         """
-        return home.run(self.aevaluate(instances, criteria, **options))
+        return event_loop.run(self.aevaluate(instances, criteria, **options))
 
     async def aevaluate(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
@@ -13,7 +14,6 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask, ask_as, prompt_for
 from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.case import Case
@@ -94,7 +94,7 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         self, judge_prompts: Sequence[str], valid_outputs: ValidOutputs = None
     ) -> list[DirectInstanceResult]:
         """Ask prompts of your own, each as it stands. Valid outputs: options, ``(low, high)``, a range, or None: any integer."""
-        return home.run(self.aevaluate_with_custom_prompt(judge_prompts, valid_outputs))
+        return event_loop.run(self.aevaluate_with_custom_prompt(judge_prompts, valid_outputs))
 
     async def aevaluate_with_custom_prompt(
         self, judge_prompts: Sequence[str], valid_outputs: ValidOutputs = None
@@ -107,7 +107,7 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
 
     def improve(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
         """The judged text, rewritten as the result's feedback says."""
-        return home.run(self.aimprove(instance, result))
+        return event_loop.run(self.aimprove(instance, result))
 
     async def aimprove(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
         """``improve`` for async code."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from adjudge.catalog.values import nearest
 from adjudge.errors import SetupError
 from adjudge.rag.dimensions import Dimension, Gate, rag_dimensions
+from adjudge.reading.values import nearest
 
 MEAN, MISSING = "mean", "missing"
 Scores = Mapping[str, int | None]

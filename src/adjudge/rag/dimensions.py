@@ -10,11 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
-from adjudge.catalog.values import Place, list_of, mapping, nearest, number, phrase
-from adjudge.catalog.yaml_text import load_yaml
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.prompts.template import check_language
+from adjudge.reading.values import Place, list_of, mapping, nearest, number, phrase
+from adjudge.reading.yaml_text import load_yaml
 
 _OWN_KEYS = ("title", "weight", "gates")
 _GATE_KEYS = ("score", "rule", "cap", "weight")

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
+from adjudge.aio import event_loop
 from adjudge.data.dataset import Source
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
@@ -17,7 +18,6 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Vote
-from adjudge.gateway import home
 from adjudge.gateway.open import ModelLike, OpenModel
 from adjudge.judges.base import OnFailure, PlannedJudge, at_least
 from adjudge.judges.case import Case
@@ -102,7 +102,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows; the
         other options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
         """
-        return home.run(self._aevaluate(rows, **options))
+        return event_loop.run(self._aevaluate(rows, **options))
 
     @overload
     async def aevaluate(self, rows: Row, **options: Any) -> RagResult: ...

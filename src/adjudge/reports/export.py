@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, TextIO
 
 import jinja2
 
-from adjudge.engine.ledger_file import FILE
+from adjudge.aio.files import written_whole
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.weights.files import written_whole
+from adjudge.ledger.file import FILE
 from adjudge.reports.markdown import escaped
 from adjudge.reports.table import cell, check_writable
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info

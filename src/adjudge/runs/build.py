@@ -13,7 +13,6 @@ from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
-from adjudge.catalog.values import Place, WrongValue
 from adjudge.data.dataset import OnBadRow, OnBlankRows, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -25,6 +24,7 @@ from adjudge.judges.case import Judge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.rag.evaluator import RagEvaluator
+from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Said
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
 

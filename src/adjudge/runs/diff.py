@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from adjudge.engine.ledger_file import differences
+from adjudge.ledger.file import differences
 from adjudge.runs.folder import judgments, run_info
 
 Side = Literal[0, 1]

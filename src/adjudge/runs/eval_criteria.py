@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
-from adjudge.catalog.values import Place, mapping, phrase
+from adjudge.reading.values import Place, mapping, phrase
 from adjudge.runs.eval_types import Node, Schema, Text, at_line, pairs_of
 
 _ASPECT_KEYS = ("name", "description")

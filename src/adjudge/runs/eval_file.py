@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from adjudge.catalog.criteria_file import content_of
-from adjudge.catalog.values import Place
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.errors import SetupError
 from adjudge.prompts.template import LANGUAGES
+from adjudge.reading.values import Place
 from adjudge.runs.eval_criteria import CriteriaType, Said
 from adjudge.runs.eval_types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Word, key
 

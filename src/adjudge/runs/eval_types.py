@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, Protocol
 
-from adjudge.catalog.values import Place, nearest
+from adjudge.reading.values import Place, nearest
 
 Schema = dict[str, Any]
 _LARGEST = 2**63 - 1

@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, BlankRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
-from adjudge.engine.ledger_file import FILE
 from adjudge.engine.run import OpenRun, Run, opened
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway import home
-from adjudge.gateway.account import Spent
-from adjudge.gateway.allowance import Budget
+from adjudge.gateway.layers.account import Spent
+from adjudge.gateway.layers.budget import Budget
+from adjudge.ledger.file import FILE
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.known import KnownVotes
@@ -106,7 +106,7 @@ class EvalRun:
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end."""
         run = Run(self.folder, fork_of, retry_failed, self.facts)
-        home.run(self._execute(run, _limits(budget, self.file.budget), listen))
+        event_loop.run(self._execute(run, _limits(budget, self.file.budget), listen))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""

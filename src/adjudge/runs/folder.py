@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.domain.message import Usage
-from adjudge.engine.ledger_file import FILE, LOCK, OWN, as_ours, check_rows, connect, read_meta, refuse_links, trouble, under_lock
-from adjudge.engine.ledger_rows import COLUMNS, checked, select
 from adjudge.errors import RunError
+from adjudge.ledger.file import FILE, LOCK, OWN, as_ours, check_rows, connect, read_meta, refuse_links, trouble, under_lock
+from adjudge.ledger.rows import COLUMNS, checked, select
 from adjudge.runs.eval_file import OUTPUTS
 
 _KEY = 16

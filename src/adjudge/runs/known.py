@@ -13,8 +13,8 @@ from weakref import finalize
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.estimate import Known
-from adjudge.engine.ledger_file import FILE, trouble, wordings_in
-from adjudge.engine.maybe_known import MaybeKnown
+from adjudge.ledger.bloom import MaybeKnown
+from adjudge.ledger.file import FILE, trouble, wordings_in
 from adjudge.runs.folder import reading, run_info
 
 _ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"

@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from adjudge.engine.ledger_file import FILE, connect, migrate, trouble, under_lock
-from adjudge.engine.ledger_rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, plausible, sealed, select
 from adjudge.errors import RunError
+from adjudge.ledger.file import FILE, connect, migrate, trouble, under_lock
+from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, plausible, sealed, select
 
 _KEY = 16
 _PAGE = 4096

@@ -9,14 +9,14 @@ HOME_OF = {
     "Candidate": "strategy.candidate",
     "Improvement": "strategy.improving",
     "LLM": "strategy.llm",
-    "Limits": "strategy.sandbox.base",
+    "Limits": "sandbox.base",
     "Runtime": "strategy.runtime",
     "Selection": "strategy.candidate",
     "Strategy": "strategy.strategy",
     "abest_of": "strategy.texts",
     "aimprove": "strategy.improving",
     "best_of": "strategy.texts",
-    "find_sandbox": "strategy.sandbox.find",
+    "find_sandbox": "sandbox.find",
     "improve": "strategy.improving",
 }
 """Where each name lives; no module is called like one of them, since loading it would take the name."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from adjudge.aio import event_loop
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.errors import SetupError
-from adjudge.gateway import home
 from adjudge.judges.base import InstanceLike, at_least
 from adjudge.judges.case import CriteriaLike
 from adjudge.judges.direct import DirectJudge
@@ -36,7 +36,7 @@ class Improvement:
 
 def improve(instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3) -> Improvement:
     """Rewrite a text by the judge's feedback, up to ``rounds`` times; stops when there is nothing left to change."""
-    return home.run(aimprove(instance, judge, criteria, rounds))
+    return event_loop.run(aimprove(instance, judge, criteria, rounds))
 
 
 async def aimprove(instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3) -> Improvement:

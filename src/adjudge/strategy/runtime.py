@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
+from adjudge.aio import event_loop
 from adjudge.domain.message import Prompt
 from adjudge.errors import SandboxError, SetupError
-from adjudge.gateway import home
 from adjudge.gateway.open import ModelLike
 from adjudge.prompts.generation import ProgramWanted, render_program
 from adjudge.prompts.template import check_language
+from adjudge.sandbox.base import Execution, Limits, Sandbox
+from adjudge.sandbox.find import find_sandbox
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection, nothing_valid
-from adjudge.strategy.sandbox.base import Execution, Limits, Sandbox
-from adjudge.strategy.sandbox.find import find_sandbox
 from adjudge.strategy.search import Search, Watcher, Work, Write
 from adjudge.strategy.shape import WrongShape, conform, describe
 from adjudge.strategy.static_check import DEFAULT_IMPORTS, static_check
@@ -73,7 +73,7 @@ class Runtime:
 
         Works in scripts, threads and notebooks. Raises NoValidCandidate when no candidate may be used.
         """
-        selection = home.run(self._select(agent, task, inputs or {}))
+        selection = event_loop.run(self._select(agent, task, inputs or {}))
         return selection if detail else selection.output
 
     async def ajit(self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, detail: bool = False) -> Any:

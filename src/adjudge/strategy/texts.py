@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, overload
 
+from adjudge.aio import event_loop
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import SetupError
-from adjudge.gateway import home
 from adjudge.gateway.open import ModelLike
 from adjudge.prompts.template import check_language
 from adjudge.strategy.agent import Agent
@@ -55,7 +55,7 @@ def best_of(
     ``options``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, and what Strategy
     takes besides: ``max_iterations``, the thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
     """
-    selection = home.run(abest_of(generate, n, verify, cost, **options))
+    selection = event_loop.run(abest_of(generate, n, verify, cost, **options))
     return selection if detail else str(selection.output)
 
 

@@ -12,9 +12,9 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
+from adjudge.aio.user_functions import call_contained
 from adjudge.domain.sampled import QualitativeResult, SampledResult
 from adjudge.errors import ModelError, RunError, SetupError
-from adjudge.gateway.callers import call_contained
 from adjudge.judges.sampled import sampling
 from adjudge.strategy.candidate import FreshCost
 from adjudge.strategy.strategy import Strategy

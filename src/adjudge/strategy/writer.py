@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from adjudge.aio.user_functions import call_contained
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.errors import AdjudgeError, ModelError
-from adjudge.gateway.callers import call_contained
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.base import seed_for, temperature_for
 from adjudge.prompts.generation import render_retry

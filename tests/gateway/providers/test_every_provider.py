@@ -9,9 +9,9 @@ from dataclasses import asdict
 
 import pytest
 
+from adjudge.aio import event_loop
 from adjudge.domain.message import Message, Prompt, Request
 from adjudge.errors import ModelError, Unavailable
-from adjudge.gateway import home
 from support.asking import MODELS, SCHEMA, ask, ask_all, open_at
 from support.fake_provider import (
     EMPTY,
@@ -355,10 +355,10 @@ def test_other_errors_reject_no_part(provider: FakeProvider, name: str, status: 
 
 @every_provider
 def test_a_probe_reaches_the_server_and_asks_the_model_nothing(provider: FakeProvider, name: str) -> None:
-    home.run(open_at(provider, name).probe())
+    event_loop.run(open_at(provider, name).probe())
     assert [request.method for request in provider.requests] == ["GET"]
 
 
 def test_a_probe_with_a_wrong_key_fails(provider: FakeProvider) -> None:
     with pytest.raises(ModelError, match="check the API key"):
-        home.run(open_at(provider, api_key="sk-another-one").probe())
+        event_loop.run(open_at(provider, api_key="sk-another-one").probe())

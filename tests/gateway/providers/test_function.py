@@ -12,9 +12,9 @@ from unittest.mock import MagicMock
 import pytest
 
 from adjudge import Outcome, Status
+from adjudge.aio import event_loop
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, RunError, SetupError
-from adjudge.gateway import home
 from adjudge.gateway.open import open_model
 from support.asking import a_request, ask, ask_all, critic, marked, truth
 
@@ -239,7 +239,7 @@ def test_an_async_function_runs_on_our_loop_when_nobody_awaits() -> None:
         return "PASS"
 
     critic(function).evaluate(marked(3))
-    assert loops == {home.home_loop()}
+    assert loops == {event_loop.home_loop()}
 
 
 def test_a_function_may_ask_another_judge() -> None:
@@ -264,7 +264,7 @@ def test_a_sync_call_on_our_own_loop_is_refused_instead_of_waiting_for_itself() 
         return inner.evaluate("REC-00001-Y").verdict or ""
 
     with pytest.raises(ModelError, match=r"await the a… form"):
-        home.run(open_model(blocks).complete(a_request()))
+        event_loop.run(open_model(blocks).complete(a_request()))
 
 
 # -- other people's objects ------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
+from adjudge.aio.user_functions import call
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError
-from adjudge.gateway.callers import call
 
 PromptFunction = Callable[[str], str | Awaitable[str]]
 

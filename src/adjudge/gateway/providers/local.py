@@ -12,15 +12,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
 
+from adjudge.aio.files import sha256
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
-from adjudge.gateway.llama import Llama
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
-from adjudge.gateway.turns import Turns
-from adjudge.gateway.weights.files import sha256
-from adjudge.gateway.weights.shipped import RAW, adapter_for, calibration_for
-from adjudge.gateway.weights.store import KNOWN, find
+from adjudge.local.llama import Llama
+from adjudge.local.prefix_queue import Turns
+from adjudge.local.weights.shipped import RAW, adapter_for, calibration_for
+from adjudge.local.weights.store import KNOWN, find
 
 T = TypeVar("T")
 _LONGEST_EXPLANATION = 240

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError
-from adjudge.gateway.cached import read_replies
+from adjudge.gateway.layers.cache import read_replies
 
 
 class ReplayModel:

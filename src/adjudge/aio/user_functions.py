@@ -1,0 +1,60 @@
+"""Calling a function that the caller gave us, sync or async, where it belongs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any
+
+from adjudge.aio.event_loop import caller_loop
+
+
+async def call(function: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+    """What the function returns, awaited where that is a coroutine."""
+    if inspect.iscoroutinefunction(function):
+        return await _where_it_belongs(function(*args, **kwargs))
+    answer = await _in_thread(function, args, kwargs)
+    return await _where_it_belongs(answer) if inspect.iscoroutine(answer) else answer
+
+
+async def call_contained(function: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+    """``call`` for functions that work on what a model wrote: ``sys.exit`` inside is their failure, not the program's end."""
+    if inspect.iscoroutinefunction(function):
+        return await _where_it_belongs(_contained(function(*args, **kwargs)))
+    answer = await _contained(_in_thread(function, args, kwargs))
+    return await _where_it_belongs(_contained(answer)) if inspect.iscoroutine(answer) else answer
+
+
+async def _contained(coroutine: Coroutine[Any, Any, object]) -> object:
+    try:
+        return await coroutine
+    except SystemExit as error:
+        raise RuntimeError(f"it called sys.exit({'' if error.code is None else repr(error.code)})") from error
+
+
+async def _in_thread(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    """In a thread of its own: a call that hangs keeps no other call waiting, and not the process either."""
+    answer: Future[object] = Future()
+    answer.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            answer.set_result(function(*args, **kwargs))
+        except StopIteration as error:  # no future can carry it
+            answer.set_exception(RuntimeError(f"StopIteration {error}"))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
+            answer.set_exception(error)
+
+    threading.Thread(target=run, name=f"adjudge {getattr(function, '__name__', 'call')}", daemon=True).start()
+    return await asyncio.wrap_future(answer)
+
+
+async def _where_it_belongs(coroutine: Coroutine[Any, Any, object]) -> object:
+    """On the loop that awaits us, since that is where the caller's sessions live; on ours when nobody does."""
+    caller = caller_loop.get()
+    if caller is None or not caller.is_running() or caller is asyncio.get_running_loop():
+        return await coroutine
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, caller))

