@@ -317,7 +317,7 @@ def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_file, "PATIENCE", 0.2)
+    monkeypatch.setattr(file, "PATIENCE", 0.2)
     keep(tmp_path, vote(0))
 
     async def go() -> None:

@@ -33,7 +33,7 @@ def test_like_goes_after_like() -> None:
 
 
 def test_a_long_run_lets_others_in(monkeypatch) -> None:
-    monkeypatch.setattr(turns, "_LONGEST_RUN", 3)
+    monkeypatch.setattr(prefix_queue, "_LONGEST_RUN", 3)
     assert asyncio.run(served("aaaaaab")) == "aaabaaa"
 
 

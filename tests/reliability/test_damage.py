@@ -166,7 +166,7 @@ def test_whatever_happens_to_a_ledger_it_can_be_gone_on_with_and_no_value_is_wro
 ) -> None:
     """A large ledger is not read through before it is used: its rows are checked as they come."""
     if large:
-        monkeypatch.setattr(ledger_file, "_SMALL", 0)
+        monkeypatch.setattr(file, "_SMALL", 0)
     expected, counts = values(runs["whole"]), Counter[str]()
     for number in range(DAMAGES // 4 if large else DAMAGES // 2):
         folder = tmp_path / str(number)
