@@ -23,6 +23,7 @@ from adjudge.gateway.open import open_model
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.token_estimate import LONGEST_ANSWER, most_tokens
 from adjudge.ledger.file import FILE
+from adjudge.ledger.rows import insert, sealed
 from adjudge.runs.folder import run_info
 from support.asking import a_request, critic, marked, open_at
 from support.fake_provider import (
@@ -123,7 +124,7 @@ def test_a_run_of_an_older_version_is_counted_by_its_votes(tmp_path: Path) -> No
     AspectCritic("c", ScriptedModel(said)).evaluate(["a", "b", "c"], run=tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute("DELETE FROM meta WHERE name = 'spending'")
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('failed_calls', '4')")
+        connection.execute(insert("meta"), sealed("failed_calls", "4"))
         connection.commit()
     model = ScriptedModel()
     with pytest.raises(BudgetSpent):

@@ -23,6 +23,7 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Verdict, Vote
+from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.file import FILE, MIGRATIONS, connect, differences
 from adjudge.ledger.ledger import Ledger

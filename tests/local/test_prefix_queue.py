@@ -7,6 +7,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adjudge.local import prefix_queue
 from adjudge.local.prefix_queue import Turns
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, Request, RunError, ScriptedModel
+from adjudge.ledger import file
 from adjudge.ledger.file import FILE, connect
 from adjudge.ledger.rows import COLUMNS
 from adjudge.runs.folder import judgments, run_info
