@@ -137,7 +137,7 @@ def test_a_file_that_is_no_model_is_refused_when_it_is_loaded(tmp_path: Path) ->
 def test_the_first_use_in_a_fresh_process_needs_no_key_and_no_network() -> None:
     environment = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "COLUMNS": "100"}
     command = [sys.executable, "-m", "adjudge", "check", "Built in 1889.", "--criterion", "It contains a year."]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "for trying the tool" in done.stdout

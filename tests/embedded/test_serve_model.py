@@ -25,7 +25,7 @@ def url(weights) -> Iterator[str]:
     with server, server.stdout:
         yield server.stdout.readline().strip()
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=20) == 0
+        assert server.wait(timeout=300) == 0
 
 
 def test_it_is_on_loopback_and_named_after_the_weights(url: str) -> None:

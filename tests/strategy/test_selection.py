@@ -374,10 +374,10 @@ class Slowly:
 
 
 def test_a_cost_at_the_threshold_is_taken_at_once_and_the_others_are_stopped() -> None:
-    model = Slowly(5)
+    model = Slowly(100)
     started = time.monotonic()
     selection = best_of("Write.", 3, cost=lambda text, agent: len(text), llm=model, accept_cost_threshold=9, detail=True)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 60
     assert model.done == [0]
     assert states(selection) == ["won", "stopped", "stopped"]
     assert selection.candidates[0].why == "cost 9 reaches the threshold 9"
@@ -411,7 +411,7 @@ def test_without_a_cost_nobody_later_is_waited_for() -> None:
 
 
 def test_candidates_are_written_at_once() -> None:
-    together = threading.Barrier(4, timeout=5)
+    together = threading.Barrier(4, timeout=120)
 
     def write() -> str:
         together.wait()

@@ -49,8 +49,9 @@ def test_there_are_many_kinds_and_every_one_makes_cases(world):
     assert len({kind.name for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
         for language in kind.languages:
-            made = [kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(25)]
-            assert any(made), (kind.name, language)
+            made = [kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(4)]
+            more = (kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(4, 25))
+            assert any(made) or any(more), (kind.name, language)
 
 
 def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world):

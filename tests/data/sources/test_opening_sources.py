@@ -149,7 +149,7 @@ def test_rows_come_through_a_real_pipe() -> None:
         input=data,
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=300,
         env=os.environ | {"PYTHONIOENCODING": "utf-8"},
     )
     first, second, third = done.stdout.decode().splitlines()

@@ -110,7 +110,7 @@ for number in range(200):
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stderr=subprocess.PIPE) for _ in range(3)]
-    assert [(writer.communicate(timeout=60)[1], writer.returncode) for writer in writers] == [(b"", 0)] * 3
+    assert [(writer.communicate(timeout=300)[1], writer.returncode) for writer in writers] == [(b"", 0)] * 3
     assert ReplyStore(tmp_path).size()[0] == 200
 
 

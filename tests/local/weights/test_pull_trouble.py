@@ -109,7 +109,7 @@ def test_a_folder_of_somebody_else_names_the_variable(tiny: KnownWeights, cache:
     cache.mkdir(mode=0o500)
     nobody = "import os, xllamacpp, adjudge.local.weights.pull\nos.geteuid() or os.seteuid(65534)\n"
     process = start_pull(tiny, {}, before=nobody)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert errors.startswith("SetupError: tiny could not be kept in")
     assert errors.endswith("Permission denied; set ADJUDGE_CACHE to a folder you may write to\n")
 
@@ -128,7 +128,7 @@ def test_a_file_that_may_not_grow_further(wheels: Path, cache: Path, share: floa
         "pulling.measure = lambda weights, scratch: Speeds(1, 2)\n"
     )
     process = start_pull(known, {}, before=before)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 1
     assert errors.startswith("SetupError: "), errors
     assert "the disk is full" in errors or "File too large; free some space" in errors
