@@ -26,7 +26,7 @@ def adjudge(*args: str | Path, cwd: Path = ROOT, **environment: str) -> subproce
 
 
 def rag(tmp_path: Path, *args: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return adjudge("rag", *args, "--output", tmp_path / "out", **environment)
+    return adjudge("rag", *args, "--output", tmp_path / "out", cwd=ROOT, **environment)
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
     assert same(first, again)
 
 
-JUDGES = {
+JUDGES: dict[str, Callable[[Any], Any]] = {
     "direct": lambda model: DirectJudge(model, self_consistency=2, check_positional_bias=True, generate_feedback=True),
     "pairwise": lambda model: PairwiseJudge(model, contests="pairs", check_positional_bias=True),
     "persona": lambda model: DirectJudge(model, generate_synthetic_persona=True),
@@ -344,7 +345,7 @@ def test_a_row_whose_failed_call_was_mended_is_stored_anew(tmp_path: Path) -> No
         return Unavailable("down") if down["b"] else '{"selected_option": "FAIL"}'
 
     def judged() -> Any:
-        models = [ScriptedModel(name="a"), open_model(ScriptedModel(says, name="b"), max_retries=0)]
+        models: list[Any] = [ScriptedModel(name="a"), open_model(ScriptedModel(says, name="b"), max_retries=0)]
         return AspectCritic("c", models).evaluate(["x"], run=tmp_path)[0]
 
     assert judged().score == 1.0

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ PATHS: dict[str, Fault] = {
 
 
 @pytest.fixture(autouse=True)
-def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
+def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """All that any logger says, and no key in it."""
     loggers = [logging.getLogger(name) for name in ("", "adjudge", "adjudge.gateway", "asyncio", "aiohttp", "aiohttp.client")]
     for logger in loggers:

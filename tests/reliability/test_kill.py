@@ -17,7 +17,7 @@ from pathlib import Path
 
 from adjudge.ledger.file import FILE
 from adjudge.runs.folder import judgments
-from support.asking import critic, marked, open_at, truth, wait_until
+from support.asking import asked_or_ended, critic, marked, open_at, truth, wait_until
 from support.fake_provider import KEY, FakeProvider
 
 KILLS = int(os.environ.get("ADJUDGE_KILLS", "4"))
@@ -40,7 +40,7 @@ def test_every_record_once_and_nothing_that_was_stored_asked_again(tmp_path: Pat
     for kill in range(KILLS):
         before = len(provider.requests)
         child = _child(provider, folder)
-        if not wait_until(lambda before=before, child=child: len(provider.requests) > before or child.poll() is not None):
+        if not wait_until(asked_or_ended(provider, before, child)):
             raise AssertionError("the child asked nothing")
         time.sleep(pick.uniform(0, 2 * seconds / KILLS))
         child.kill()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -177,7 +178,7 @@ def test_a_model_that_fails_is_one_candidate_s_failure() -> None:
 
 
 def test_a_call_that_failed_leaves_no_trace_in_the_conversation() -> None:
-    lines = iter([ModelError("down"), "text"])
+    lines: Iterator[Any] = iter([ModelError("down"), "text"])
     model = ScriptedModel(lambda request: next(lines))
     assert best_of("Write.", 1, llm=model) == "text"
     assert [len(request.prompt.messages) for request in model.requests] == [1, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -72,6 +73,11 @@ def truth(text: str) -> str:
 def critic(models: Any, **settings: Any) -> AspectCritic:
     """A critic that asks ``models`` about marks."""
     return AspectCritic("The mark must end in Y.", models, **settings)
+
+
+def asked_or_ended(provider: FakeProvider, before: int, child: subprocess.Popen[bytes]) -> Callable[[], bool]:
+    """For ``wait_until``: more than ``before`` requests have come, or the process has ended."""
+    return lambda: len(provider.requests) > before or child.poll() is not None
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:

