@@ -18,7 +18,7 @@ from adjudge.local.llama import Llama
 from adjudge.prompts.render import render_likelihood
 
 EMBEDDED = "local/smollm2-135m"
-JUDGMENTS = int(os.environ.get("ADJUDGE_LOCAL_JUDGMENTS", "21"))
+JUDGMENTS = int(os.environ.get("ADJUDGE_LOCAL_JUDGMENTS", "7"))
 """A thousand of them under ``make test-embedded``."""
 TEXTS = [
     "Built in 1889.",
@@ -110,8 +110,8 @@ def test_one_load_is_shared_by_all_judges() -> None:
     from adjudge.gateway.providers.local import _loaded
 
     before = _loaded.cache_info().misses
-    for definition in ("It is short.", "It is long."):
-        AspectCritic(definition, EMBEDDED).evaluate("Hello.")
+    for text in ("Hello.", "Good bye."):
+        AspectCritic.harmlessness(EMBEDDED).evaluate(text)
     assert _loaded.cache_info().misses - before <= 1
 
 
