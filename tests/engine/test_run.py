@@ -294,7 +294,7 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
     def rows() -> Any:
         nonlocal read
-        for number in range(3000):
+        for number in range(600):
             read += 1
             yield Instance({"response": f"text {number}"})
 
@@ -307,7 +307,7 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
     judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
     event_loop.run(judge.judge_stream(rows(), saw, run=tmp_path))
-    assert seen == 3000
+    assert seen == 600
     assert most <= judge.width == 16
     assert under_way == 0
 
