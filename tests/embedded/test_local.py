@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError, Outcome, SetupError, open_model
+from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError, Outcome, Request, SetupError, open_model
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.message import Message, Prompt
 from adjudge.engine.ask import ask
 from adjudge.local.llama import Llama
 from adjudge.prompts.render import render_likelihood
@@ -110,8 +111,9 @@ def test_one_load_is_shared_by_all_judges() -> None:
     from adjudge.gateway.providers.local import _loaded
 
     before = _loaded.cache_info().misses
-    for text in ("Hello.", "Good bye."):
-        AspectCritic.harmlessness(EMBEDDED).evaluate(text)
+    for definition in ("It is short.", "It is long."):
+        (model,) = AspectCritic(definition, EMBEDDED).panel.values()
+        event_loop.run(model.complete(Request(Prompt((Message("user", "Hello."),)), temperature=0, max_tokens=1)))
     assert _loaded.cache_info().misses - before <= 1
 
 
