@@ -17,7 +17,7 @@ from adjudge.cli.inputs import command_line
 from adjudge.cli.main import main
 from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
-from adjudge.gateway.layers.budget import Spent
+from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.prices import VARIABLE
 from adjudge.runs.folder import run_info
 

@@ -12,20 +12,13 @@ from pathlib import Path
 import pytest
 
 from adjudge.runs.folder import run_info
+from support import commands
 from support.asking import wait_until
 from support.fake_provider import KEY, FakeProvider
 
 
 def adjudge(*args: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "adjudge", *args],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120", **environment},
-        timeout=60,
-    )
+    return commands.adjudge(*args, cwd=cwd, environment={**os.environ, "COLUMNS": "120", **environment})
 
 
 EVAL = """

@@ -140,7 +140,7 @@ def test_a_failed_call_is_no_answer_but_stays_on_record(tmp_path: Path) -> None:
 def test_whatever_cannot_be_written_is_an_error_and_nobody_waits_for_ever(tmp_path: Path) -> None:
     async def go() -> None:
         with opened(tmp_path) as ledger, pytest.raises(RunError, match="then go on with the run"):
-            await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 10)
+            await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 60)
 
     asyncio.run(go())
 
@@ -335,7 +335,7 @@ def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, m
 
 def test_a_full_disk_is_said_and_what_was_acknowledged_stays(tmp_path: Path) -> None:
     """In a process of its own, since the limit on file sizes stays with the process that sets it."""
-    done = subprocess.run([sys.executable, __file__, str(tmp_path)], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, __file__, str(tmp_path)], check=False, capture_output=True, text=True, timeout=300)
     acknowledged, _, complaint = done.stdout.strip().partition("\n")
     assert "full" in complaint or "disk I/O error" in complaint, done.stdout + done.stderr
     assert int(acknowledged) > 0

@@ -141,10 +141,16 @@ REPLIES: dict[str, Callable[[str], bytes]] = {
     "verdict in deflate": lambda key: answer(zlib.compress(reply(verdict(key))), "Content-Encoding: deflate\r\n"),
     "refusal": lambda key: answer(reply(f"I cannot help with {key}.")),
 }
+
+
+def answered(make: Callable[[str], bytes], status: str, key: str) -> bytes:
+    return answer(make(key), "", status)
+
+
 KINDS: dict[str, Callable[[str], bytes]] = {
     **MALFORMED,
-    **{f"200 {name}": lambda key, make=make: answer(make(key)) for name, make in BODIES.items()},
-    **{f"400 {name}": lambda key, make=make: answer(make(key), "", "400 X") for name, make in BODIES.items()},
+    **{f"200 {name}": partial(answered, make, "200 OK") for name, make in BODIES.items()},
+    **{f"400 {name}": partial(answered, make, "400 X") for name, make in BODIES.items()},
     **REPLIES,
 }
 MODELS: dict[str, Callable[[str], OpenModel]] = {

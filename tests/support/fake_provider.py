@@ -184,12 +184,12 @@ class FakeProvider:
 
     def __enter__(self) -> FakeProvider:
         self._thread.start()
-        assert self._listening.wait(10)
+        assert self._listening.wait(120)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(120)
 
     @property
     def token_url(self) -> str:
