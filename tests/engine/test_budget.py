@@ -41,6 +41,7 @@ from support.fake_provider import (
     Fault,
     Rejects,
     always,
+    at_first,
 )
 from support.fake_provider import Status as Code
 
@@ -107,6 +108,19 @@ def test_a_reply_that_was_paid_for_is_taken_up_by_the_resumed_run(provider: Fake
     assert "the weather" in json.dumps(provider.bodies[1:2])
     assert "the weather" in json.dumps(provider.bodies[2:3])
     assert sum(usage.calls for usage in run_info(tmp_path).usage.values()) == 3, "no call is in two votes"
+
+
+def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(provider: FakeProvider, tmp_path: Path) -> None:
+    """Seen: the reply was paid for and thrown away, and the question asked from its beginning."""
+    provider.faults = at_first(PROSE, Code(500), PROSE, Code(500), NULL)
+    for _ in range(3):
+        (result,) = critic(open_at(provider)).evaluate(["REC-00001-Y"], run=tmp_path)
+    assert result.votes[0].outcome is Outcome.REPAIRED
+    lengths = [len(body["messages"]) for body in provider.bodies]
+    assert lengths == [lengths[0], *[lengths[1]] * 5], "the question itself was asked once"
+    assert lengths[1] > lengths[0]
+    info = run_info(tmp_path)
+    assert (sum(usage.calls for usage in info.usage.values()), info.failed_calls) == (4, 2)
 
 
 def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(provider: FakeProvider, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from adjudge.verdicts.read import Reading, read_ballot
 from adjudge.verdicts.schema import answer_schema, number_schema
 
 so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
-"""Where a run is to keep a ballot's replies: the unreadable vote that a halt cut off from its repairs is put in here, and is
-taken out again to go on from when the ballot is asked once more."""
+"""Where a run is to keep a ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in here,
+and is taken out again to go on from when the ballot is asked once more."""
 
 
 async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
@@ -53,12 +53,12 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     vote = begun.pop() if begun else await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
-        try:
-            vote = _after(vote, await _or_failed(ballot, _ask_for_verdict(ballot, model, again)))
-        except HALTS:
-            if begun is not None:
-                begun.append(vote)
-            raise
+        if begun is not None:
+            begun[:] = [vote]
+        repaired = await _or_failed(ballot, _ask_for_verdict(ballot, model, again))
+        if begun is not None and repaired.outcome is not Outcome.MODEL_ERROR:
+            begun.clear()
+        vote = _after(vote, repaired)
     return vote
 
 

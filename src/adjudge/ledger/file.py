@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adjudge.aio.files import locked
+from adjudge.domain.message import Usage
 from adjudge.errors import RunError
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
@@ -48,6 +49,8 @@ _VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL
     at REAL NOT NULL, more TEXT)"""
 _JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
     ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
+_REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
+"""Votes for which there was a reply."""
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
     (_JUDGMENTS,),
@@ -159,6 +162,14 @@ def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
     with connect(path) as connection:
         for name, value in facts.items():
             connection.execute(insert("meta"), sealed(name, json.dumps(value)))
+
+
+def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
+    """Model → what its replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
+    replied = "sum(calls - (outcome = 'model_error'))"  # the last call of such a vote brought none
+    sums = f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
+    rows = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model")  # noqa: S608 - constant text
+    return {model: Usage(*numbers) for model, *numbers in rows}
 
 
 def as_ours(connection: sqlite3.Connection, path: Path) -> None:
