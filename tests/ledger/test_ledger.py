@@ -362,7 +362,7 @@ def _fill_the_disk(folder: Path) -> None:
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("harm", ["truncated", "overwritten", "no database"])
+@pytest.mark.parametrize("harm", ["truncated", "overwritten", "no database", "empty"])
 def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(tmp_path: Path, harm: str) -> None:
     keep(tmp_path, *(vote(number, text="x" * 2000) for number in range(200)))
     path = tmp_path / FILE
@@ -371,17 +371,29 @@ def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(tmp_pa
         "truncated": content[: len(content) * 2 // 3 // 4096 * 4096],
         "overwritten": content[: len(content) - 40 * 4096] + b"\x00" * (39 * 4096) + content[-4096:],
         "no database": b"this is no database at all" + content[4096:],
+        "empty": b"",  # seen: it was taken for a new run, and everything was asked again without a word
     }[harm]
     path.write_bytes(damaged)
     model = ScriptedModel()
     with pytest.raises(RunError, match="adjudge runs recover"):
         AspectCritic("c", model).evaluate(["x"], run=tmp_path)
+    with pytest.raises(RunError, match="adjudge runs recover"):
+        run_info(tmp_path)
     assert model.requests == []
     saved, _ = recover(tmp_path)
     assert path.with_suffix(".damaged").read_bytes() == damaged
     found = [one for one in recall_any(tmp_path) if one is not None]
     assert len(found) == saved
-    assert saved == 0 if harm == "no database" else saved > 50
+    assert saved == 0 if harm in ("no database", "empty") else saved > 50
+
+
+def test_a_ledger_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None:
+    keep(tmp_path / "whole", vote())
+    for name in ("ledger.new", "ledger.new-wal"):
+        (tmp_path / name).write_bytes((tmp_path / "whole" / FILE).read_bytes()[:5000])
+    keep(tmp_path, vote())
+    assert recall(tmp_path, ballot()) == recall(tmp_path / "whole", ballot())
+    assert {path.name for path in tmp_path.iterdir()} == {FILE, "ledger.lock", "whole"}
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"because", b"becausd"), (b"Yes", b"Yas")])

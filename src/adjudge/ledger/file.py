@@ -34,9 +34,9 @@ FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
 OWN = (
     *(FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"),
-    *(f"ledger.{name}{ending}" for name in ("recovered", "mended", "damaged") for ending in ("", "-wal", "-shm", "-journal")),
+    *(f"ledger.{name}{ending}" for name in ("new", "recovered", "mended", "damaged") for ending in ("", "-wal", "-shm", "-journal")),
 )
-"""The files of a ledger, and what ``runs recover`` makes of it."""
+"""The files of a ledger, while it is made, and what ``runs recover`` makes of it."""
 RECOVER = "'adjudge runs recover RUN' saves what can be read"
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
 PATIENCE = 30.0
@@ -94,12 +94,9 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
     """
     path = folder / FILE
     try:
-        if fork_of is not None and not path.exists():
-            _copy(fork_of / FILE, path)
-            with connect(path) as connection:
-                migrate(connection, path)
-                connection.execute("DELETE FROM judgments")  # they are made anew from the votes that still hold
-            write_meta(path, {"configuration": configuration, "forked_from": str(fork_of)})
+        if not path.exists():
+            _make(path, configuration, fork_of)
+        refuse_empty(path)
         _refuse_damaged(path)
         with connect(path) as connection:
             migrate(connection, path)
@@ -115,6 +112,26 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
         return _wordings(folder, known or configuration, configuration)
     except sqlite3.Error as error:
         raise trouble(path, error) from error
+
+
+def _make(path: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> None:
+    """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for a new one."""
+    new = path.with_suffix(".new")
+    delete(new)
+    if fork_of is not None:
+        _copy(fork_of / FILE, new)
+    with connect(new) as connection:
+        migrate(connection, new)
+        connection.execute("DELETE FROM judgments")  # of a fork: they are made anew from the votes that still hold
+    forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
+    write_meta(new, {"configuration": configuration, **forked})
+    new.replace(path)
+
+
+def delete(path: Path) -> None:
+    """A database, with what SQLite keeps beside it."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def wordings_in(configuration: Mapping[str, Any]) -> dict[str, str]:
@@ -230,6 +247,12 @@ def refuse_links(folder: Path) -> None:
             raise RunError(f"{folder / name} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
 
 
+def refuse_empty(path: Path) -> None:
+    """To SQLite an empty file is a new database; a ledger was never empty."""
+    if path.stat().st_size == 0:
+        raise trouble(path, sqlite3.DatabaseError("the file is empty"))
+
+
 def check_rows(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a ledger with a row that is not what was written. A large one is checked as its rows are read."""
     if _is_small(path):
@@ -242,7 +265,7 @@ def _is_small(path: Path) -> bool:
 
 def _refuse_damaged(path: Path) -> None:
     """A file that was cut or overwritten is noticed before anything is asked."""
-    if not path.exists() or not _is_small(path):
+    if not _is_small(path):
         return
     with connect(path) as connection:
         (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()

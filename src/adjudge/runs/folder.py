@@ -12,7 +12,7 @@ from typing import Any
 
 from adjudge.domain.message import Usage
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, LOCK, OWN, as_ours, check_rows, connect, read_meta, refuse_links, trouble, under_lock, used_in
+from adjudge.ledger.file import FILE, LOCK, OWN, as_ours, check_rows, connect, read_meta, refuse_empty, refuse_links, trouble, under_lock, used_in
 from adjudge.ledger.rows import COLUMNS, checked, select
 from adjudge.runs.eval_file import OUTPUTS
 
@@ -63,6 +63,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {FILE} in it")
     refuse_links(path.parent)
+    refuse_empty(path)
     try:
         with connect(path, writable=False) as connection:
             as_ours(connection, path)
