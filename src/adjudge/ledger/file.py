@@ -32,10 +32,10 @@ from adjudge.ledger.rows import (
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
-OWN = (
-    *(FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"),
-    *(f"ledger.{name}{ending}" for name in ("new", "recovered", "mended", "damaged") for ending in ("", "-wal", "-shm", "-journal")),
-)
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+"""Of a database's file, and of those that SQLite keeps beside it."""
+_NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
+OWN = tuple(name + ending for name in _NAMES for ending in _ENDINGS)
 """The files of a ledger, while it is made, and what ``runs recover`` makes of it."""
 RECOVER = "'adjudge runs recover RUN' saves what can be read"
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
@@ -130,7 +130,7 @@ def _make(path: Path, configuration: Mapping[str, Any], fork_of: Path | None) ->
 
 def delete(path: Path) -> None:
     """A database, with what SQLite keeps beside it."""
-    for ending in ("", "-wal", "-shm", "-journal"):
+    for ending in _ENDINGS:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 

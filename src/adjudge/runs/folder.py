@@ -12,7 +12,20 @@ from typing import Any
 
 from adjudge.domain.message import Usage
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, LOCK, OWN, as_ours, check_rows, connect, read_meta, refuse_empty, refuse_links, trouble, under_lock, used_in
+from adjudge.ledger.file import (
+    FILE,
+    LOCK,
+    OWN,
+    as_ours,
+    check_rows,
+    connect,
+    read_meta,
+    refuse_empty,
+    refuse_links,
+    trouble,
+    under_lock,
+    used_in,
+)
 from adjudge.ledger.rows import COLUMNS, checked, select
 from adjudge.runs.eval_file import OUTPUTS
 
