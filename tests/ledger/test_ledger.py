@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -426,6 +428,34 @@ def test_a_folder_that_cannot_be_used_is_an_error_with_its_name(tmp_path: Path) 
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="file"):
         AspectCritic("c", "scripted").evaluate(["x"], run=tmp_path / "file")
+
+
+def test_a_run_is_read_where_nothing_can_be_written() -> None:
+    """Seen: 'runs show' and 'export' of a run on read-only media said that the file cannot be opened."""
+    with TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        folder = Path(place) / "run"
+        keep(folder, vote(0), vote(1))
+        Path(place).chmod(0o755)
+        folder.chmod(0o555)
+        try:
+            assert _in_a_child_that_is_not_root(lambda: run_info(folder).votes) == 2
+        finally:
+            folder.chmod(0o755)
+
+
+def _in_a_child_that_is_not_root(said: Callable[[], int]) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: this one only reads a file
+        child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            code = said()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_sqlite_itself_finds_the_ledger_whole(tmp_path: Path) -> None:

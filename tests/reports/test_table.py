@@ -74,7 +74,7 @@ def test_an_output_replaces_a_link_and_leaves_what_it_points_to(tmp_path: Path, 
 
 def test_the_systems_own_links_are_written_through(tmp_path: Path) -> None:
     """/dev/stdout that goes into a file must stay what it is, also for root."""
-    code = "import sys; from pathlib import Path; from adjudge.reports.table import write_rows; write_rows(Path(sys.argv[1]), [{'a': 1}])"
+    code = "import pathlib, sys; from adjudge.reports import table; table.write_rows(pathlib.Path(sys.argv[1]), [{'a': 1}])"
     for link in ("/dev/stdout", "/dev/fd/1"):
         with (tmp_path / "out").open("wb") as out:
             subprocess.run([sys.executable, "-c", code, link], stdout=out, check=True)

@@ -7,10 +7,10 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.message import Prompt, Reply, Request, Usage
+from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
-from adjudge.errors import HALTS, ModelError, ModelPaused, Refused
+from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
@@ -91,8 +91,7 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
         raise  # the run ends here: nobody was asked, so nobody failed
     except ModelError as error:
         outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
-        usage = Usage() if isinstance(error, ModelPaused) else Usage(calls=1)
-        return Vote(ballot=ballot, outcome=outcome, reason=str(error), usage=usage)
+        return Vote(ballot=ballot, outcome=outcome, reason=str(error))
 
 
 def _request(ballot: Ballot, prompt: Prompt, schema: Mapping[str, object] | None) -> Request:

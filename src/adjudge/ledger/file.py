@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -62,7 +63,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 @contextmanager
 def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
     """A connection with our settings, closed at the end."""
-    mode = "rwc" if writable else "ro"
+    mode = "rwc" if writable else "ro&immutable=1" if _on_read_only_media(path) else "ro"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
@@ -71,6 +72,12 @@ def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         yield connection
+
+
+def _on_read_only_media(path: Path) -> bool:
+    """Where SQLite cannot put its index of the log; so nobody writes there, and without a log the file holds everything."""
+    log = path.with_name(f"{path.name}-wal")
+    return not os.access(path.absolute().parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
 @contextmanager

@@ -33,6 +33,10 @@ _KEY = 16
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
+_EXCLUDED = (
+    "SELECT judge, key, count(*) FROM (SELECT judge, json_extract(result, '$.excluded_models') AS lost FROM judgments), "
+    "json_each(coalesce(lost, '{}')) GROUP BY judge, key"
+)
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 _NOT_SHOWN = ("number", "ballot", "prompt", "cached_tokens")
 """What a vote in an export leaves out."""
@@ -52,6 +56,8 @@ class RunInfo:
     """Votes without an answer: every call for them failed."""
     failed_calls: int
     """Requests that were sent and brought no reply, tries that were repeated included. They are in no usage."""
+    excluded: dict[str, dict[str, int]]
+    """Judge → model of its panel that did not count → on how many rows."""
     usage: dict[str, Usage]
     """Model → what its replies took."""
     configuration: dict[str, Any]
@@ -105,10 +111,21 @@ def run_info(folder: str | Path) -> RunInfo:
             votes,
             failed,
             _failed_calls(facts, failed),
+            _excluded(connection, facts.get("configuration", {})),
             used_in(connection),
             facts.pop("configuration", {}),
             facts,
         )
+
+
+def _excluded(connection: sqlite3.Connection, configuration: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """By what the judgments say; a judge of one model is no panel."""
+    settings = configuration.get("judges", {})
+    found: dict[str, dict[str, int]] = {}
+    for judge, model, rows in connection.execute(_EXCLUDED):
+        if len(settings.get(judge, {}).get("models", ())) > 1:
+            found.setdefault(judge, {})[model] = rows
+    return found
 
 
 def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:

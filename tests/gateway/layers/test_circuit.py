@@ -36,9 +36,7 @@ def test_a_wrong_key_costs_three_requests_at_most_and_one_error(
 
 
 QUOTA = b'{"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}'
-BALANCE = (
-    b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low."}}'
-)
+BALANCE = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low."}}'
 
 
 @pytest.mark.parametrize(("status", "body"), [(429, QUOTA), (400, BALANCE)], ids=["OpenAI's 429", "Anthropic's 400"])
