@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, Status
+from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, SetupError, Status
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
 from adjudge.gateway.layers.account import Account, Spent
@@ -120,6 +120,12 @@ def test_a_server_that_adds_to_every_prompt_is_found_out_by_its_first_request(
     with pytest.raises(BudgetSpent):
         critic(open_at(provider, max_concurrency=200)).evaluate(marked(40), run=tmp_path, budget=budget)
     assert len(provider.requests) == 1
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), "5"])
+def test_a_limit_that_is_no_number_is_said_before_anything_is_asked(value: Any) -> None:
+    with pytest.raises(SetupError, match="max_calls must be a number"):
+        Budget(max_calls=value)
 
 
 def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(provider: FakeProvider, tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("max_usd", "max_calls", "max_tokens"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise SetupError(f"{name} must not be below zero: {value}")
+            if value is not None and not (isinstance(value, int | float) and value >= 0):
+                raise SetupError(f"{name} must be a number that is not below zero: {value!r}")
 
 
 _LEASE = 256
