@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, Status
+from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, SetupError, Status
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
 from adjudge.gateway.layers.account import Account, Spent
@@ -41,6 +41,7 @@ from support.fake_provider import (
     Fault,
     Rejects,
     always,
+    at_first,
 )
 from support.fake_provider import Status as Code
 
@@ -107,6 +108,37 @@ def test_a_reply_that_was_paid_for_is_taken_up_by_the_resumed_run(provider: Fake
     assert "the weather" in json.dumps(provider.bodies[1:2])
     assert "the weather" in json.dumps(provider.bodies[2:3])
     assert sum(usage.calls for usage in run_info(tmp_path).usage.values()) == 3, "no call is in two votes"
+
+
+@pytest.mark.parametrize("budget", [Budget(max_tokens=60_000), Budget(max_usd=0.01)])
+def test_a_server_that_adds_to_every_prompt_is_found_out_by_its_first_request(
+    provider: FakeProvider, tmp_path: Path, budget: Budget
+) -> None:
+    """Seen: 150,000 tokens under a limit of 60,000, by the three requests that went first side by side."""
+    provider.faults = always(Bills({"prompt_tokens": 50_000, "completion_tokens": 10}))
+    provider.latency = 0.05
+    with pytest.raises(BudgetSpent):
+        critic(open_at(provider, max_concurrency=200)).evaluate(marked(40), run=tmp_path, budget=budget)
+    assert len(provider.requests) == 1
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), "5"])
+def test_a_limit_that_is_no_number_is_said_before_anything_is_asked(value: Any) -> None:
+    with pytest.raises(SetupError, match="max_calls must be a number"):
+        Budget(max_calls=value)
+
+
+def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(provider: FakeProvider, tmp_path: Path) -> None:
+    """Seen: the reply was paid for and thrown away, and the question asked from its beginning."""
+    provider.faults = at_first(PROSE, Code(500), PROSE, Code(500), NULL)
+    for _ in range(3):
+        (result,) = critic(open_at(provider)).evaluate(["REC-00001-Y"], run=tmp_path)
+    assert result.votes[0].outcome is Outcome.REPAIRED
+    lengths = [len(body["messages"]) for body in provider.bodies]
+    assert lengths == [lengths[0], *[lengths[1]] * 5], "the question itself was asked once"
+    assert lengths[1] > lengths[0]
+    info = run_info(tmp_path)
+    assert (sum(usage.calls for usage in info.usage.values()), info.failed_calls) == (4, 2)
 
 
 def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(provider: FakeProvider, tmp_path: Path) -> None:
@@ -289,7 +321,7 @@ def test_without_a_limit_on_money_or_tokens_answers_are_not_limited() -> None:
 
 def test_a_server_that_takes_no_limit_on_answers_is_asked_without(provider: FakeProvider, tmp_path: Path) -> None:
     tight = Code(400, "'max_tokens' is too large: 4096. This model's maximum context length is 2048 tokens")
-    provider.faults = lambda record, attempt: tight if attempt == 0 else None
+    provider.faults = lambda record, attempt: tight if (record, attempt) == (0, 0) else None
     results = critic(open_at(provider)).evaluate(marked(3), run=tmp_path, budget=Budget(max_usd=1))
     assert all(result.status is Status.SCORED for result in results)
     assert "max_completion_tokens" in provider.bodies[0]

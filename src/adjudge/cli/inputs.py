@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +36,14 @@ def keeping_from(run: Path | None, budget: Budget | None, prices: Path | None) -
     """How ``evaluate`` is to keep its answers and its limits. The command is kept with the run, for ``adjudge resume``."""
     if prices is not None:
         os.environ[VARIABLE] = str(prices.absolute())
+    if run is not None:
+        end_gently()
     return {"run": Run(run, facts={"command": command_line()}) if run else None, "budget": budget}
+
+
+def end_gently() -> None:
+    """Have SIGTERM do what Ctrl-C does, also where a shell left that one ignored: behind an & in a script."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def command_line() -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import command_line
+from adjudge.cli.inputs import command_line, end_gently
 from adjudge.cli.options import DryRun, FailUnder, Limit, MaxCalls, MaxTokens, MaxUsd, NoCache, Prices, Quiet, budget_from
 from adjudge.cli.show import clean, notes, say_excluded, scored_of
 from adjudge.cli.watch import Watch
@@ -71,7 +70,7 @@ def run(
         return ExitCode.OK
     _check_outputs(wanted)
     seen = _Seen(made, Watch(None if quiet else made.total(), quiet=quiet))
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    end_gently()
     try:
         with seen.watch:
             made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
