@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from adjudge.cli.commands import COMMANDS
 from adjudge.cli.origin import is_ours
 from adjudge.cli.show import clean
 from adjudge.data.dataset import STDIN
@@ -51,7 +52,7 @@ def resume(
         ) from error
     group: Any = context.find_root().command
     if not ours:
-        _confirm(folder, words, group.commands[words[0]], yes=yes)
+        _confirm(folder, words, COMMANDS[words[0]].load(words[0]), yes=yes)
     sys.argv[1:] = words
     return int(group.main(words, standalone_mode=False) or 0)
 
