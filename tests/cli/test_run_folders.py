@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -290,3 +292,47 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     watch.saw(result, Spent(calls=7, usd=2.5))
     watch.saw(result, Spent(calls=8, usd=2.75, unpriced=1))
     assert "$2.75, price not known" in watch.note()
+
+
+@pytest.mark.parametrize("name", ["ledger.lock", "ledger.sqlite-journal", "ledger.sqlite-wal"])
+def test_a_pipe_in_a_run_folder_from_somebody_else_does_not_hang_a_command(adjudge: Adjudge, name: str) -> None:
+    adjudge("run", "eval.yaml")
+    Path("runs/one", name).unlink(missing_ok=True)
+    os.mkfifo(Path("runs/one", name))
+    for words in (("runs", "show", "runs/one"), ("export", "runs/one"), ("run", "eval.yaml"), ("runs", "recover", "runs/one")):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, f"runs/one/{name} is not a plain file")
+    assert "is not a plain file" in adjudge("runs", "list")[1]
+    assert "kept runs/one" in adjudge("runs", "gc", "--older-than", 0)[1]
+
+
+def test_an_export_takes_the_place_of_a_pipe_that_came_with_a_run_folder(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    os.mkfifo("runs/one/results.csv")
+    assert adjudge("export", "runs/one")[0] == 0
+    assert Path("runs/one/results.csv").is_file()
+
+
+_ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+STRANGE = {
+    "view": "ALTER TABLE judgments RENAME TO kept; CREATE VIEW judgments AS "
+    f"{_ENDLESS} SELECT 'j' judge, i number, '' id, '{{}}' instance, x'' ballots, '' status, 1.0 score, '{{}}' result, "
+    "0 checksum FROM n",
+    "trigger": "CREATE TRIGGER more AFTER INSERT ON meta BEGIN DELETE FROM votes; END",
+    "computed": "DROP TABLE meta; CREATE TABLE meta (name TEXT, value TEXT, checksum INTEGER AS (length(hex(zeroblob(9)))))",
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_a_ledger_that_computes_what_is_read_from_it_is_not_used(adjudge: Adjudge, kind: str) -> None:
+    adjudge("run", "eval.yaml")
+    with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
+        ledger.executescript(STRANGE[kind])
+    for words in (
+        *(("runs", "show", "runs/one"), ("export", "runs/one"), ("export", "runs/one", "--to", "jsonl")),
+        *(("run", "eval.yaml"), ("runs", "recover", "runs/one"), ("run", "eval.yaml", "--run", "two", "--fork", "runs/one")),
+    ):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, "it is not used")
