@@ -21,6 +21,7 @@ from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
 from adjudge.gateway.layers.budget import Spent
 from adjudge.gateway.prices import VARIABLE
+from adjudge.ledger.rows import insert, sealed
 from adjudge.runs.folder import run_info
 
 EVAL = "data: rows.csv\nmodels: [scripted]\nrun: runs/one\njudges:\n  - {{kind: aspect, criteria: conciseness{judge}}}\n{more}"
@@ -336,3 +337,46 @@ def test_a_ledger_that_computes_what_is_read_from_it_is_not_used(adjudge: Adjudg
         code, _, complaint = adjudge(*words)
         assert code == 1
         assert one_line(complaint, "it is not used")
+
+
+def test_a_complaint_obeys_no_control_characters_of_the_data(adjudge: Adjudge) -> None:
+    Path("odd.csv").write_text("q\x9b2J,\u202eb\n1,2\n")
+    for words in (
+        ("check", "-f", "odd.csv", "--criterion", "is short"),
+        ("rag", "--csv", "odd.csv"),
+        ("runs", "show", "no\x9brun"),
+    ):
+        code, said, complaint = adjudge(*words)
+        assert code == 1
+        assert "\ufffd" in complaint
+        assert not {"\x9b", "\u202e"} & {*said, *complaint}
+
+
+def test_a_run_is_shown_without_control_characters_of_its_settings(adjudge: Adjudge) -> None:
+    Path("eval.yaml").write_text(EVAL.format(judge=', name: "a\\x9bb\\u202e"', more=""))
+    adjudge("run", "eval.yaml")
+    code, said, _ = adjudge("runs", "show", "runs/one")
+    assert code == 0
+    assert not {"\x9b", "\u202e"} & {*said}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("started", '"s"'),
+        ("started", "1e300"),
+        ("configuration", "[]"),
+        ("spending", "3"),
+        ("configuration", "[" * 9000 + "]" * 9000),
+    ],
+)
+def test_a_fact_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(adjudge: Adjudge, name: str, value: str) -> None:
+    adjudge("run", "eval.yaml")
+    with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
+        ledger.execute(insert("meta"), sealed(name, value))
+        ledger.commit()
+    for words in (("runs", "show", "runs/one"), ("export", "runs/one", "--to", "md"), ("run", "eval.yaml")):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, "the ledger runs/one/ledger.sqlite", "runs recover")
+    assert "unreadable" in adjudge("runs", "list")[1]

@@ -7,7 +7,7 @@ import logging
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,6 +43,8 @@ PATIENCE = 30.0
 """Seconds to wait for a program that has locked the ledger."""
 _SMALL = 200_000_000
 """Bytes up to which a ledger is read through for damage before it is used."""
+_LAST_SECOND = 253_402_300_800
+"""Of the year 9999, beyond which no calendar of ours goes."""
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 _VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL, sample INTEGER NOT NULL,
     outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT, text TEXT, prompt TEXT, calls INTEGER NOT NULL,
@@ -50,6 +52,12 @@ _VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL
     at REAL NOT NULL, more TEXT)"""
 _JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
     ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
+_FACTS: Mapping[str, Callable[[Any], bool]] = {
+    "configuration": lambda value: isinstance(value, dict),
+    "started": lambda value: isinstance(value, int | float) and 0 <= value < _LAST_SECOND,
+    "spending": lambda value: isinstance(value, dict),
+}
+"""What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
     (_JUDGMENTS,),
@@ -154,7 +162,14 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     """The facts about a run."""
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
-    return {name: json.loads(value) for name, value in rows}
+    try:
+        facts = {name: json.loads(value) for name, value in rows}
+    except (ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"holds what adjudge did not write ({error})") from error
+    for name, is_right in _FACTS.items():
+        if name in facts and not is_right(facts[name]):
+            raise sqlite3.DatabaseError(f"its {name} is not what adjudge writes")
+    return facts
 
 
 def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
