@@ -21,7 +21,7 @@ from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
 from adjudge.gateway.layers.budget import Spent
 from adjudge.gateway.prices import VARIABLE
-from adjudge.ledger.rows import insert, sealed
+from adjudge.ledger.rows import COLUMNS, insert, sealed
 from adjudge.runs.folder import run_info
 
 EVAL = "data: rows.csv\nmodels: [scripted]\nrun: runs/one\njudges:\n  - {{kind: aspect, criteria: conciseness{judge}}}\n{more}"
@@ -380,3 +380,24 @@ def test_a_fact_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(
         assert code == 1
         assert one_line(complaint, "the ledger runs/one/ledger.sqlite", "runs recover")
     assert "unreadable" in adjudge("runs", "list")[1]
+
+
+@pytest.mark.parametrize("column", ["instance", "result"])
+@pytest.mark.parametrize("value", ["null", "[]", "3", '"text"'])
+def test_a_judgment_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(
+    adjudge: Adjudge, column: str, value: str
+) -> None:
+    adjudge("run", "eval.yaml")
+    with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
+        rows = ledger.execute(f"SELECT {', '.join(COLUMNS['judgments'])} FROM judgments").fetchall()
+        for row in rows:
+            forged = {**dict(zip(COLUMNS["judgments"], row, strict=True)), column: value}
+            ledger.execute(insert("judgments"), sealed(*forged.values()))
+        ledger.commit()
+    for words in (
+        *(("export", "runs/one", "--to", to) for to in ("csv", "jsonl", "html")),
+        ("runs", "diff", "runs/one", "runs/one"),
+    ):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, "where adjudge writes an object")
