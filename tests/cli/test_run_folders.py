@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.prices import VARIABLE
+from adjudge.ledger.rows import COLUMNS, insert, sealed
 from adjudge.runs.folder import run_info
 
 EVAL = "data: rows.csv\nmodels: [scripted]\nrun: runs/one\njudges:\n  - {{kind: aspect, criteria: conciseness{judge}}}\n{more}"
@@ -290,3 +293,111 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     watch.saw(result, Spent(calls=7, usd=2.5))
     watch.saw(result, Spent(calls=8, usd=2.75, unpriced=1))
     assert "$2.75, price not known" in watch.note()
+
+
+@pytest.mark.parametrize("name", ["ledger.lock", "ledger.sqlite-journal", "ledger.sqlite-wal"])
+def test_a_pipe_in_a_run_folder_from_somebody_else_does_not_hang_a_command(adjudge: Adjudge, name: str) -> None:
+    adjudge("run", "eval.yaml")
+    Path("runs/one", name).unlink(missing_ok=True)
+    os.mkfifo(Path("runs/one", name))
+    for words in (("runs", "show", "runs/one"), ("export", "runs/one"), ("run", "eval.yaml"), ("runs", "recover", "runs/one")):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, f"runs/one/{name} is not a plain file")
+    assert "is not a plain file" in adjudge("runs", "list")[1]
+    assert "kept runs/one" in adjudge("runs", "gc", "--older-than", 0)[1]
+
+
+def test_an_export_takes_the_place_of_a_pipe_that_came_with_a_run_folder(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    os.mkfifo("runs/one/results.csv")
+    assert adjudge("export", "runs/one")[0] == 0
+    assert Path("runs/one/results.csv").is_file()
+
+
+_ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+STRANGE = {
+    "view": "ALTER TABLE judgments RENAME TO kept; CREATE VIEW judgments AS "
+    f"{_ENDLESS} SELECT 'j' judge, i number, '' id, '{{}}' instance, x'' ballots, '' status, 1.0 score, '{{}}' result, "
+    "0 checksum FROM n",
+    "trigger": "CREATE TRIGGER more AFTER INSERT ON meta BEGIN DELETE FROM votes; END",
+    "computed": "DROP TABLE meta; CREATE TABLE meta (name TEXT, value TEXT, checksum INTEGER AS (length(hex(zeroblob(9)))))",
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_a_ledger_that_computes_what_is_read_from_it_is_not_used(adjudge: Adjudge, kind: str) -> None:
+    adjudge("run", "eval.yaml")
+    with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
+        ledger.executescript(STRANGE[kind])
+    for words in (
+        *(("runs", "show", "runs/one"), ("export", "runs/one"), ("export", "runs/one", "--to", "jsonl")),
+        *(("run", "eval.yaml"), ("runs", "recover", "runs/one"), ("run", "eval.yaml", "--run", "two", "--fork", "runs/one")),
+    ):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, "it is not used")
+
+
+def test_a_complaint_obeys_no_control_characters_of_the_data(adjudge: Adjudge) -> None:
+    Path("odd.csv").write_text("q\x9b2J,\u202eb\n1,2\n")
+    for words in (
+        ("check", "-f", "odd.csv", "--criterion", "is short"),
+        ("rag", "--csv", "odd.csv"),
+        ("runs", "show", "no\x9brun"),
+    ):
+        code, said, complaint = adjudge(*words)
+        assert code == 1
+        assert "\ufffd" in complaint
+        assert not {"\x9b", "\u202e"} & {*said, *complaint}
+
+
+def test_a_run_is_shown_without_control_characters_of_its_settings(adjudge: Adjudge) -> None:
+    Path("eval.yaml").write_text(EVAL.format(judge=', name: "a\\x9bb\\u202e"', more=""))
+    adjudge("run", "eval.yaml")
+    code, said, _ = adjudge("runs", "show", "runs/one")
+    assert code == 0
+    assert not {"\x9b", "\u202e"} & {*said}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("started", '"s"'),
+        ("started", "1e300"),
+        ("configuration", "[]"),
+        ("spending", "3"),
+        ("configuration", "[" * 9000 + "]" * 9000),
+    ],
+)
+def test_a_fact_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(adjudge: Adjudge, name: str, value: str) -> None:
+    adjudge("run", "eval.yaml")
+    with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
+        ledger.execute(insert("meta"), sealed(name, value))
+        ledger.commit()
+    for words in (("runs", "show", "runs/one"), ("export", "runs/one", "--to", "md"), ("run", "eval.yaml")):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, "the ledger runs/one/ledger.sqlite", "runs recover")
+    assert "unreadable" in adjudge("runs", "list")[1]
+
+
+@pytest.mark.parametrize("column", ["instance", "result"])
+@pytest.mark.parametrize("value", ["null", "[]", "3", '"text"'])
+def test_a_judgment_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceback(
+    adjudge: Adjudge, column: str, value: str
+) -> None:
+    adjudge("run", "eval.yaml")
+    with closing(sqlite3.connect("runs/one/ledger.sqlite")) as ledger:
+        rows = ledger.execute(f"SELECT {', '.join(COLUMNS['judgments'])} FROM judgments").fetchall()
+        for row in rows:
+            forged = {**dict(zip(COLUMNS["judgments"], row, strict=True)), column: value}
+            ledger.execute(insert("judgments"), sealed(*forged.values()))
+        ledger.commit()
+    for words in (
+        *(("export", "runs/one", "--to", to) for to in ("csv", "jsonl", "html")),
+        ("runs", "diff", "runs/one", "runs/one"),
+    ):
+        code, _, complaint = adjudge(*words)
+        assert code == 1
+        assert one_line(complaint, "where adjudge writes an object")

@@ -114,6 +114,18 @@ def test_a_judge_that_exits_fails_its_case_and_not_the_program(kind: type[Counti
 
 
 @KINDS
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BaseException])
+def test_an_interrupt_inside_a_judge_ends_the_call_and_does_not_hang(kind: type[Counting], error: type[BaseException]) -> None:
+    class Interrupted(kind):  # type: ignore[misc, valid-type]
+        def one(self, instance: Instance) -> Any:
+            raise error("now")
+
+    with pytest.raises(error, match="now"):
+        Interrupted()(TEXTS, TONE)
+    assert len(kind()(TEXTS, TONE)) == 10, "judges work afterwards"
+
+
+@KINDS
 def test_a_spent_budget_ends_the_run_and_is_no_failed_vote(kind: type[Counting]) -> None:
     class Spends(kind):  # type: ignore[misc, valid-type]
         def one(self, instance: Instance) -> Any:

@@ -139,6 +139,8 @@ REPLIES: dict[str, Callable[[str], bytes]] = {
     ),
     "verdict in gzip": lambda key: answer(gzip.compress(reply(verdict(key))), "Content-Encoding: gzip\r\n"),
     "verdict in deflate": lambda key: answer(zlib.compress(reply(verdict(key))), "Content-Encoding: deflate\r\n"),
+    "verdict in wide characters": lambda key: answer(reply(verdict(key)).decode().encode("utf-16")),
+    "verdict in wide characters without a mark": lambda key: answer(reply(verdict(key)).decode().encode("utf-32-le")),
     "refusal": lambda key: answer(reply(f"I cannot help with {key}.")),
 }
 

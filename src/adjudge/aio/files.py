@@ -22,7 +22,8 @@ def written_whole(target: Path) -> Iterator[BinaryIO]:
     """A file to write; it appears at ``target`` when all of it is on the disk, and leaves nothing behind otherwise."""
     part = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}{PART}")
     try:
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:  # through no link that somebody put there
             yield file
             file.flush()
             os.fsync(file.fileno())

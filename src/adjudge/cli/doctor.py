@@ -15,6 +15,7 @@ from rich.text import Text
 import adjudge
 from adjudge.aio import event_loop
 from adjudge.cli.models import key_state
+from adjudge.cli.show import clean
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.redact import shown
@@ -72,7 +73,9 @@ def _keys() -> Table:
 def _reached(states: dict[str, str | None]) -> Table:
     table = _table("model", "reached")
     for id, trouble in states.items():
-        table.add_row(Text(shown(id)), Text("yes", style="green") if trouble is None else Text(trouble, style="red"))
+        table.add_row(
+            Text(clean(shown(id))), Text("yes", style="green") if trouble is None else Text(clean(trouble), style="red")
+        )
     return table
 
 

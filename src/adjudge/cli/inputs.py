@@ -23,7 +23,7 @@ from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import without_secrets
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
-_ADDRESS = re.compile(r"(?:--?[\w-]+=?)?https?://\S+", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
 
 

@@ -72,6 +72,8 @@ def _show_usage(error: TyperException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
+    from adjudge.cli.show import clean  # not loaded by those who have nothing to complain of
+
     one_line = " ".join(message.split())
-    typer.echo(f"adjudge: {one_line}", err=True)
+    typer.echo(clean(f"adjudge: {one_line}"), err=True)
     return code

@@ -65,7 +65,7 @@ def show_run(folder: _Folder, as_json: Annotated[bool, typer.Option("--json", he
         console.print(Text(clean(f"{model}: {usage.calls} calls, {tokens} tokens, {_money(info, model)}")))
     votes = f"{info.votes} {'vote' if info.votes == 1 else 'votes'}, {info.failed_votes} without an answer"
     console.print(Text(f"{votes}; {info.failed_calls} failed {'call' if info.failed_calls == 1 else 'calls'}"))
-    console.print_json(json.dumps(info.configuration))
+    console.print_json(clean(json.dumps(info.configuration, ensure_ascii=False)))
     return 0
 
 
@@ -128,7 +128,7 @@ def export_run(
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown or HTML. Works while it is under way."""
     target = output or folder / f"results.{(to or 'csv').lower()}"
     rows = export(folder, target, to)
-    typer.echo(f"{rows} judgments written to {target}")
+    typer.echo(clean(f"{rows} judgments written to {target}"))
     return 0
 
 

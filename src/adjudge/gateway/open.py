@@ -28,6 +28,7 @@ from adjudge.gateway.providers.base import Connection, HttpProvider, shown_addre
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
+from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, key_for
 from adjudge.local.weights.store import cache_folder
 
@@ -202,6 +203,8 @@ def _by_url(id: str, api_key: str | None) -> Model:
     address = shown_address(base_url)
     if "#" in model and "@" in model:
         raise SetupError("the URL has two #: in a password write %23 for it")
+    if secrets_in(f"{address}#{model}"):
+        raise SetupError(f"the parameters of {address} stand behind the model: write http://host/v1?name=value#model")
     if not model:
         raise SetupError(f"{address!r} names no model: write {address}#MODEL")
     return _adapter(URL, Connection(f"{address}#{model}", URL.name, model, base_url, Secret(api_key or "")))

@@ -34,8 +34,13 @@ def without_secrets(text: str) -> str:
 def shown(address: str) -> str:
     """What may be shown of an address that was given wrongly, maybe without its ``http://``."""
     if "://" in address:
-        return without_secrets(address)
+        return without_secrets(address) if _has_readable_host(address) else f"{address.partition('://')[0].strip()}://…"
     return address.rpartition("@")[2].partition("?")[0]
+
+
+def _has_readable_host(address: str) -> bool:
+    """Whether a "/", "#" or "?" in a password cannot have made its rest look like something else."""
+    return bool(host_of(address.strip())) and not ("@" in address and address.count("#") > 1)
 
 
 def secrets_in(url: str) -> tuple[str, ...]:
@@ -58,7 +63,11 @@ def host_of(url: str) -> str:
 
 
 def struck_out(body: bytes, secrets: Iterable[str]) -> bytes:
-    """``body`` without the secrets, plain, in base64, or with any of their characters escaped as JSON, URLs or HTML do."""
+    """``body`` without the secrets, plain, in base64, or with any of their characters escaped as JSON, URLs or HTML do.
+
+    Zero bytes go first: JSON has none, and those of UTF-16 and UTF-32 would stand between the characters.
+    """
+    body = body.replace(b"\0", b"")
     for secret in secrets:
         if len(secret) >= _LEAST:
             body = _without(body, secret)

@@ -116,6 +116,8 @@ def find(model_id: str) -> tuple[ProviderSpec, str]:
         if found and spec:
             if not model:
                 raise SetupError(f"{model_id!r} names a provider but no model: try {spec.name}/{spec.example}")
+            if "://" in model:
+                raise SetupError(f"{spec.name} is followed by an address: write {shown(model)!r} alone, or pass it as base_url=…")
             return spec, model
     for spec in PROVIDERS.values():
         if model_id.startswith(spec.prefixes):

@@ -99,6 +99,8 @@ class Batches:
             for case in cases:
                 case.answer.cancel()
             raise
+        except BaseException as error:  # noqa: BLE001 - such as an interrupt: it is raised where the answers are awaited
+            answers = [error] * len(cases)
         for case, answer in zip(cases, answers, strict=True):
             case.settle(answer)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +45,9 @@ PATIENCE = 30.0
 """Seconds to wait for a program that has locked the ledger."""
 _SMALL = 200_000_000
 """Bytes up to which a ledger is read through for damage before it is used."""
+_LAST_SECOND = 253_402_300_800
+"""Of the year 9999, beyond which no calendar of ours goes."""
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 _VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL, model TEXT NOT NULL, sample INTEGER NOT NULL,
     outcome TEXT NOT NULL, option TEXT, explanation TEXT, reason TEXT, text TEXT, prompt TEXT, calls INTEGER NOT NULL,
     prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, latency REAL NOT NULL,
@@ -52,6 +56,12 @@ _JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT 
     ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
+_FACTS: Mapping[str, Callable[[Any], bool]] = {
+    "configuration": lambda value: isinstance(value, dict),
+    "started": lambda value: isinstance(value, int | float) and 0 <= value < _LAST_SECOND,
+    "spending": lambda value: isinstance(value, dict),
+}
+"""What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
     (_JUDGMENTS,),
@@ -159,6 +169,7 @@ def _wordings(folder: Path, begun_with: Mapping[str, Any], now: Mapping[str, Any
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring a ledger to the newest version."""
+    refuse_strange_schema(connection, path)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise RunError(
@@ -178,7 +189,14 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     """The facts about a run."""
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
-    return {name: json.loads(value) for name, value in rows}
+    try:
+        facts = {name: json.loads(value) for name, value in rows}
+    except (ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"holds what adjudge did not write ({error})") from error
+    for name, is_right in _FACTS.items():
+        if name in facts and not is_right(facts[name]):
+            raise sqlite3.DatabaseError(f"its {name} is not what adjudge writes")
+    return facts
 
 
 def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
@@ -198,6 +216,7 @@ def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
 
 def as_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Let a ledger of the first edition, which has no checksums, be read as one that has. Its file stays as it is."""
+    refuse_strange_schema(connection, path)
     for table in _without_checksums(connection):
         if _is_small(path):
             refuse_implausible_rows(connection, table)
@@ -248,10 +267,23 @@ def trouble(path: Path, error: Exception) -> RunError:
 
 
 def refuse_links(folder: Path) -> None:
-    """What is written into a run folder must land there, also when somebody else made the folder."""
-    for name in (*OWN, LOCK):
-        if (folder / name).is_symlink():
-            raise RunError(f"{folder / name} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
+    """What is written into a run folder must land there, also when somebody else made the folder. Pipes are refused as well."""
+    for path in (folder / name for name in (*OWN, LOCK)):
+        if path.is_symlink():
+            raise RunError(f"{path} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
+        if path.exists() and not path.is_file():  # whoever opens a pipe waits for its other end
+            raise RunError(f"{path} is not a plain file, and adjudge makes no others: delete it")
+
+
+def refuse_strange_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """A ledger is tables with plain columns. Whatever computes its rows when they are read or written was put there."""
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
+        if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
+            raise RunError(f"the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it is not used")
+    for table in COLUMNS:
+        columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
+        if computed := [name for _, name, *_, hidden in columns if hidden]:
+            raise RunError(f"the ledger {path} computes {table}.{computed[0]}, which adjudge does not: it is not used")
 
 
 def refuse_empty(path: Path) -> None:

@@ -178,7 +178,7 @@ def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iter
     """The same, of a ledger that is open."""
     for row in connection.execute(f"{select('judgments')} ORDER BY judge, number"):
         judge, number, id, instance, ballots, _, _, result = checked("judgments", row)
-        found = {"judge": judge, "row": number + 1, "id": id, "fields": json.loads(instance), **json.loads(result)}
+        found = {"judge": judge, "row": number + 1, "id": id, "fields": _object(instance), **_object(result)}
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
 
 
@@ -189,4 +189,12 @@ def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any
     rows = [row for key in keys if (row := connection.execute(newest, (key,)).fetchone())]
     votes = [dict(zip(COLUMNS["votes"], checked("votes", row), strict=True)) for row in rows]
     shown = [{name: value for name, value in vote.items() if name not in _NOT_SHOWN} for vote in votes]
-    return [{**vote, **json.loads(vote.pop("more") or "{}")} for vote in shown]
+    return [{**vote, **_object(vote.pop("more") or "{}")} for vote in shown]
+
+
+def _object(text: str) -> dict[str, Any]:
+    """A JSON object of the ledger, which may come from anybody, checksums and all."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
+    return value

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, connect, delete, migrate, trouble, under_lock
+from adjudge.ledger.file import FILE, connect, delete, migrate, refuse_strange_schema, trouble, under_lock
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, plausible, sealed, select
 
 _KEY = 16
@@ -77,6 +77,7 @@ def _readable(path: Path) -> Iterator[Path]:
 def _has_tables(path: Path) -> bool:
     try:
         with _damaged(path) as old:
+            refuse_strange_schema(old, path)
             return all(set(columns_in(old, table)) >= set(columns) for table, columns in COLUMNS.items())
     except sqlite3.Error:
         return False
