@@ -48,6 +48,14 @@ def test_a_criteria_that_judges_another_field_needs_no_response(tmp_path: Path) 
     assert "no response column" in missing.stderr
 
 
+@pytest.mark.parametrize("command", [("check",), ("judge",), ("compare", "pairs.csv")])
+def test_the_name_of_a_data_file_is_not_judged(command: tuple[str, ...], pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(pairs.parent)
+    done = adjudge(*command, "pairs.csv", "--criterion", "Is it polite?", "-m", "scripted")
+    assert done.returncode == 1, done.stdout
+    assert "'pairs.csv' is a file, and its name would be judged: give its rows with --file pairs.csv" in done.stderr
+
+
 def test_a_text_is_not_judged_as_grounded_without_a_source() -> None:
     alone = adjudge("judge", "The moon is made of cheese.", "-c", "groundedness", "-m", "scripted")
     assert alone.returncode == 1
