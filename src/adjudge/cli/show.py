@@ -25,7 +25,7 @@ from adjudge.judges.base import PlannedJudge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.summary import Summary, summarise
-from adjudge.reports.words import Word, word
+from adjudge.reports.words import Word, counted, word
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
@@ -80,7 +80,7 @@ def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list
 def say_excluded(summary: Summary, language: str) -> None:
     """Which models of a panel did not count, and on how many rows: on standard error, so that nobody misses it."""
     for model, rows in summary.excluded.items():
-        share = f"{rows} {word('of', language)} {summary.attempted} {word('rows', language)}"
+        share = f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
         typer.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
 
 
@@ -210,7 +210,7 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
 def _footer(summary: Summary, language: str) -> str:
     tokens = summary.usage.prompt_tokens + summary.usage.completion_tokens
     guessed = f" ({word('estimated', language)})" if summary.usage.estimated else ""
-    used = f"{summary.usage.calls} {word('calls', language)}, {tokens} {word('tokens', language)}{guessed}"
+    used = f"{counted(summary.usage.calls, 'call', language)}, {counted(tokens, 'token', language)}{guessed}"
     if summary.attempted == 1:
         return used
     mean = "–" if summary.mean is None else f"{summary.mean:.3f}"
