@@ -171,3 +171,9 @@ def test_bad_input_is_one_clear_line(args: tuple[str, ...], said: str) -> None:
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
     assert said in done.stderr
+
+
+def test_comparisons_say_how_many_there_were_and_what_they_took(pairs: Path) -> None:
+    done = adjudge("compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A")
+    assert "attempted 2, scored 2, failed 0; 2 calls, " in done.stdout
+    assert "mean" not in done.stdout

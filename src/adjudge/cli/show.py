@@ -68,7 +68,7 @@ def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJ
         certain = "–" if result.certainty is None else f"{result.certainty:.0%}"
         votes = f"{result.votes_valid}/{result.votes_requested}"
         table.add_row(Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result)))
-    _print(table, None, notes(judge, results), language)
+    _print(table, summarise(results), notes(judge, results), language)
 
 
 def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list[str]:
@@ -97,11 +97,10 @@ def _headed(language: str, *headings: Word) -> Table:
     return table
 
 
-def _print(table: Table, summary: Summary | None, about: Sequence[str], language: str) -> None:
+def _print(table: Table, summary: Summary, about: Sequence[str], language: str) -> None:
     console = Console(highlight=False, soft_wrap=False)
     console.print(table)
-    if summary:
-        console.print(Text(_footer(summary, language), style="dim"))
+    console.print(Text(_footer(summary, language), style="dim"))
     for note in about:
         console.print(Text(note, style="yellow"))
 
@@ -213,7 +212,8 @@ def _footer(summary: Summary, language: str) -> str:
     used = f"{counted(summary.usage.calls, 'call', language)}, {counted(tokens, 'token', language)}{guessed}"
     if summary.attempted == 1:
         return used
-    mean = "–" if summary.mean is None else f"{summary.mean:.3f}"
-    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored_of(summary, language)}"
-    failed = summary.abstained + summary.failed
-    return f"{word('mean', language)} {mean}; {counts}, {word('failed', language)} {failed}; {used}"
+    bare = summary.without_number == summary.scored > 0  # comparisons, and options without scores: there is no mean to be had
+    mean = "" if bare else f"{word('mean', language)} {'–' if summary.mean is None else f'{summary.mean:.3f}'}; "
+    scored = summary.scored if bare else scored_of(summary, language)
+    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored}"
+    return f"{mean}{counts}, {word('failed', language)} {summary.abstained + summary.failed}; {used}"
