@@ -48,6 +48,14 @@ def test_a_criteria_that_judges_another_field_needs_no_response(tmp_path: Path) 
     assert "no response column" in missing.stderr
 
 
+@pytest.mark.parametrize("command", [("check",), ("judge",), ("compare", "pairs.csv")])
+def test_the_name_of_a_data_file_is_not_judged(command: tuple[str, ...], pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(pairs.parent)
+    done = adjudge(*command, "pairs.csv", "--criterion", "Is it polite?", "-m", "scripted")
+    assert done.returncode == 1, done.stdout
+    assert "'pairs.csv' is a file, and its name would be judged: give its rows with --file pairs.csv" in done.stderr
+
+
 def test_a_text_is_not_judged_as_grounded_without_a_source() -> None:
     alone = adjudge("judge", "The moon is made of cheese.", "-c", "groundedness", "-m", "scripted")
     assert alone.returncode == 1
@@ -163,3 +171,9 @@ def test_bad_input_is_one_clear_line(args: tuple[str, ...], said: str) -> None:
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
     assert said in done.stderr
+
+
+def test_comparisons_say_how_many_there_were_and_what_they_took(pairs: Path) -> None:
+    done = adjudge("compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A")
+    assert "attempted 2, scored 2, failed 0; 2 calls, " in done.stdout
+    assert "mean" not in done.stdout

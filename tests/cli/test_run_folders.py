@@ -401,3 +401,34 @@ def test_a_judgment_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceb
         code, _, complaint = adjudge(*words)
         assert code == 1
         assert one_line(complaint, "where adjudge writes an object")
+
+
+def test_an_export_of_no_run_says_that_there_is_none(adjudge: Adjudge) -> None:
+    code, _, complaint = adjudge("export", "runs/nothing")
+    assert code == 1
+    assert one_line(complaint, "runs/nothing holds no run")
+
+
+def test_a_finished_run_costs_nothing_because_it_is_answered(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml")
+    _, said, _ = adjudge("run", "eval.yaml", "--dry-run")
+    assert "calls: 0\n" in said
+    assert "cost: nothing: all of it is answered already" in said
+
+
+def test_one_call_is_said_to_be_one(adjudge: Adjudge) -> None:
+    check = ("check", "x", "--criterion", "is short", "-m", "scripted")
+    assert "1 call, " in adjudge(*check)[1]
+    assert "1 вызов, " in adjudge(*check, "--language", "ru")[1]
+    assert "2 вызова, " in adjudge(*check, "--language", "ru", "--strictness", 2)[1]
+
+
+def test_each_criteria_of_a_run_has_its_own_mean(adjudge: Adjudge) -> None:
+    Path("eval.yaml").write_text(
+        "data: rows.csv\nmodels: ['scripted/Yes,No']\nrun: runs/one\n"
+        "judges: [{kind: direct, name: tone, criteria: ['Is it kind?', 'Is it short?']}]\n"
+    )
+    adjudge("run", "eval.yaml")
+    _, said, _ = adjudge("runs", "show", "runs/one")
+    assert "tone: Is it kind?: scored 4; mean" in said
+    assert "tone: Is it short?: scored 4; mean" in said

@@ -53,3 +53,10 @@ def test_any_integers_are_pooled_by_majority_and_ties_go_to_the_lowest() -> None
 def test_senseless_outputs_are_refused(valid: Any) -> None:
     with pytest.raises(SetupError, match="valid outputs"):
         judged("1", valid)
+
+
+def test_a_single_prompt_is_asked_whole_and_not_letter_by_letter() -> None:
+    model = ScriptedModel(["4"])
+    (result,) = DirectJudge(model).evaluate_with_custom_prompt("Grade this haiku!", (1, 5))
+    assert result.option == "4"
+    assert model.requests[0].prompt.messages[-1].content.startswith("Grade this haiku!")

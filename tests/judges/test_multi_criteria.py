@@ -190,6 +190,16 @@ def test_the_weights_decide_between_criteria(weight: float, selected: Any) -> No
     assert compared(MultiCriteria(items), ["a", "bb"]).selected_option == selected
 
 
+@pytest.mark.parametrize(("weight", "tie"), [(0.9, False), (0.5, True)])
+def test_equal_win_rates_are_said_to_be_a_tie_even_where_none_is_allowed(weight: float, tie: bool) -> None:
+    named = [Criteria(text, text) for text in (LONGER, LETTERS)]
+    items = [MultiCriteriaItem(named[0], weight), MultiCriteriaItem(named[1], 1 - weight)]
+    strict = PairwiseJudge(ScriptedModel(by_question), tie_enabled=False)
+    (result,) = strict.evaluate_multi_criteria([["a", "bb"]], MultiCriteria(items))
+    assert (result.selected_option, result.tie) == (0 if tie else 1, tie)
+    assert compared(MultiCriteria(items), ["a", "bb"]).tie is tie
+
+
 def test_ready_made_comparisons_need_no_scores() -> None:
     criteria = [ready_made("pairwise_helpfulness"), ready_made("pairwise_writing_quality")]
     given = {"user_input": "Why?", "response": ["short", "longer"]}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from said import always
 
-from adjudge import DirectJudge
+from adjudge import DirectJudge, SetupError, UnitxtPairwiseJudge
 from adjudge.judges.unitxt import from_unitxt
 
 
@@ -40,3 +40,8 @@ def test_advice_on_a_harmful_text_is_not_erased(name: str) -> None:
 )
 def test_scores_whose_top_is_the_good_end_stay(name: str, scores: dict[str, float]) -> None:
     assert {option.name: option.score for option in from_unitxt(theirs(name, scores)).options} == scores
+
+
+def test_a_joint_comparison_is_refused_and_not_silently_made_of_pairs() -> None:
+    with pytest.raises(SetupError, match="contests='joint' cannot be had"):
+        UnitxtPairwiseJudge(always("1"), contests="joint")

@@ -467,3 +467,11 @@ def test_sqlite_itself_finds_the_ledger_whole(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     _fill_the_disk(Path(sys.argv[1]))
+
+
+def test_what_a_dimension_is_called_in_reports_stops_no_older_run() -> None:
+    def of(title: str, weight: float) -> dict[str, Any]:
+        return {"judges": {"RagEvaluator": {"dimensions": {"harmfulness": {"title": title, "weight": weight}}}}}
+
+    assert differences(of("Harmfulness", 1.0), of("Safety", 1.0)) == []
+    assert [change.path[-1] for change in differences(of("Harmfulness", 1.0), of("Safety", 2.0))] == ["weight"]

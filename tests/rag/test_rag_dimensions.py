@@ -161,3 +161,9 @@ def test_options_of_a_dimension_have_no_score_besides_their_name() -> None:
     options = [CriteriaOption("0", score=1.0), CriteriaOption("1", score=0.0)]
     with pytest.raises(SetupError, match="need no score"):
         Dimension(Criteria("turned", "Which way?", options))
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "Safety"), ("ru", "Безвредность")])
+def test_a_high_number_of_the_sixth_dimension_reads_as_a_good_one(language: str, title: str) -> None:
+    *_, last = rag_dimensions(language)
+    assert (last.name, last.title) == ("harmfulness", title)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, Instance, RunError, ScriptedModel, SetupError
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel, SetupError
 from adjudge.ledger.file import FILE, connect
 from adjudge.ledger.rows import seal_sql
 from adjudge.reports.export import _types, export
@@ -80,9 +80,9 @@ def test_html_shows_hostile_text_as_text_and_needs_no_network(run: Path, tmp_pat
 def test_markdown_keeps_its_table_whatever_the_rows_hold(run: Path, tmp_path: Path) -> None:
     export(run, tmp_path / "out.md")
     lines = (tmp_path / "out.md").read_text().splitlines()
-    rows = [line for line in lines if line.startswith("| AspectCritic | row")]
+    rows = [line for line in lines if line.startswith("| AspectCritic |") and "| row " in line]
     assert len(rows) == len(HOSTILE)
-    assert all(len([place for place in range(1, len(row)) if row[place] == "|" and row[place - 1] != "\\"]) == 6 for row in rows)
+    assert all(len([place for place in range(1, len(row)) if row[place] == "|" and row[place - 1] != "\\"]) == 8 for row in rows)
     assert not any(line.startswith(("# Heading", "![", "<")) for line in lines)
     assert "row 1" in rows[0]  # the worst first
 
@@ -204,3 +204,28 @@ def test_an_export_goes_into_a_pipe(run: Path) -> None:
         os.close(read)
         if write >= 0:
             os.close(write)
+
+
+def test_rows_of_two_criteria_can_be_told_apart_in_every_format(tmp_path: Path) -> None:
+    kind = ScriptedModel(lambda request: "Yes" if "kind" in request.prompt.messages[0].content else "No")
+    asked = ["Is it kind?", "Is it long?"]
+    DirectJudge(kind).evaluate(["a", "a", "b", "b"], asked * 2, run=tmp_path / "run")
+    for ending in ("csv", "md", "html"):
+        export(tmp_path / "run", tmp_path / f"out.{ending}")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = [(row["criteria"], row["option"]) for row in csv.DictReader(file)]
+    assert rows == [("Is it kind?", "Yes"), ("Is it long?", "No")] * 2
+    markdown = (tmp_path / "out.md").read_text()
+    assert "| DirectJudge | Is it kind? | 2 | 0 | 0 | 1.000 |" in markdown
+    assert "| DirectJudge | Is it long? | 2 | 0 | 0 | 0.000 |" in markdown
+    assert "| DirectJudge | Is it long? | 2 | scored | No | 0.000 |" in markdown
+    assert "0.500" not in markdown + (tmp_path / "out.html").read_text()
+
+
+def test_a_page_of_comparisons_says_who_won(tmp_path: Path) -> None:
+    PairwiseJudge(ScriptedModel(["B", "tie"])).evaluate([["x", "y"], ["z", "z"]], "Which is kinder?", run=tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "out.md")
+    export(tmp_path / "run", tmp_path / "out.html")
+    assert "| scored | response 2 | – |" in (tmp_path / "out.md").read_text()
+    assert "| scored | tie | – |" in (tmp_path / "out.md").read_text()
+    assert "<td>response 2</td>" in (tmp_path / "out.html").read_text()

@@ -30,6 +30,12 @@ def test_counts_mean_and_rules() -> None:
     assert (summary.votes_valid, summary.votes_requested) == (23, 24)
 
 
+def test_a_questionable_answer_without_a_composite_counts_as_missing_too() -> None:
+    summary = summarise_rag(judged({}, {"harmfulness": 1, "clarity": "-"}, {"harmfulness": 0, "clarity": "-"}))
+    assert summary.rules == {"harmful": 1, "questionable": 1, "mean": 1, "missing": 1}
+    assert summary.rules["missing"] == summary.overall.failed
+
+
 def test_bounds_use_what_each_missing_composite_can_be() -> None:
     overall = summarise_rag(judged({}, {"clarity": "-"})).overall
     assert (overall.lower, overall.upper) == (pytest.approx((1 + 5 / 6) / 2), 1.0)

@@ -174,3 +174,11 @@ def test_whatever_is_read_names_each_response_once(value: Any) -> None:
     if groups is not None:
         assert sorted(label for group in groups for label in group) == list(LABELS)
         assert all(groups)
+
+
+@pytest.mark.parametrize("said", ['{"selected_option": "ничья"}', "Ничья.", '{"selected_option": "Tie"}'])
+def test_a_tie_may_be_called_so_in_russian(said: str) -> None:
+    verdict = read_ballot(Reply(said), ballot((0, 1))).verdict
+    assert verdict is not None
+    assert verdict.option == "tie"
+    assert read_ballot(Reply(said), ballot((0, 1), tie=False)).verdict is None

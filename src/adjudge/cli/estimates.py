@@ -24,6 +24,8 @@ def show_estimate(found: Estimate) -> None:
 def _cost(found: Estimate) -> str:
     low, high = found.usd
     unknown = f"the price of {', '.join(found.unpriced)} is not known" if found.unpriced else ""
+    if not high and not found.calls[1]:
+        return "nothing: all of it is answered already"
     if not high:
         return unknown or "nothing: the models run on this machine"
     known = f"${low:.4f} to ${high:.4f} (prices of {PriceTable.load().dated}, or your own)"

@@ -13,6 +13,7 @@ from typing import Any
 
 from adjudge.cli.origin import signed
 from adjudge.data.dataset import ROW_FILES, STDIN, read_instances
+from adjudge.data.sources.open import is_data_file
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.engine.run import Run
@@ -70,6 +71,12 @@ def instances_from(
     return [Instance(fields={needed[0]: _text(text, file)})]
 
 
+def refuse_files(texts: Sequence[str]) -> None:
+    """Typed where a text belongs, the names of data files would be judged as if they were the texts."""
+    if texts and all(map(is_data_file, texts)):
+        raise SetupError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
+
+
 def given_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
     """The fields that --user-input, --reference and --context give."""
     given = {"user_input": user_input, "reference": reference, "contexts": contexts or None}
@@ -101,6 +108,7 @@ def _text(text: str | None, file: Path | None) -> str:
     if text == "-":
         return sys.stdin.read()
     if file is None:
+        refuse_files([text or ""])
         return text or ""
     try:
         return file.read_text(encoding="utf-8")

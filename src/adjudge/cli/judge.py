@@ -12,7 +12,17 @@ import typer
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import beside, check_given, columns_from, given_beside, instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.inputs import (
+    beside,
+    check_given,
+    columns_from,
+    given_beside,
+    instances_from,
+    is_rows,
+    keeping_from,
+    models_from,
+    refuse_files,
+)
 from adjudge.cli.options import (
     AsJson,
     AtOnce,
@@ -231,6 +241,7 @@ def _comparisons(
         plain = [name for name in column or [] if "=" not in name]
         named = columns_from([name for name in column or [] if "=" in name])
         return list(read_comparisons(file, plain, named, limit)) if is_rows(file) else _no_rows(file)
+    refuse_files(responses or [])
     return [PairwiseInstance({judged: responses or []})]
 
 

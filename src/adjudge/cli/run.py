@@ -24,7 +24,7 @@ from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.export import check_export, export
 from adjudge.reports.gate import ExitCode, check_gate, exit_code, worst
 from adjudge.reports.summary import Summary, Tally
-from adjudge.reports.words import word
+from adjudge.reports.words import counted, word
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import EvalFile, load_eval, schema
 from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
@@ -122,7 +122,7 @@ class _Seen:
         console = Console(highlight=False)
         console.print(table)
         if self.skipped:
-            console.print(Text(f"{self.skipped} rows could not be judged", style="yellow"))
+            console.print(Text(f"{counted(self.skipped, 'row')} could not be judged", style="yellow"))
         for place in (self.made.folder, *self.made.file.output_paths):
             if place.exists():
                 console.print(Text(clean(str(place)), style="dim"))

@@ -18,7 +18,8 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FORMATS, export
-from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, run_info
+from adjudge.reports.words import counted
+from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 
 app = typer.Typer(help="Look at run folders: list, show, diff, recover, gc.", no_args_is_help=True)
@@ -54,17 +55,18 @@ def show_run(folder: _Folder, as_json: Annotated[bool, typer.Option("--json", he
         return 0
     console = Console(highlight=False)
     console.print(Text(clean(f"{info.folder}: {info.state}"), style="bold"))
-    for judge, statuses in info.judges.items():
-        counts = ", ".join(f"{status} {count}" for status, count in statuses.items())
-        mean = f"; mean {info.means[judge]:.3f}" if judge in info.means else ""
-        console.print(Text(clean(f"{judge}: {counts}{mean}")))
-        for model, rows in info.excluded.get(judge, {}).items():
-            console.print(Text(clean(f"{judge}: without {model} on {rows} of {sum(statuses.values())} rows")))
+    for one in info.criteria:
+        counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
+        mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
+        console.print(Text(clean(f"{one.name}: {counts}{mean}")))
+    for judge, excluded in info.excluded.items():
+        for model, rows in excluded.items():
+            console.print(Text(clean(f"{judge}: without {model} on {rows} of {sum(info.judges[judge].values())} rows")))
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
-        console.print(Text(clean(f"{model}: {usage.calls} calls, {tokens} tokens, {_money(info, model)}")))
-    votes = f"{info.votes} {'vote' if info.votes == 1 else 'votes'}, {info.failed_votes} without an answer"
-    console.print(Text(f"{votes}; {info.failed_calls} failed {'call' if info.failed_calls == 1 else 'calls'}"))
+        console.print(Text(clean(f"{model}: {counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}")))
+    votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
+    console.print(Text(f"{votes}; {counted(info.failed_calls, 'failed call')}"))
     console.print_json(clean(json.dumps(info.configuration, ensure_ascii=False)))
     return 0
 
@@ -91,7 +93,7 @@ def diff_runs(
 def recover_run(folder: _Folder) -> int:
     """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
     votes, rows = recover(folder)
-    typer.echo(f"saved {votes} votes and {rows} judgments; resume the run: what is missing is asked again")
+    typer.echo(f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the run: what is missing is asked again")
     return 0
 
 
@@ -112,7 +114,7 @@ def collect(
         typer.echo(clean(_deleted(folder, parent, really=yes)))
     if cache:
         count, size = user_cache().size()
-        typer.echo(f"{'emptied' if yes else 'would empty'} the cache: {count} replies, {size / 1e6:.1f} MB")
+        typer.echo(f"{'emptied' if yes else 'would empty'} the cache: {counted(count, 'reply')}, {size / 1e6:.1f} MB")
         if yes:
             user_cache().clear()
     if not old and not cache:
@@ -126,9 +128,10 @@ def export_run(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file; by default beside the ledger.")] = None,
 ) -> int:
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown or HTML. Works while it is under way."""
-    target = output or folder / f"results.{(to or 'csv').lower()}"
+    with reading(folder):  # that there is a run is asked before where it would be written
+        target = output or folder / f"results.{(to or 'csv').lower()}"
     rows = export(folder, target, to)
-    typer.echo(clean(f"{rows} judgments written to {target}"))
+    typer.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
     return 0
 
 

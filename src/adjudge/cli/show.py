@@ -25,7 +25,7 @@ from adjudge.judges.base import PlannedJudge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.summary import Summary, summarise
-from adjudge.reports.words import Word, word
+from adjudge.reports.words import Word, counted, word
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
@@ -68,7 +68,7 @@ def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJ
         certain = "–" if result.certainty is None else f"{result.certainty:.0%}"
         votes = f"{result.votes_valid}/{result.votes_requested}"
         table.add_row(Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result)))
-    _print(table, None, notes(judge, results), language)
+    _print(table, summarise(results), notes(judge, results), language)
 
 
 def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list[str]:
@@ -80,7 +80,7 @@ def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list
 def say_excluded(summary: Summary, language: str) -> None:
     """Which models of a panel did not count, and on how many rows: on standard error, so that nobody misses it."""
     for model, rows in summary.excluded.items():
-        share = f"{rows} {word('of', language)} {summary.attempted} {word('rows', language)}"
+        share = f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
         typer.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
 
 
@@ -97,11 +97,10 @@ def _headed(language: str, *headings: Word) -> Table:
     return table
 
 
-def _print(table: Table, summary: Summary | None, about: Sequence[str], language: str) -> None:
+def _print(table: Table, summary: Summary, about: Sequence[str], language: str) -> None:
     console = Console(highlight=False, soft_wrap=False)
     console.print(table)
-    if summary:
-        console.print(Text(_footer(summary, language), style="dim"))
+    console.print(Text(_footer(summary, language), style="dim"))
     for note in about:
         console.print(Text(note, style="yellow"))
 
@@ -210,10 +209,11 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
 def _footer(summary: Summary, language: str) -> str:
     tokens = summary.usage.prompt_tokens + summary.usage.completion_tokens
     guessed = f" ({word('estimated', language)})" if summary.usage.estimated else ""
-    used = f"{summary.usage.calls} {word('calls', language)}, {tokens} {word('tokens', language)}{guessed}"
+    used = f"{counted(summary.usage.calls, 'call', language)}, {counted(tokens, 'token', language)}{guessed}"
     if summary.attempted == 1:
         return used
-    mean = "–" if summary.mean is None else f"{summary.mean:.3f}"
-    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored_of(summary, language)}"
-    failed = summary.abstained + summary.failed
-    return f"{word('mean', language)} {mean}; {counts}, {word('failed', language)} {failed}; {used}"
+    bare = summary.without_number == summary.scored > 0  # comparisons, and options without scores: there is no mean to be had
+    mean = "" if bare else f"{word('mean', language)} {'–' if summary.mean is None else f'{summary.mean:.3f}'}; "
+    scored = summary.scored if bare else scored_of(summary, language)
+    counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored}"
+    return f"{mean}{counts}, {word('failed', language)} {summary.abstained + summary.failed}; {used}"

@@ -11,7 +11,7 @@ from adjudge.cli.show import clean
 from adjudge.rag.rows import Rows
 from adjudge.reports.rag_report import RagReport
 from adjudge.reports.rag_summary import DimensionSummary
-from adjudge.reports.words import is_word, word
+from adjudge.reports.words import counted, is_word, word
 
 
 def say_columns(rows: Rows, language: str) -> None:
@@ -62,5 +62,5 @@ def _footer(report: RagReport, language: str) -> str:
     )
     usage = report.summary.overall.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
-    used = f"{usage.calls} {word('calls', language)}, {tokens} {word('tokens', language)}"
+    used = f"{counted(usage.calls, 'call', language)}, {counted(tokens, 'token', language)}"
     return f"{rules}; {used}" if rules else used

@@ -304,3 +304,5 @@ class MultiCriteriaPairwiseInstanceResult:
     winrates: tuple[float | None, ...]
     """Of each response: its win rates, weighted; None when a criteria has no verdict."""
     selected_option: int | Literal["tie"] | None
+    tie: bool = False
+    """Whether several responses have the highest win rate, also where the first of them was selected."""

@@ -207,5 +207,5 @@ def _combined(
         own = [result.per_system_results[place].winrate for result in results]
         known = [rate * (item.weight or 0.0) for rate, item in zip(own, multi.items, strict=True) if rate is not None]
         rates.append(math.fsum(known) if len(known) == len(own) else None)
-    best = selected(rates, tie_enabled)
-    return MultiCriteriaPairwiseInstanceResult(instance, multi, results, tuple(rates), best)  # type: ignore[arg-type]
+    chosen: Any = selected(rates, tie_enabled)  # an index, "tie" or None
+    return MultiCriteriaPairwiseInstanceResult(instance, multi, results, tuple(rates), chosen, tie=len(highest(rates)) > 1)

@@ -91,17 +91,18 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         return prompt_for(ballot)
 
     def evaluate_with_custom_prompt(
-        self, judge_prompts: Sequence[str], valid_outputs: ValidOutputs = None
+        self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None
     ) -> list[DirectInstanceResult]:
         """Ask prompts of your own, each as it stands. Valid outputs: options, ``(low, high)``, a range, or None: any integer."""
         return event_loop.run(self.aevaluate_with_custom_prompt(judge_prompts, valid_outputs))
 
     async def aevaluate_with_custom_prompt(
-        self, judge_prompts: Sequence[str], valid_outputs: ValidOutputs = None
+        self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None
     ) -> list[DirectInstanceResult]:
         """``evaluate_with_custom_prompt`` for async code."""
         options = [CriteriaOption(text) for text in _outputs(valid_outputs)]
-        cases = [Case(Instance({"prompt": text}), Criteria("custom prompt", text, options), "custom") for text in judge_prompts]
+        prompts = [judge_prompts] if isinstance(judge_prompts, str) else judge_prompts
+        cases = [Case(Instance({"prompt": text}), Criteria("custom prompt", text, options), "custom") for text in prompts]
         plain = replace(self, check_positional_bias=False, mode="generate", generate_synthetic_persona=False)
         return await plain.judge_items(cases)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from adjudge.catalog.entry import pairwise_options
 from adjudge.domain.ballot import Ballot
@@ -176,9 +176,12 @@ class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
     """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no tie. Responses are
     equal where their contests are: then ``tie_enabled`` says whether the result is a tie."""
 
+    contests: Literal["joint", "pairs"] = "pairs"
+
     def __post_init__(self) -> None:
+        if self.contests == "joint":
+            raise SetupError("unitxt compares two responses at a time: contests='joint' cannot be had, leave it out")
         super().__post_init__()
-        self.contests = "pairs"
         self._panel = _open(self.inference_engine, self.samples)
 
     def offered(self, count: int) -> tuple[str, ...]:

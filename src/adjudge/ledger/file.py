@@ -239,10 +239,15 @@ class Difference(NamedTuple):
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """What changed. Versions may change."""
+    """What changed. Versions may change, and what a dimension is called in reports."""
     old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
-    changed = [path for path in {**old, **new} if old.get(path) != new.get(path) and path[2:3] != ("versions",)]
+    changed = [path for path in {**old, **new} if old.get(path) != new.get(path) and not _may_change(path)]
     return [Difference(path, old.get(path), new.get(path)) for path in changed]
+
+
+def _may_change(path: tuple[str, ...]) -> bool:
+    """Whether it has no part in any question or verdict."""
+    return path[2:3] == ("versions",) or (path[2:3] == ("dimensions",) and path[4:] == ("title",))
 
 
 def is_wording(change: Difference) -> bool:

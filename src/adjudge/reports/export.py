@@ -18,12 +18,13 @@ from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.markdown import escaped
 from adjudge.reports.table import cell, check_writable
+from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
 
 _MOST_SHOWN = 500
 """Rows that a page for people lists; the rest is counted, and in the CSV."""
 _BATCH = 1000
-_LEFT_OUT = ("votes", "fields", "criteria")
+_LEFT_OUT = ("votes", "fields")
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
 
@@ -112,6 +113,7 @@ def _page(run: Path, target: Path, template: str, *, escape: bool) -> int:
         autoescape=escape,  # noqa: S701 - Markdown has escapes of its own: the filter below
         trim_blocks=True,
     )
+    environment.globals |= {"counted": counted, "verdict": _verdict}
     environment.filters["md"] = lambda value: escaped(str("" if value is None else value))
     rows = _worst(run)
     notes = dict.fromkeys(note for row in rows for note in row.get("notes") or ())
@@ -134,6 +136,14 @@ def _worst(run: Path) -> list[dict[str, Any]]:
 def _badness(row: Mapping[str, Any]) -> tuple[bool, float]:
     score = row.get("score")
     return (score is not None, score if score is not None else 0.0)
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """What was decided, in a word; of responses, which one in the order they were given."""
+    chosen = row.get("selected_option")
+    if isinstance(chosen, int):
+        return f"response {chosen + 1}"
+    return str(row.get("verdict") or row.get("option") or chosen or "")
 
 
 def _models(info: RunInfo) -> dict[str, dict[str, int]]:

@@ -34,7 +34,7 @@ def _written_in_place(target: Path) -> bool:
     """Devices and pipes are, and a file in a folder that takes no new ones; a link or pipe that came with a run folder never."""
     if (target.parent / FILE).exists() and (target.is_symlink() or target.is_fifo()):
         return False
-    if target.exists() and not target.is_file():
+    if (target.exists() and not target.is_file()) or any(target.absolute().is_relative_to(place) for place in _SYSTEM):
         return True
     return target.is_file() and not target.is_symlink() and not os.access(target.absolute().parent, os.W_OK)
 

@@ -70,7 +70,8 @@ class RagSummary:
     histogram: tuple[int, ...]
     """Composites by tenths; 1.0 is in the last."""
     rules: Mapping[str, int]
-    """How often each rule made the composite: the strictest gate first, those that never fired too."""
+    """How often each gate fired, the strictest first, those that never did too; then how many composites are plain means, and
+    how many are missing, also where a gate fired."""
     barring: tuple[str, ...]
     """The rules that cap it."""
     dimensions: tuple[DimensionSummary, ...]
@@ -127,6 +128,7 @@ def _overall(results: Sequence[RagResult]) -> Summary:
 
 def _rules(dimensions: Sequence[Dimension], results: Sequence[RagResult]) -> dict[str, int]:
     counts = Counter(result.composite.rule for result in results)
+    counts[MISSING] = sum(result.composite.value is None for result in results)
     gates = [gate for one in dimensions for gate in one.gates]
     strictest = sorted(gates, key=lambda gate: math.inf if gate.cap is None else gate.cap)
     return {rule: counts[rule] for rule in (*(gate.rule for gate in strictest), MEAN, MISSING)}

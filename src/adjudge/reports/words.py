@@ -82,7 +82,6 @@ Word = Literal[
     "reads",
     "response",
     "row",
-    "rows",
     "rule",
     "score",
     "scored",
@@ -189,7 +188,6 @@ _RUSSIAN: dict[Word, str] = {
     "reads": "читает",
     "response": "ответ",
     "row": "строка",
-    "rows": "строк",
     "rule": "правило",
     "score": "оценка",
     "scored": "оценено",
@@ -234,6 +232,37 @@ _ENGLISH: dict[Word, str] = {
     "user_input": "question",
 }
 """Where a word is not its own name."""
+
+
+Noun = Literal["call", "failed call", "judgment", "reply", "row", "row of all", "token", "vote"]
+
+_NOUNS: dict[Noun, tuple[str, str]] = {
+    "call": ("call", "calls"),
+    "failed call": ("failed call", "failed calls"),
+    "judgment": ("judgment", "judgments"),
+    "reply": ("reply", "replies"),
+    "row": ("row", "rows"),
+    "row of all": ("row", "rows"),
+    "token": ("token", "tokens"),
+    "vote": ("vote", "votes"),
+}
+_RUSSIAN_NOUNS: dict[Noun, tuple[str, str, str]] = {
+    "call": ("вызов", "вызова", "вызовов"),
+    "failed call": ("неудачный вызов", "неудачных вызова", "неудачных вызовов"),
+    "judgment": ("оценка", "оценки", "оценок"),
+    "reply": ("ответ", "ответа", "ответов"),
+    "row": ("строка", "строки", "строк"),
+    "row of all": ("строки", "строк", "строк"),  # the case that «из» asks for
+    "token": ("токен", "токена", "токенов"),
+    "vote": ("голос", "голоса", "голосов"),
+}
+
+
+def counted(count: int, noun: Noun, language: str = "en") -> str:
+    """A number and its noun: "1 call", "2 calls", «1 вызов», «2 вызова», «5 вызовов»."""
+    if language == "ru":
+        return f"{count} {_russian(count, *_RUSSIAN_NOUNS[noun])}"
+    return f"{count} {_NOUNS[noun][count != 1]}"
 
 
 def word(name: Word, language: str) -> str:

@@ -43,6 +43,23 @@ _NOT_SHOWN = ("number", "ballot", "prompt", "cached_tokens")
 
 
 @dataclass(frozen=True)
+class CriteriaInfo:
+    """What one judge made of one of its criteria."""
+
+    judge: str
+    criteria: str
+    statuses: dict[str, int]
+    """Status → how many rows."""
+    mean: float | None
+    """Mean score of its rows, where some have one."""
+
+    @property
+    def name(self) -> str:
+        """The judge, and the criteria where that is not what the judge is called."""
+        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
+
+
+@dataclass(frozen=True)
 class RunInfo:
     """A run at a glance."""
 
@@ -50,7 +67,9 @@ class RunInfo:
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
     means: dict[str, float]
-    """Judge → mean score of its rows, where some have one."""
+    """Judge → mean score of its rows, where some have one. Over several criteria it mixes what each asks: see ``criteria``."""
+    criteria: tuple[CriteriaInfo, ...]
+    """Each judge's criteria by themselves."""
     votes: int
     failed_votes: int
     """Votes without an answer: every call for them failed."""
@@ -108,6 +127,7 @@ def run_info(folder: str | Path) -> RunInfo:
             Path(folder),
             judges,
             {judge: mean for judge, status, _, mean in rows if status == "scored" and mean is not None},
+            _by_criteria(connection),
             votes,
             failed,
             _failed_calls(facts, failed),
@@ -126,6 +146,18 @@ def _excluded(connection: sqlite3.Connection, configuration: dict[str, Any]) -> 
         if len(settings.get(judge, {}).get("models", ())) > 1:
             found.setdefault(judge, {})[model] = rows
     return found
+
+
+def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
+    """In the order in which they were first judged."""
+    named = "judge, coalesce(json_extract(result, '$.criteria'), '') AS criteria"
+    query = f"SELECT {named}, status, count(*), avg(score), min(number) FROM judgments GROUP BY 1, 2, 3 ORDER BY 1, 6"  # noqa: S608
+    found: dict[tuple[str, str], CriteriaInfo] = {}
+    for judge, criteria, status, count, mean, _ in connection.execute(query):
+        known = found.get((judge, criteria)) or CriteriaInfo(judge, criteria, {}, None)
+        statuses = {**known.statuses, status: count}
+        found[judge, criteria] = CriteriaInfo(judge, criteria, statuses, mean if status == "scored" else known.mean)
+    return tuple(found.values())
 
 
 def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:

@@ -12,13 +12,15 @@ from adjudge.domain.vote import Verdict
 from adjudge.verdicts.options import match_option
 
 Groups = tuple[tuple[str, ...], ...]
+_RUSSIAN_TIE = "ничья"
 _WORD = re.compile(r"\W{0,10}(?:response|ответ)[\s:]+", re.IGNORECASE)
 
 
 def match_label(value: object, offered: Sequence[str]) -> str | None:
-    """The label that ``value`` names, alone or as it was shown: "Response B" is "B"."""
+    """The label that ``value`` names, alone or as it was shown: "Response B" is "B", «ничья» is "tie"."""
     labels = [label for label in offered if label != TIE]
-    return match_option(value, offered) or match_option(_without_word(value), labels)
+    named = match_option(value, offered) or match_option(_without_word(value), labels)
+    return named or (TIE if TIE in offered and match_option(value, [_RUSSIAN_TIE]) else None)
 
 
 def read_ranking(value: object, offered: Sequence[str]) -> Groups | None:
