@@ -129,10 +129,11 @@ async def _drive(bodies: list[dict[str, object]], one: Callable[..., object]) ->
 _client: list[pyreqwest.client.Client] = []
 
 
-async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, data: bytes | None) -> dict[str, object]:
+async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, body: Callable[[], str] | None) -> dict[str, object]:
     if not _client:
         _client.append(pyreqwest.client.ClientBuilder().build())
-    request = _client[0].request(method, endpoint.url).body_bytes(data or b"").headers(dict(endpoint.headers)).build()
+    data = body().encode() if body else b""
+    request = _client[0].request(method, endpoint.url).body_bytes(data).headers(dict(endpoint.headers)).build()
     response = await request.send()
     raw = endpoint.secret.struck_out(bytes(await response.bytes()))
     if response.status != 200:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -85,11 +86,16 @@ class Endpoint:
     headers: Mapping[str, str] = field(repr=False)
     secret: Secret = field(default=_NO_SECRET, repr=False)
 
-    @property
-    def secrets(self) -> set[str]:
+    @cached_property
+    def secrets(self) -> frozenset[str]:
         """All that a server is told and nobody else: the key, what secret headers hold, passwords and keys in the URL."""
         in_headers = (value.rpartition(" ")[2] for name, value in self.headers.items() if _SECRET_HEADER.search(name))
-        return {self.secret.reveal(), *in_headers, *redact.secrets_in(self.url)} - {""}
+        return frozenset({self.secret.reveal(), *in_headers, *redact.secrets_in(self.url)} - {""})
+
+    @cached_property
+    def host(self) -> str:
+        """Host and port."""
+        return redact.host_of(self.url)
 
     def error(self, kind: type[ModelError], message: str, hint: str = "", **more: Any) -> ModelError:
         """An error that names this provider and model."""
@@ -142,18 +148,18 @@ async def _answer(
     async with client.session.request(
         method, endpoint.url, data=body and body().encode(), headers=endpoint.headers, proxy=proxy, allow_redirects=False
     ) as response:
-        large = client.large[redact.host_of(endpoint.url)]
-        raw = await _body(response, large, turn)
-        secrets = endpoint.secrets | set(redact.secrets_in(proxy or ""))
+        raw = await _body(response, client.large[endpoint.host], turn)
+        secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
         return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
 
 
 async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
-    if len(response.headers.getall("Content-Encoding", [])) > 1 or "," in response.headers.get("Content-Encoding", ""):
+    encodings = response.headers.getall("Content-Encoding", ())
+    if len(encodings) > 1 or any("," in encoding for encoding in encodings):
         raise _Unread("the server's answer is compressed more than once: it was not read")
     body = bytearray()
-    async for piece in response.content.iter_any():
+    while piece := await response.content.readany():
         if len(body) <= _LARGE < len(body) + len(piece):
             await turn.enter_async_context(large)
         body += piece
@@ -169,7 +175,7 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
 
     from adjudge.gateway import http_trouble
 
-    host = redact.host_of(endpoint.url)
+    host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
         return SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL")
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import TIE
@@ -46,7 +47,7 @@ class Reading:
     """The object the verdict stands in, where it stands in one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Asked:
     """What a reply may answer: one of the options, or a number between two bounds."""
 
@@ -57,12 +58,12 @@ class _Asked:
     labels: bool = False
     """Whether the options are labels of compared responses."""
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         """Whether only numbers may be answered."""
         return self.range is not None or are_numbers(self.options)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """Names under which the answer may stand in an object, those that count first."""
         return _NUMBER_KEYS if self.range else _NUMERIC_OPTION_KEYS if self.numeric else _VERDICT_KEYS
@@ -93,10 +94,12 @@ class _Asked:
         return f"one of {', '.join(self.options)}"
 
 
+_asked = lru_cache(maxsize=1024)(_Asked)
+
+
 def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
     """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order."""
-    asked = _Asked(ballot.options, ballot.points, ballot.range, labels=bool(ballot.offered))
-    reading = _read(reply, asked)
+    reading = _read(reply, _asked(ballot.options, ballot.points, ballot.range, labels=bool(ballot.offered)))
     if reading.verdict is None or not (ballot.feedback or ballot.offered):
         return reading
     groups: Groups | None = None
@@ -173,7 +176,8 @@ def _judged(key: str, said: object, data: Mapping[str, object], mended: bool, as
     verdict = asked.match_under(key, said)
     if verdict is None:
         return _unmatched(said, asked)
-    if any(asked.match_under(name, data[name]) not in (None, verdict) for name in asked.keys if name in data):
+    others = [name for name in asked.keys if name in data and not (name == key and data[name] is said)]
+    if any(asked.match_under(name, data[name]) not in (None, verdict) for name in others):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
     return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
@@ -204,6 +208,8 @@ def _with_plain_keys(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def _key(name: object) -> str:
+    if isinstance(name, str) and name.isascii() and name.isidentifier():  # nothing in it to replace
+        return name.lower()
     return re.sub(r"[\s-]+", "_", str(name).strip().casefold())
 
 
