@@ -94,9 +94,10 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
 
 async def visit(coroutine: Coroutine[Any, Any, T]) -> T:
     """Await from any event loop what has to run on the home loop."""
-    here, loop = asyncio.get_running_loop(), home_loop()
-    if here is loop:
+    here = asyncio.get_running_loop()
+    if _home is not None and here is _home.loop:
         return await coroutine
+    loop = home_loop()
     return await asyncio.wrap_future(_submit(coroutine, loop, here))
 
 

@@ -9,7 +9,6 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -124,9 +123,10 @@ async def post_form(endpoint: Endpoint, form: Callable[[], str]) -> dict[str, An
 async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, Any]:
     from adjudge.gateway import http_trouble
 
-    async with AsyncExitStack() as turn:  # held until the answer is read and understood
+    held: list[asyncio.Semaphore] = []  # until the answer is read and understood
+    try:
         try:
-            status, wait, raw = await _answer(method, endpoint, body, turn)
+            status, wait, raw = await _answer(method, endpoint, body, held)
         except _Unread as reason:
             failure: AdjudgeError | None = endpoint.error(ModelError, str(reason))
         except http_trouble.NO_ANSWER as trouble:
@@ -137,10 +137,13 @@ async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | N
             # Raised here and not below: the client's exceptions and the frames they come from hold headers, and so the key.
             raise failure
         return _object(endpoint, raw)
+    finally:
+        for turn in held:
+            turn.release()
 
 
 async def _answer(
-    method: str, endpoint: Endpoint, body: Callable[[], str] | None, turn: AsyncExitStack
+    method: str, endpoint: Endpoint, body: Callable[[], str] | None, held: list[asyncio.Semaphore]
 ) -> tuple[int, float | None, bytes]:
     """The status, the wait that the server asks for, and the body without secrets; of the other headers nothing is kept."""
     client, proxy = _client(), proxy_for(endpoint.url)
@@ -148,12 +151,12 @@ async def _answer(
     async with client.session.request(
         method, endpoint.url, data=body and body().encode(), headers=endpoint.headers, proxy=proxy, allow_redirects=False
     ) as response:
-        raw = await _body(response, client.large[endpoint.host], turn)
+        raw = await _body(response, client.large[endpoint.host], held)
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
         return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
 
 
-async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
+async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, held: list[asyncio.Semaphore]) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
     encodings = response.headers.getall("Content-Encoding", ())
     if len(encodings) > 1 or any("," in encoding for encoding in encodings):
@@ -161,7 +164,8 @@ async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn
     body = bytearray()
     while piece := await response.content.readany():
         if len(body) <= _LARGE < len(body) + len(piece):
-            await turn.enter_async_context(large)
+            await large.acquire()
+            held.append(large)
         body += piece
         if len(body) > MAX_REPLY:
             response.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from adjudge.domain.message import Capabilities, Reply, Request
@@ -37,7 +38,7 @@ class Layer:
     def __init__(self, inner: Model) -> None:
         self.inner = inner
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The innermost model's name."""
         return self.inner.name

@@ -64,11 +64,11 @@ class PriceTable:
 
     def of(self, model: str) -> Price | None:
         """The price of a model, or None where it is not known."""
-        model = _NUMBERED.sub("", model)
         if model not in self._found:
-            fitting = [id for id in self.prices if fnmatchcase(model, id)]
+            name = _NUMBERED.sub("", model)
+            fitting = [id for id in self.prices if fnmatchcase(name, id)]
             best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
-            self._found[model] = self.prices[best] if fitting else Price(0.0, 0.0) if model.startswith(_FREE) else None
+            self._found[model] = self.prices[best] if fitting else Price(0.0, 0.0) if name.startswith(_FREE) else None
         return self._found[model]
 
     def cost(self, model: str, usage: Usage) -> float | None:

@@ -60,6 +60,7 @@ class Allowance:
         keep: Keep | None = None,
     ) -> None:
         self.budget = budget or Budget()
+        self._limited = self.budget != Budget()
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
         self.spent = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
@@ -101,6 +102,10 @@ class Allowance:
 
     async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
+        if not self._limited:
+            self.go_on()
+            await self._begin(model, request)
+            return await self._counted(model, request, ask)
         likely, most = self._sizes(model, request)
         await self._room_for(likely, most)
         self._reserved += most
