@@ -94,11 +94,15 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
 
 async def visit(coroutine: Coroutine[Any, Any, T]) -> T:
     """Await from any event loop what has to run on the home loop."""
-    here = asyncio.get_running_loop()
-    if _home is not None and here is _home.loop:
+    here, loop = asyncio.get_running_loop(), home_loop()
+    if here is loop:
         return await coroutine
-    loop = home_loop()
     return await asyncio.wrap_future(_submit(coroutine, loop, here))
+
+
+def at_home() -> bool:
+    """Whether the home loop runs in this thread; after a fork the parent's no longer runs anywhere."""
+    return _home is not None and threading.get_ident() == _home.thread.ident and _home.pid == os.getpid()
 
 
 def _submit(

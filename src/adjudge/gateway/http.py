@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -101,23 +101,26 @@ class Endpoint:
         return kind(message, provider=self.provider, model=self.model, hint=hint, **more)
 
 
+Exchange = Coroutine[Any, Any, dict[str, Any]]
+
+
 class _Unread(Exception):
     """An answer that came and is not read; its text says why."""
 
 
-async def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> dict[str, Any]:
+def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> Exchange:
     """The JSON object that answers ``body``; a ModelError when there is none."""
-    return await _exchange("POST", endpoint, lambda: json.dumps(body))
+    return _exchange("POST", endpoint, lambda: json.dumps(body))
 
 
-async def get_json(endpoint: Endpoint) -> dict[str, Any]:
+def get_json(endpoint: Endpoint) -> Exchange:
     """The JSON object at the endpoint."""
-    return await _exchange("GET", endpoint, None)
+    return _exchange("GET", endpoint, None)
 
 
-async def post_form(endpoint: Endpoint, form: Callable[[], str]) -> dict[str, Any]:
+def post_form(endpoint: Endpoint, form: Callable[[], str]) -> Exchange:
     """The JSON object that answers a form, as token services want it. Only made when it is sent: it holds a key."""
-    return await _exchange("POST", endpoint, form)
+    return _exchange("POST", endpoint, form)
 
 
 async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, Any]:
