@@ -2,8 +2,10 @@
 
     python benchmarks/line.py [--records 1000] [--rounds 5]
 
-Rows: "floor" posts the same bodies and parses the replies with the client alone; "line" is AspectCritic.evaluate. The line
-runs once with the client we ship (aiohttp) and once with pyreqwest behind the same function. Compare rows of one run.
+Rows: "floor" posts the same bodies, made beforehand, and parses the replies with the client alone; "line" is
+AspectCritic.evaluate, "ledger" the same with a run folder. The line runs once with the client we ship (aiohttp) and once with
+pyreqwest behind the same function. Wall is against the physical limit of a slower server: records × its latency ÷ in flight.
+Compare rows of one run.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import aiohttp
@@ -27,6 +31,8 @@ from adjudge.prompts.render import render
 from adjudge.verdicts.schema import answer_schema
 
 IN_FLIGHT = 100
+_LATENCY, _SLOW = 20, 200
+"""Milliseconds: so short that the work shows, and as short as a real model's reply gets."""
 DEFINITION = "The response answers the question directly and stays on the topic of the question."
 
 
@@ -35,22 +41,53 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    server = subprocess.Popen([sys.executable, str(Path(__file__).parent / "server.py"), "20"], stdout=subprocess.PIPE)
+    instances = _records(args.records)
+    with _server(_LATENCY) as url:
+        _cpu(url, instances, args.rounds)
+    with _server(_SLOW) as url:
+        _wall(url, instances, args.rounds)
+
+
+@contextmanager
+def _server(latency: int) -> Iterator[str]:
+    """The address of a server that takes so many milliseconds."""
+    server = subprocess.Popen([sys.executable, str(Path(__file__).parent / "server.py"), str(latency)], stdout=subprocess.PIPE)
     assert server.stdout is not None
-    url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
     try:
-        _measure(url, _records(args.records), args.rounds)
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
     finally:
         server.terminate()
+        server.wait()
 
 
-def _measure(url: str, instances: list[Instance], rounds: int) -> None:
-    ours = http._exchange
+def _wall(url: str, instances: list[Instance], rounds: int) -> None:
+    limit = len(instances) * _SLOW / 1000 / IN_FLIGHT
+    bodies = _bodies(url, instances)
     jobs: dict[str, Callable[[], None]] = {
-        "floor aiohttp": lambda: asyncio.run(_floor_aiohttp(url, _bodies(url, instances))),
-        "floor pyreqwest": lambda: asyncio.run(_floor_pyreqwest(url, _bodies(url, instances))),
+        "floor aiohttp": lambda: asyncio.run(_floor_aiohttp(url, bodies)),
+        "line aiohttp": lambda: _line(url, instances, http._exchange),
+        "ledger aiohttp": lambda: _kept_line(url, instances),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            job()
+            taken[name].append(time.perf_counter() - start)
+    print(f"wall, replies after {_SLOW} ms, limit {limit:.2f} s")
+    for name, figures in taken.items():
+        middle = statistics.median(figures)
+        print(f"{name:16} {middle:6.3f} s  ({middle / limit:.2f} x limit)")
+
+
+def _cpu(url: str, instances: list[Instance], rounds: int) -> None:
+    ours, bodies = http._exchange, _bodies(url, instances)
+    jobs: dict[str, Callable[[], None]] = {
+        "floor aiohttp": lambda: asyncio.run(_floor_aiohttp(url, bodies)),
+        "floor pyreqwest": lambda: asyncio.run(_floor_pyreqwest(url, bodies)),
         "line aiohttp": lambda: _line(url, instances, ours),
         "line pyreqwest": lambda: _line(url, instances, _exchange_pyreqwest),
+        "ledger aiohttp": lambda: _kept_line(url, instances),
     }
     taken: dict[str, list[float]] = {name: [] for name in jobs}
     for round_ in range(rounds + 1):  # the first one warms up
@@ -67,9 +104,22 @@ def _measure(url: str, instances: list[Instance], rounds: int) -> None:
 
 
 def _line(url: str, instances: list[Instance], exchange: object) -> None:
+    ours = http._exchange
     http._exchange = exchange  # type: ignore[assignment]
+    try:
+        _judge(url, instances, None)
+    finally:
+        http._exchange = ours
+
+
+def _kept_line(url: str, instances: list[Instance]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _judge(url, instances, Path(folder) / "run")
+
+
+def _judge(url: str, instances: list[Instance], run: Path | None) -> None:
     critic = AspectCritic(DEFINITION, open_model(f"{url}#bench", max_concurrency=IN_FLIGHT))
-    results = critic.evaluate(instances)
+    results = critic.evaluate(instances, run=run)
     assert all((result.score == 1.0) == ("-Y]" in str(result.instance.fields["response"])) for result in results)
 
 
@@ -129,14 +179,15 @@ async def _drive(bodies: list[dict[str, object]], one: Callable[..., object]) ->
 _client: list[pyreqwest.client.Client] = []
 
 
-async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, data: bytes | None) -> dict[str, object]:
+async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, body: Callable[[], str] | None) -> dict[str, object]:
     if not _client:
         _client.append(pyreqwest.client.ClientBuilder().build())
-    request = _client[0].request(method, endpoint.url).body_bytes(data or b"").headers(dict(endpoint.headers)).build()
+    data = body().encode() if body else b""
+    request = _client[0].request(method, endpoint.url).body_bytes(data).headers(dict(endpoint.headers)).build()
     response = await request.send()
     raw = endpoint.secret.struck_out(bytes(await response.bytes()))
     if response.status != 200:
-        raise http._error_for(endpoint, response.status, {}, raw)
+        raise http._error_for(endpoint, response.status, None, raw)
     return http._object(endpoint, raw)
 
 

@@ -100,6 +100,11 @@ async def visit(coroutine: Coroutine[Any, Any, T]) -> T:
     return await asyncio.wrap_future(_submit(coroutine, loop, here))
 
 
+def at_home() -> bool:
+    """Whether the home loop runs in this thread; after a fork the parent's no longer runs anywhere."""
+    return _home is not None and threading.get_ident() == _home.thread.ident and _home.pid == os.getpid()
+
+
 def _submit(
     coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop, caller: asyncio.AbstractEventLoop | None
 ) -> Future[T]:

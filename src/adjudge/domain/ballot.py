@@ -55,7 +55,7 @@ class Ballot:
     @property
     def points(self) -> tuple[float | None, ...]:
         """What each of ``options`` scores; compared responses have no scores."""
-        return () if self.offered else tuple(self.criteria.option(name).points for name in self.options)
+        return () if self.offered else tuple(map(self.criteria.option_points.__getitem__, self.options))
 
     @property
     def ranked(self) -> bool:

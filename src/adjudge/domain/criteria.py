@@ -114,10 +114,15 @@ class Criteria:
         contrary = not self.higher_is_better and any(name.strip().casefold() in _YES for name in best)
         return () if contrary or len(best) == len(self.options) else best
 
-    @property
+    @cached_property
     def option_names(self) -> tuple[str, ...]:
         """The offered answers in the order the criteria lists them."""
         return tuple(option.name for option in self.options)
+
+    @cached_property
+    def option_points(self) -> Mapping[str, float | None]:
+        """What each offered answer scores."""
+        return {option.name: option.points for option in self.options}
 
     def option(self, name: str) -> CriteriaOption:
         """The option called ``name``."""

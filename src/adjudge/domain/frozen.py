@@ -7,7 +7,7 @@ import json
 from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -50,6 +50,10 @@ class FrozenDict(Mapping[str, V], Generic[V]):
 
     def __reduce__(self) -> tuple[type[FrozenDict[V]], tuple[dict[str, V]]]:
         return (FrozenDict, (self._data,))
+
+
+NOTHING: FrozenDict[Any] = FrozenDict()
+"""An empty one, for all who need it."""
 
 
 def plain(value: object) -> object:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Literal
 
-from adjudge.domain.frozen import FrozenDict, content_hash, text_hash
+from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 
 Role = Literal["system", "user", "assistant"]
 
@@ -40,7 +42,8 @@ class Prompt:
     @property
     def hash(self) -> str:
         """The SHA-256 of the whole prompt."""
-        return text_hash(*((message.role, message.content) for message in self.messages))
+        said = ",".join([f"[{_quoted(message.role)},{_quoted(message.content)}]" for message in self.messages])
+        return sha256(f"[{said}]".encode()).hexdigest()  # as text_hash, three times as fast
 
     def followed_by(self, *messages: Message) -> Prompt:
         """This conversation with further turns."""
@@ -145,5 +148,5 @@ class Reply:
     """For each token of the reply its alternatives and their log-probabilities."""
     ignored: tuple[str, ...] = ()
     """What was asked for and silently not done."""
-    details: Mapping[str, str] = field(default_factory=FrozenDict)
+    details: Mapping[str, str] = NOTHING
     """What the provider says of itself: the model that answered, a fingerprint."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import NOTHING, plain
 from adjudge.domain.message import Usage
 
 
@@ -61,7 +61,7 @@ class Vote:
     """The SHA-256 of the prompt that was last sent."""
     low_confidence: bool = False
     """Whether the likeliest option is less likely than the model's calibration asks for."""
-    metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+    metadata: Mapping[str, object] = NOTHING
     """What a judge of one's own has to say beside its verdict."""
     unfinished: bool = False
     """Whether the run ended before the model could be asked again for a readable reply: no answer yet."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import Any
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Reply, Request
@@ -22,11 +23,11 @@ so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
 and is taken out again to go on from when the ballot is asked once more."""
 
 
-async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
+def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[Any, Any, Vote]:
     """The model's vote, in writing or by log-probability, as the ballot says."""
     if ballot.mode == "likelihood":
-        return await _or_failed(ballot, ask_likelihood(ballot, model))
-    return await _in_writing(ballot, model, max_repairs)
+        return _or_failed(ballot, ask_likelihood(ballot, model))
+    return _in_writing(ballot, model, max_repairs)
 
 
 async def ask_as(ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]) -> Vote:

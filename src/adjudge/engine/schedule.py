@@ -121,13 +121,13 @@ class _Work(Generic[I, R]):
 async def _together(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     known = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
-    new = iter(await _ask(answers, unknown))
+    new = iter(await _ask(answers, unknown) if len(unknown) != 1 else [await answers.ask(unknown[0])])
     return [vote if vote is not None else next(new) for vote in known]
 
 
 async def _ask(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
-    if len(ballots) < 2:
-        return [await answers.ask(ballot) for ballot in ballots]
+    if not ballots:
+        return ()
     asked = [asyncio.create_task(answers.ask(ballot)) for ballot in ballots]
     try:
         done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)

@@ -8,10 +8,10 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -87,42 +87,51 @@ class Endpoint:
     headers: Mapping[str, str] = field(repr=False)
     secret: Secret = field(default=_NO_SECRET, repr=False)
 
-    @property
-    def secrets(self) -> set[str]:
+    @cached_property
+    def secrets(self) -> frozenset[str]:
         """All that a server is told and nobody else: the key, what secret headers hold, passwords and keys in the URL."""
         in_headers = (value.rpartition(" ")[2] for name, value in self.headers.items() if _SECRET_HEADER.search(name))
-        return {self.secret.reveal(), *in_headers, *redact.secrets_in(self.url)} - {""}
+        return frozenset({self.secret.reveal(), *in_headers, *redact.secrets_in(self.url)} - {""})
+
+    @cached_property
+    def host(self) -> str:
+        """Host and port."""
+        return redact.host_of(self.url)
 
     def error(self, kind: type[ModelError], message: str, hint: str = "", **more: Any) -> ModelError:
         """An error that names this provider and model."""
         return kind(message, provider=self.provider, model=self.model, hint=hint, **more)
 
 
+Exchange = Coroutine[Any, Any, dict[str, Any]]
+
+
 class _Unread(Exception):
     """An answer that came and is not read; its text says why."""
 
 
-async def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> dict[str, Any]:
+def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> Exchange:
     """The JSON object that answers ``body``; a ModelError when there is none."""
-    return await _exchange("POST", endpoint, lambda: json.dumps(body))
+    return _exchange("POST", endpoint, lambda: json.dumps(body))
 
 
-async def get_json(endpoint: Endpoint) -> dict[str, Any]:
+def get_json(endpoint: Endpoint) -> Exchange:
     """The JSON object at the endpoint."""
-    return await _exchange("GET", endpoint, None)
+    return _exchange("GET", endpoint, None)
 
 
-async def post_form(endpoint: Endpoint, form: Callable[[], str]) -> dict[str, Any]:
+def post_form(endpoint: Endpoint, form: Callable[[], str]) -> Exchange:
     """The JSON object that answers a form, as token services want it. Only made when it is sent: it holds a key."""
-    return await _exchange("POST", endpoint, form)
+    return _exchange("POST", endpoint, form)
 
 
 async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, Any]:
     from adjudge.gateway import http_trouble
 
-    async with AsyncExitStack() as turn:  # held until the answer is read and understood
+    held: list[asyncio.Semaphore] = []  # until the answer is read and understood
+    try:
         try:
-            status, wait, raw = await _answer(method, endpoint, body, turn)
+            status, wait, raw = await _answer(method, endpoint, body, held)
         except _Unread as reason:
             failure: AdjudgeError | None = endpoint.error(ModelError, str(reason))
         except http_trouble.NO_ANSWER as trouble:
@@ -133,10 +142,13 @@ async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | N
             # Raised here and not below: the client's exceptions and the frames they come from hold headers, and so the key.
             raise failure
         return _object(endpoint, raw)
+    finally:
+        for turn in held:
+            turn.release()
 
 
 async def _answer(
-    method: str, endpoint: Endpoint, body: Callable[[], str] | None, turn: AsyncExitStack
+    method: str, endpoint: Endpoint, body: Callable[[], str] | None, held: list[asyncio.Semaphore]
 ) -> tuple[int, float | None, bytes]:
     """The status, the wait that the server asks for, and the body without secrets; of the other headers nothing is kept."""
     client, proxy = _client(), proxy_for(endpoint.url)
@@ -144,20 +156,21 @@ async def _answer(
     async with client.session.request(
         method, endpoint.url, data=body and body().encode(), headers=endpoint.headers, proxy=proxy, allow_redirects=False
     ) as response:
-        large = client.large[redact.host_of(endpoint.url)]
-        raw = await _body(response, large, turn)
-        secrets = endpoint.secrets | set(redact.secrets_in(proxy or ""))
+        raw = await _body(response, client.large[endpoint.host], held)
+        secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
         return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
 
 
-async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, turn: AsyncExitStack) -> bytes:
+async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, held: list[asyncio.Semaphore]) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
-    if len(response.headers.getall("Content-Encoding", [])) > 1 or "," in response.headers.get("Content-Encoding", ""):
+    encodings = response.headers.getall("Content-Encoding", ())
+    if len(encodings) > 1 or any("," in encoding for encoding in encodings):
         raise _Unread("the server's answer is compressed more than once: it was not read")
     body = bytearray()
-    async for piece in response.content.iter_any():
+    while piece := await response.content.readany():
         if len(body) <= _LARGE < len(body) + len(piece):
-            await turn.enter_async_context(large)
+            await large.acquire()
+            held.append(large)
         body += piece
         if len(body) > MAX_REPLY:
             response.close()
@@ -171,7 +184,7 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
 
     from adjudge.gateway import http_trouble
 
-    host = redact.host_of(endpoint.url)
+    host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
         return SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL")
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))

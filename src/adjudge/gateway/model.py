@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Coroutine
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
 
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError
+
+Replying = Coroutine[Any, Any, Reply]
+"""What ``complete`` gives. A link that only chooses who goes on is a plain function that passes this through: each link that
+waits for itself is one more coroutine for every request under way."""
 
 
 class PartRejected(ModelError):
@@ -37,7 +43,7 @@ class Layer:
     def __init__(self, inner: Model) -> None:
         self.inner = inner
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The innermost model's name."""
         return self.inner.name

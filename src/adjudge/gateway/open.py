@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Mode
-from adjudge.domain.message import Reply, Request
+from adjudge.domain.message import Request
 from adjudge.errors import SetupError
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.budget import Allowed
@@ -23,7 +23,7 @@ from adjudge.gateway.layers.meter import Metered
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Retrying, WithoutRejected
 from adjudge.gateway.layers.time import Timed
-from adjudge.gateway.model import Layer, Model
+from adjudge.gateway.model import Layer, Model, Replying
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
@@ -63,9 +63,10 @@ class OpenModel(Layer):
     def __repr__(self) -> str:
         return f"<model {self.name}>"
 
-    async def complete(self, request: Request) -> Reply:
+    def complete(self, request: Request) -> Replying:
         """Answer, or raise a ModelError."""
-        return await event_loop.visit(self.inner.complete(request))
+        asked = self.inner.complete(request)
+        return asked if event_loop.at_home() else event_loop.visit(asked)
 
     @property
     def keeps_replies(self) -> bool:

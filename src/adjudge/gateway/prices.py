@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -53,8 +54,7 @@ class PriceTable:
     @classmethod
     def load(cls, path: str | Path | None = None) -> PriceTable:
         """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES names."""
-        shipped = yaml.safe_load((files(__package__) / "prices.yaml").read_text(encoding="utf-8"))
-        table = cls(_prices(shipped["prices"], "prices.yaml"), str(shipped["dated"]))
+        table = cls(*_shipped())
         chosen = path or os.environ.get(VARIABLE)
         return table.with_own(_read(Path(chosen))) if chosen else table
 
@@ -64,17 +64,24 @@ class PriceTable:
 
     def of(self, model: str) -> Price | None:
         """The price of a model, or None where it is not known."""
-        model = _NUMBERED.sub("", model)
         if model not in self._found:
-            fitting = [id for id in self.prices if fnmatchcase(model, id)]
+            name = _NUMBERED.sub("", model)
+            fitting = [id for id in self.prices if fnmatchcase(name, id)]
             best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
-            self._found[model] = self.prices[best] if fitting else Price(0.0, 0.0) if model.startswith(_FREE) else None
+            self._found[model] = self.prices[best] if fitting else Price(0.0, 0.0) if name.startswith(_FREE) else None
         return self._found[model]
 
     def cost(self, model: str, usage: Usage) -> float | None:
         """What ``usage`` comes to, or None where the price is not known."""
         price = self.of(model)
         return price.cost(usage) if price else None
+
+
+@cache
+def _shipped() -> tuple[Mapping[str, Price], str]:
+    """The shipped prices and their date."""
+    shipped = yaml.safe_load((files(__package__) / "prices.yaml").read_text(encoding="utf-8"))
+    return _prices(shipped["prices"], "prices.yaml"), str(shipped["dated"])
 
 
 def _read(path: Path) -> dict[str, Price]:

@@ -31,6 +31,8 @@ def most_tokens(request: Request) -> tuple[int, int]:
 
 def token_count(value: object) -> int:
     """A count of tokens as a server sent it; 0 where it is none: missing, negative, a text, not finite, beyond all measure."""
+    if type(value) is int and 0 <= value <= _MOST_TOKENS:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_TOKENS:
         return 0
     return int(value)
@@ -56,10 +58,11 @@ def measured(request: Request, reply: Reply) -> Reply:
 
 def _whole(usage: Usage) -> bool:
     """Whether every count is there and sensible."""
-    counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens)
-    return all(type(count) is int and 0 < count <= _MOST_TOKENS for count in counts) and (
-        type(usage.cached_tokens) is int and 0 <= usage.cached_tokens <= usage.prompt_tokens
-    )
+    calls, prompt, answer, cached = usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
+    if not type(calls) is type(prompt) is type(answer) is type(cached) is int:
+        return False
+    most = _MOST_TOKENS
+    return 0 < calls <= most and 0 < prompt <= most and 0 < answer <= most and 0 <= cached <= prompt
 
 
 def _tokens(text: str) -> int:

@@ -13,7 +13,7 @@ from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Vote
@@ -225,7 +225,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             agreement=len(agreeing) / len(counted) if verdict else None,
             tie=_is_tie(said.counted, score),
             panel=said.counted,
-            excluded_models=FrozenDict(said.excluded),
+            excluded_models=FrozenDict(said.excluded) if said.excluded else NOTHING,
             notes=notes_on(votes, self.language, self._temperatures),
         )
 

@@ -31,10 +31,12 @@ def notes_on(
 ) -> tuple[str, ...]:
     """What a reader of these votes must know. ``temperatures``: what each model was asked at; ``persona``: whether the
     models were to invent who they are."""
+    likely = {vote.model for vote in votes if vote.ballot.mode == "likelihood"}
+    if len(votes) < 2 and not likely:
+        return ()  # nothing is repeated, and nothing was left out
     words = _WORDS.get(language, _WORDS["en"])
     what = ", ".join(words[name] for name in _ignored(votes, persona))
     found = [words["ignored"].format(what=what)] if what else []
-    likely = {vote.model for vote in votes if vote.ballot.mode == "likelihood"}
     cold = {model for model, temperature in temperatures.items() if temperature == 0} - likely
     repeated = {model: count for model in temperatures if (count := _asked(model, votes)) > 1}
     for name, models in (("likely", likely), ("cold", cold)):

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -81,7 +82,7 @@ class Ledger:
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        instance, said = json.dumps(plain(result.instance.fields)), json.dumps(result.to_dict(votes=False))
+        instance, said = json.dumps(dict(result.instance.fields)), json.dumps(result.to_dict(votes=False))
         score = None if result.score is None else float(result.score)
         self._writer.put(_KEEP_JUDGMENT, sealed(label, number, id, instance, ballots, result.status.value, score, said))
         if self._writer.waiting > _MOST_WAITING:
@@ -148,7 +149,13 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
     ``wordings`` are those that the run began with: its answers are found by them, also when a newer version words prompts anew.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    asked = f"{ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
+    return _key(ballot.id, wordings.get(name) or wording(name, ballot.language), model)
+
+
+@lru_cache(maxsize=4096)
+def _key(ballot: str, worded: str, model: str) -> bytes:
+    """Kept for as long as a ballot is under way: it is looked for, asked and filed by its key."""
+    asked = f"{ballot} {worded} {model}"
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
@@ -159,7 +166,7 @@ def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
         "ranking": said.ranking if said else None,
         "number": said.number if said else None,
         "repairs": vote.repairs or None,
-        "distribution": plain(vote.distribution),
+        "distribution": None if vote.distribution is None else dict(vote.distribution),
         "persona": vote.ballot.persona,
         "order": vote.order,
         "low_confidence": vote.low_confidence or None,

@@ -20,9 +20,11 @@ class Majority:
 
 def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
     """The option most of ``said`` name. Tied: the one with the lowest score, else the one listed first."""
-    counts = Counter(said)
-    if not counts:
+    if not said:
         return None
+    if said[0] in criteria.option_names and said.count(said[0]) == len(said):
+        return Majority(said[0], 1.0, tie=False)
+    counts = Counter(said)
     option = winner(counts, criteria)
     top = counts[option]
     tie = sum(count == top for count in counts.values()) > 1

@@ -49,7 +49,7 @@ def unfenced(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]
 
 def _safe_name(name: str) -> str:
     """A field's name may come from the data, too."""
-    return re.sub(r"[^\w .-]+", "_", name)
+    return name if name.isascii() and name.isidentifier() else re.sub(r"[^\w .-]+", "_", name)
 
 
 def _labelled(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:
@@ -65,8 +65,12 @@ def _labelled(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]
 
 def neutral(text: str) -> str:
     """``text`` without anything that could pass for a mark or for a chat template's token; the rest as it was."""
-    text = _NO_CHARACTER.sub("\ufffd", text)
-    text = _MARK.sub(_harmless, text)
+    if "\0" in text or not text.isascii():
+        text = _NO_CHARACTER.sub("\ufffd", text)
+    if "<" in text or "＜" in text:
+        text = _MARK.sub(_harmless, text)
+    elif "[" not in text:
+        return text
     return _CHAT_TOKEN.sub(_harmless, text)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
+from secrets import token_hex
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import ANY_INTEGER, TIE, Criteria
@@ -16,9 +17,15 @@ from adjudge.errors import SetupError
 from adjudge.prompts.fence import fence, neutral, unfenced
 from adjudge.prompts.template import load
 
+_PARTS = "\n\n"
+"""Between one evaluated text and the next, as the templates join them."""
 Shown = dict[str, str | Sequence[str]]
 _CUT = "\x00"
 """Marks in a rendered template where the text that is shared ends; the criterion cannot hold it, and texts come behind it."""
+
+
+_GAP = f"\x00{token_hex(8)}\x00"
+"""Stands in a rendered template for the evaluated text; no criterion can hold it, since nobody knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +34,9 @@ class _Question:
 
     template: str
     language: str
-    criteria: Criteria
+    asked: str
+    """The identity of the criteria: it stands for them where questions are compared."""
+    criteria: Criteria = field(compare=False)
     order: tuple[int, ...] | None
     offered: tuple[str, ...]
     persona: str | None
@@ -60,6 +69,7 @@ def render(ballot: Ballot) -> Prompt:
     question = _Question(
         ballot.template,
         ballot.language,
+        ballot.criteria.identity,
         ballot.criteria,
         ballot.order,
         ballot.offered,
@@ -67,9 +77,8 @@ def render(ballot: Ballot) -> Prompt:
         ballot.feedback,
         ballot.range,
     )
-    values = {**_values(question), "parts": fence(_shown(ballot))}
-    user = load(ballot.template, ballot.language).render("user", values)
-    return Prompt((Message("system", _stable(question)), Message("user", user)))
+    system, around = _frame(question)
+    return Prompt((system, Message("user", _PARTS.join(fence(_shown(ballot))).join(around))))
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
@@ -174,10 +183,9 @@ def _example(criteria: Criteria, place: int, compared: bool) -> tuple[list[str],
 
 
 @lru_cache(maxsize=1024)
-def _values(question: _Question) -> Mapping[str, object]:
-    return question.values()
-
-
-@lru_cache(maxsize=1024)
-def _stable(question: _Question) -> str:
-    return load(question.template, question.language).render("system", {**_values(question), "parts": []})
+def _frame(question: _Question) -> tuple[Message, tuple[str, ...]]:
+    """What is the same whatever is judged: the system turn, and what stands around the evaluated text in the user's."""
+    template, values = load(question.template, question.language), question.values()
+    system = template.render("system", {**values, "parts": []})
+    user = template.render("user", {**values, "parts": [_GAP]})
+    return Message("system", system), tuple(user.split(_GAP))

@@ -68,16 +68,18 @@ def _spellings(value: object) -> tuple[str, ...]:
 
 def _named(text: str, options: tuple[str, ...]) -> tuple[str, ...]:
     """The options that ``text`` names in the strictest way in which it names any."""
-    exact, *others = _index(options)
-    ways = [(exact, text), *zip(others, (_composed(text), _key(text), _folded(text)), strict=True)]
-    ways.append((others[-1], _without_bullet(text)))
-    return next((names[spelling] for names, spelling in ways if spelling and spelling in names), ())
+    index = _index(options)
+    for names, way in zip((*index, index[-1]), (*_WAYS, _without_bullet), strict=True):
+        spelling = way(text)
+        if spelling and spelling in names:
+            return names[spelling]
+    return ()
 
 
 @lru_cache(maxsize=1024)
 def _index(options: tuple[str, ...]) -> tuple[Mapping[str, tuple[str, ...]], ...]:
     """For each way to compare names, the strictest first: a spelling → the options it names."""
-    return tuple(_by_spelling(dict.fromkeys(options), way) for way in (str, _composed, _key, _folded))
+    return tuple(_by_spelling(dict.fromkeys(options), way) for way in _WAYS)
 
 
 def _by_spelling(options: Iterable[str], way: Callable[[str], str]) -> Mapping[str, tuple[str, ...]]:
@@ -121,6 +123,10 @@ def _without_bullet(text: str) -> str:
         inner = text[1:-1]
     inner = _stripped(inner)
     return _folded(inner) if inner[:1].isalpha() else ""
+
+
+_WAYS: tuple[Callable[[str], str], ...] = (str, _composed, _key, _folded)
+"""How names are compared, the strictest first."""
 
 
 # -- numbers and two-way words -----------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import TIE
@@ -46,7 +47,7 @@ class Reading:
     """The object the verdict stands in, where it stands in one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Asked:
     """What a reply may answer: one of the options, or a number between two bounds."""
 
@@ -57,12 +58,12 @@ class _Asked:
     labels: bool = False
     """Whether the options are labels of compared responses."""
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         """Whether only numbers may be answered."""
         return self.range is not None or are_numbers(self.options)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """Names under which the answer may stand in an object, those that count first."""
         return _NUMBER_KEYS if self.range else _NUMERIC_OPTION_KEYS if self.numeric else _VERDICT_KEYS
@@ -93,10 +94,12 @@ class _Asked:
         return f"one of {', '.join(self.options)}"
 
 
+_asked = lru_cache(maxsize=1024)(_Asked)
+
+
 def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
     """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order."""
-    asked = _Asked(ballot.options, ballot.points, ballot.range, labels=bool(ballot.offered))
-    reading = _read(reply, asked)
+    reading = _read(reply, _asked(ballot.options, ballot.points, ballot.range, bool(ballot.offered)))
     if reading.verdict is None or not (ballot.feedback or ballot.offered):
         return reading
     groups: Groups | None = None
@@ -120,7 +123,8 @@ def read(reply: Reply, options: Sequence[str], points: Sequence[float | None] = 
 def _read(reply: Reply, asked: _Asked) -> Reading:
     if reply.finish == "refusal":
         return _refusal(reply.text)
-    text = _THINKING.sub("", reply.text).strip()
+    said = reply.text
+    text = (said if said.startswith("{") else _THINKING.sub("", said)).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply was empty")
     cut = reply.finish == "length"
@@ -156,6 +160,8 @@ def _last_verdict(text: str, asked: _Asked, cut: bool) -> Reading | None:
     if cut or (text.startswith("{") and not said):
         return said
     behind = text[objects[-1].end :] if objects else text
+    if said and not behind:
+        return said
     return _from_line(behind, -1, asked, only_labelled=said is not None) or said or _from_line(text, 0, asked)
 
 
@@ -173,10 +179,11 @@ def _judged(key: str, said: object, data: Mapping[str, object], mended: bool, as
     verdict = asked.match_under(key, said)
     if verdict is None:
         return _unmatched(said, asked)
-    if any(asked.match_under(name, data[name]) not in (None, verdict) for name in asked.keys if name in data):
+    others = [name for name in asked.keys if name in data and not (name == key and data[name] is said)]
+    if any(asked.match_under(name, data[name]) not in (None, verdict) for name in others):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
-    return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
+    return Reading(outcome, Verdict(verdict.option, _explanation(data), number=verdict.number), data=data)
 
 
 def _unmatched(said: object, asked: _Asked) -> Reading:
@@ -204,12 +211,17 @@ def _with_plain_keys(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def _key(name: object) -> str:
+    if isinstance(name, str) and name.isascii() and name.isidentifier():  # nothing in it to replace
+        return name.lower()
     return re.sub(r"[\s-]+", "_", str(name).strip().casefold())
 
 
 def _explanation(data: Mapping[str, object]) -> str | None:
-    texts = (data.get(name) for name in _EXPLANATION_KEYS)
-    return next((_clean(text) for text in texts if isinstance(text, str) and text.strip()), None)
+    for name in _EXPLANATION_KEYS:
+        text = data.get(name)
+        if isinstance(text, str) and (clean := _clean(text)):
+            return clean
+    return None
 
 
 def _from_line(text: str, place: int, asked: _Asked, *, only_labelled: bool = False) -> Reading | None:
@@ -231,7 +243,8 @@ def _from_line(text: str, place: int, asked: _Asked, *, only_labelled: bool = Fa
 
 def _clean(text: str) -> str:
     """Without half characters (a cut emoji), which no file or terminal takes."""
-    return text.strip().encode(errors="replace").decode()
+    text = text.strip()
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _short(value: object) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
 from adjudge.gateway.layers.account import Account, Spent
-from adjudge.gateway.model import Layer
+from adjudge.gateway.model import Layer, Replying
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.token_estimate import LONGEST_ANSWER, expected_tokens, measured, most_tokens
 
@@ -60,6 +60,7 @@ class Allowance:
         keep: Keep | None = None,
     ) -> None:
         self.budget = budget or Budget()
+        self._limited = self.budget != Budget()
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
         self.spent = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
@@ -103,6 +104,10 @@ class Allowance:
 
     async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
+        if not self._limited:
+            self.go_on()
+            await self._begin(model, request)
+            return await self._counted(model, request, ask)
         most = await self._room_for(model, request)
         self._reserved += most
         self._asking[model] += 1
@@ -314,12 +319,15 @@ def _let_in(ticket: asyncio.Future[None]) -> bool:
 class Allowed(Layer):
     """Passes on what the run that asks still may spend."""
 
-    async def complete(self, request: Request) -> Reply:
+    def complete(self, request: Request) -> Replying:
         """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
         allowance = current.get()
         if allowance is None:
-            return measured(request, await self.inner.complete(request))
-        return await allowance.send(self.name, request, lambda: self.inner.complete(self._bounded(request, allowance.budget)))
+            return self._measured(request)
+        return allowance.send(self.name, request, lambda: self.inner.complete(self._bounded(request, allowance.budget)))
+
+    async def _measured(self, request: Request) -> Reply:
+        return measured(request, await self.inner.complete(request))
 
     def _bounded(self, request: Request, budget: Budget) -> Request:
         """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""

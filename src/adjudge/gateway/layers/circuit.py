@@ -11,7 +11,7 @@ from adjudge.domain.message import Reply, Request
 from adjudge.errors import HALTS, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
 from adjudge.gateway.layers.budget import go_on, halt
 from adjudge.gateway.layers.limit import Gate
-from adjudge.gateway.model import Layer, Model
+from adjudge.gateway.model import Layer, Model, Replying
 
 _LOG = logging.getLogger("adjudge.gateway")
 _FIRST_AT_ONCE = 3
@@ -124,10 +124,11 @@ class Paused(Layer):
         super().__init__(inner)
         self._circuit = circuit
 
-    async def complete(self, request: Request) -> Reply:
+    def complete(self, request: Request) -> Replying:
         """Pass on, or raise ModelPaused without asking."""
-        if self._circuit.answered:
-            return await self._ask(request)
+        return self._ask(request) if self._circuit.answered else self._ask_carefully(request)
+
+    async def _ask_carefully(self, request: Request) -> Reply:
         await self._circuit.gate.enter()
         try:
             go_on()

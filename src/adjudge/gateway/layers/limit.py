@@ -110,7 +110,7 @@ class Limited(Layer):
         started = monotonic()
         try:
             go_on()
-            reply = await self._paced(request)
+            reply = await (self._paced(request) if self._requests or self._tokens else self.inner.complete(request))
         except RateLimited:
             self.gate.too_many(started)
             raise

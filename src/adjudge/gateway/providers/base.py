@@ -58,6 +58,7 @@ class HttpProvider(ABC):
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._endpoints: dict[str, Endpoint] = {}
         self._rejected: set[str] = set()
         self._warned: set[str] = set()
 
@@ -106,9 +107,11 @@ class HttpProvider(ABC):
         return {"Authorization": f"Bearer {key.reveal()}"} if key else {}
 
     def _endpoint(self, path: str) -> Endpoint:
-        own = self.connection
-        headers = {"Content-Type": "application/json", **self._headers()}
-        return Endpoint(own.provider, own.model, _below(own.base_url, path), headers, own.key)
+        if path not in self._endpoints:
+            own = self.connection
+            headers = {"Content-Type": "application/json", **self._headers()}
+            self._endpoints[path] = Endpoint(own.provider, own.model, _below(own.base_url, path), headers, own.key)
+        return self._endpoints[path]
 
     async def _authorised(self, path: str) -> Endpoint:
         """The endpoint with whatever it takes to be let in."""
@@ -135,7 +138,7 @@ class HttpProvider(ABC):
         return next((part for part in asked if re.search(self.wire_names[part], error.message, re.IGNORECASE)), None)
 
     def _ignored(self, request: Request, reply: Reply) -> tuple[str, ...]:
-        ignored = {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]}
+        ignored = {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]} if self._rejected else set()
         if request.schema is not None and reply.finish == "stop" and not _is_object(reply.text):
             ignored.add("schema")
         if request.seed is not None and not self.capabilities.seed:
@@ -144,6 +147,8 @@ class HttpProvider(ABC):
             ignored.add("logprobs")
         if request.samples > 1 + len(reply.more):
             ignored.add("samples")
+        if not ignored:
+            return ()
         for part in ignored - self._warned:
             _LOG.warning("%s was asked for %s and did not do it", self.name, part)
         self._warned |= ignored
@@ -152,7 +157,7 @@ class HttpProvider(ABC):
 
 def mapping(value: object) -> Mapping[str, Any]:
     """The object that a server sent, or an empty one where it sent something else."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def shown_address(base_url: str, of: str = "") -> str:

@@ -69,8 +69,11 @@ def openai_messages(request: Request) -> list[dict[str, str]]:
 
 def said_in(message: Mapping[str, Any]) -> str:
     """What a message says, and behind it what it calls tools with: a verdict there is read like text."""
-    calls = [call.get("function") or {} for call in message.get("tool_calls") or ()]
-    return with_calls(text_of(message.get("content")), [call.get("arguments") for call in calls])
+    text = text_of(message.get("content"))
+    if not message.get("tool_calls"):
+        return text
+    calls = [call.get("function") or {} for call in message["tool_calls"]]
+    return with_calls(text, [call.get("arguments") for call in calls])
 
 
 def with_calls(text: str, arguments: Sequence[object]) -> str:
@@ -81,11 +84,13 @@ def with_calls(text: str, arguments: Sequence[object]) -> str:
 
 def text_of(content: object) -> str:
     """What a message says: a text, nothing, or parts, of which those that think aloud have no text."""
+    if isinstance(content, str):
+        return content
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content)
-    if not isinstance(content, str | None):
+    if content is not None:
         raise TypeError(f"its content is {type(content).__name__}")
-    return content or ""
+    return ""
 
 
 def response_format(schema: Mapping[str, object]) -> dict[str, object]:
@@ -100,12 +105,12 @@ def finish_of(reason: str | None) -> str:
 
 def openai_usage(usage: Mapping[str, Any]) -> Usage:
     """Token counts of one call."""
-    details = mapping(usage.get("prompt_tokens_details"))
+    details = usage.get("prompt_tokens_details")
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=token_count(usage.get("completion_tokens")),
-        cached_tokens=token_count(details.get("cached_tokens")),
+        cached_tokens=token_count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
     )
 
 
