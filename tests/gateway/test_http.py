@@ -164,7 +164,7 @@ def test_a_compressed_reply_is_read(kind: str) -> None:
 
 def test_large_replies_are_read_though_few_at_once() -> None:
     body = b'{"choices": [{"message": {"content": "' + b"x" * 2_000_000 + b'"}}]}'
-    with RawServer(lambda key: [answer(body)]) as server:
+    with RawServer(lambda key: [answer(body, "Connection: close\r\n")]) as server:
         replies = ask_all(open_model(f"{server.url}/v1#m", max_retries=0), [f"{number}" for number in range(8)])
     assert [len(reply.text) for reply in replies if isinstance(reply, Reply)] == [2_000_000] * 8
 
