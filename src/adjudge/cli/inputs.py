@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from adjudge.cli.options import Flags, budget_from
 from adjudge.cli.origin import signed
 from adjudge.data.dataset import ROW_FILES, STDIN, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.engine.run import Run
 from adjudge.errors import SetupError
-from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import without_secrets
@@ -26,16 +26,17 @@ _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?https?://\S+", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
 
 
-def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[OpenModel]:
+def models_from(ids: Sequence[str], max_concurrency: int, *, cache: bool = False) -> list[OpenModel]:
     """The models named, or the embedded one."""
-    return [open_model(id, max_concurrency=max_concurrency, cache=cache) for id in ids or [default_model()]]
+    return [open_model(id, max_concurrency=max_concurrency, cache=cache) for id in list(ids) or [default_model()]]
 
 
-def keeping_from(run: Path | None, budget: Budget | None, prices: Path | None) -> dict[str, Any]:
+def keeping_from(flags: Flags) -> dict[str, Any]:
     """How ``evaluate`` is to keep its answers and its limits. The command is kept with the run, for ``adjudge resume``."""
-    if prices is not None:
-        os.environ[VARIABLE] = str(prices.absolute())
-    return {"run": Run(run, facts={"command": command_line()}) if run else None, "budget": budget}
+    if flags.prices is not None:
+        os.environ[VARIABLE] = str(flags.prices.absolute())
+    budget = budget_from(flags.max_usd, flags.max_calls, flags.max_tokens)
+    return {"run": Run(flags.run, facts={"command": command_line()}) if flags.run else None, "budget": budget}
 
 
 def command_line() -> dict[str, object]:
@@ -52,7 +53,7 @@ def is_rows(file: Path | None) -> bool:
 
 
 def instances_from(
-    text: str | None, file: Path | None, column: list[str] | None, limit: int | None, needed: Sequence[str] = ("response",)
+    text: str | None, file: Path | None, column: Sequence[str], limit: int | None, needed: Sequence[str] = ("response",)
 ) -> list[Instance]:
     """One text, which is the first of the ``needed`` fields, or a row each, which must have all of them."""
     if (text is None) == (file is None):
@@ -83,9 +84,9 @@ def check_given(criteria: Criteria, instance: Instance) -> None:
             raise SetupError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
 
 
-def columns_from(given: list[str] | None, judged: str = "response") -> dict[str, str]:
+def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
     """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
-    pairs = [item.partition("=") for item in given or []]
+    pairs = [item.partition("=") for item in given]
     return {field if equals else judged: column if equals else field for field, equals, column in pairs}
 
 

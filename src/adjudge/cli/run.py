@@ -7,23 +7,23 @@ import os
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.inputs import command_line
-from adjudge.cli.options import DryRun, FailUnder, Limit, MaxCalls, MaxTokens, MaxUsd, NoCache, Prices, Quiet, budget_from
+from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet
 from adjudge.cli.show import clean, notes, say_excluded, scored_of
 from adjudge.cli.watch import Watch
 from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
-from adjudge.reports.gate import ExitCode, check_gate, exit_code, worst
+from adjudge.reports.gate import check_gate, exit_code, worst
 from adjudge.reports.summary import Summary, Tally
 from adjudge.reports.words import word
 from adjudge.runs.build import ReadyJudge
@@ -34,21 +34,31 @@ _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
 
 
+@command()
+@argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
+@click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
+@limits
+@fail_under
+@click.option("--fork", type=PATH, help="Begin with what this other run was answered, where it still holds.")
+@click.option("--retry-failed", is_flag=True, help="Ask again where an answer had no verdict.")
+@dry_run
+@quiet
+@click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
 def run(
-    file: Annotated[Path | None, typer.Argument(help="The eval file, such as eval.yaml.")] = None,
-    folder: Annotated[Path | None, typer.Option("--run", help="The run's folder, instead of the one the file names.")] = None,
-    limit: Limit = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    prices: Prices = None,
-    no_cache: NoCache = False,
-    fail_under: FailUnder = None,
-    fork: Annotated[Path | None, typer.Option(help="Begin with what this other run was answered, where it still holds.")] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask again where an answer had no verdict.")] = False,
-    dry_run: DryRun = False,
-    quiet: Quiet = False,
-    show_schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of eval files, for editors.")] = False,
+    file: Path | None,
+    folder: Path | None,
+    limit: int | None,
+    max_usd: float | None,
+    max_calls: int | None,
+    max_tokens: int | None,
+    prices: Path | None,
+    no_cache: bool,
+    fail_under: float | None,
+    fork: Path | None,
+    retry_failed: bool,
+    dry_run: bool,
+    quiet: bool,
+    show_schema: bool,
 ) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
@@ -57,7 +67,7 @@ def run(
     the end, 2 usage, 3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
     """
     if show_schema:
-        typer.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
         raise SetupError("say which eval file to run: adjudge run eval.yaml")
@@ -77,7 +87,7 @@ def run(
             made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
     except (BudgetSpent, RunStopped) as halt:
         seen.show()
-        typer.echo(f"adjudge: {halt}. Go on with: adjudge resume {made.folder}", err=True)
+        click.echo(f"adjudge: {halt}. Go on with: adjudge resume {made.folder}", err=True)
         return ExitCode.COULD_NOT_RUN
     for path in wanted.output_paths:
         export(made.folder, path)
@@ -105,9 +115,9 @@ class _Seen:
         elif isinstance(event, RowSkipped):
             self.skipped += 1
             if self.skipped <= _MOST_TOLD:
-                typer.echo(f"skipped {clean(str(event.row))}", err=True)
+                click.echo(f"skipped {clean(str(event.row))}", err=True)
         elif isinstance(event, BlankRowsSkipped):
-            typer.echo(clean(str(event.rows)), err=True)
+            click.echo(clean(str(event.rows)), err=True)
 
     def show(self) -> None:
         """A table of the judges, and where everything is."""

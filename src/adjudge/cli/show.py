@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -81,7 +81,7 @@ def say_excluded(summary: Summary, language: str) -> None:
     """Which models of a panel did not count, and on how many rows: on standard error, so that nobody misses it."""
     for model, rows in summary.excluded.items():
         share = f"{rows} {word('of', language)} {summary.attempted} {word('rows', language)}"
-        typer.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
+        click.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
 
 
 def scored_of(summary: Summary, language: str) -> str:

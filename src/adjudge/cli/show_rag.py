@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,7 +17,7 @@ from adjudge.reports.words import is_word, word
 def say_columns(rows: Rows, language: str) -> None:
     """Which column was taken for which field."""
     taken = ", ".join(f"{field} = {clean(column)}" for field, column in rows.columns.items())
-    typer.echo(f"{word('columns', language)}: {taken}", err=True)
+    click.echo(f"{word('columns', language)}: {taken}", err=True)
 
 
 def show_rag(report: RagReport, language: str) -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 from types import TracebackType
 
-import typer
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -43,7 +43,7 @@ class Watch:
             self._bar.update(self._task, advance=1, note=self.note())
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE:
             self._said = time.monotonic()
-            typer.echo(f"judged {self._done}{f' of {self.total}' if self.total else ''}; {self.note()}", err=True)
+            click.echo(f"judged {self._done}{f' of {self.total}' if self.total else ''}; {self.note()}", err=True)
 
     def _add(self, result: Result) -> None:
         for vote in result.votes:
