@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.inputs import columns_from, given_beside, is_rows, rows_in, texts_in
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
-from adjudge.cli.show import notes, say_excluded, show_results
-from adjudge.cli.watch import Watch
+from adjudge.cli.show import notes, show_results
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.gate import exit_code
+from adjudge.reports.outcome import Outcome
 from adjudge.reports.summary import summarise
 from adjudge.reports.table import check_writable, write_rows
-from adjudge.runs.known import KnownVotes
+from adjudge.runs.eval_criteria import Aspect, Said
+from adjudge.runs.eval_file import AspectEntry
 
 
 @command()
@@ -56,36 +56,33 @@ def check(
     Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
     5 gate inconclusive.
     """
-    critic = AspectCritic(
-        definition=_definition(criterion, aspect_name, flags.language),
-        models=models_from(flags.model, flags.max_concurrency, cache=not flags.no_cache),
+    check_writable(output)
+    judge = AspectEntry(
+        kind="aspect",
+        criteria=(Said(Aspect(aspect_name or "criterion", _definition(criterion, aspect_name, flags.language))),),
         strictness=strictness,
-        name=aspect_name or "criterion",
-        language=flags.language,
         early_stop=early_stop,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    instances = instances_from(text, file, column, flags.limit)
-    check_writable(output)
-    extra: dict[str, Any] = {"user_input": user_input, "reference": reference, "contexts": list(context) or None}
-    keeping = keeping_from(flags)
+    data = data_entry(flags, rows_in(text, file), columns_from(column))
+    given = given_beside(user_input, reference, context)
+    made = ready(typed(flags, judge, data, texts_in(text, file), given), flags)
+    outcome = Outcome(made)
     if flags.dry_run:
-        show_estimate(
-            critic.estimate([critic.prepare(one, **extra) for one in instances], KnownVotes(flags.run) if flags.run else None)
-        )
+        show_estimate(made.estimate())
         return ExitCode.OK
-    with Watch(len(instances), quiet=flags.quiet or as_json) as watch:
-        results = critic.evaluate(instances, progress=watch.saw, **keeping, **extra)
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    results = [one.result for one in judgments if isinstance(one.result, AspectResult)]
+    (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
     if output:
         write_rows(output, [result.to_dict() for result in results])
     if as_json:
         _print_json(results, notes(critic, results), single=not is_rows(file))
     else:
         show_results(results, critic, flags.language)
-    summary = summarise(results)
-    say_excluded(summary, flags.language)
-    return exit_code(summary, flags.fail_under)
+    say_all_excluded(outcome)
+    return outcome.exit_code()
 
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from adjudge.cli.inputs import models_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, at_once, command
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.errors import NoValidCandidate, SetupError
+from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
@@ -86,8 +86,8 @@ def generate(
     Exit codes: 0 there is a result, 1 could not run, 2 usage, 3 it ran, but no candidate may be used.
     """
     check_writable(output)
-    writers = models_from(model, max_concurrency)
-    judges = models_from(judge, max_concurrency) if judge else writers[:1]
+    writers = _models(model, max_concurrency)
+    judges = _models(judge, max_concurrency) if judge else writers[:1]
     asked: dict[str, Any] = {"llm": judges, "num_samples": samples, "language": language, "seed": seed}
     strategy = Strategy(
         _verifiers(verify, min_pass or samples * len(judges) // 2 + 1, asked),
@@ -105,6 +105,10 @@ def generate(
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
+
+
+def _models(ids: Sequence[str], max_concurrency: int) -> list[OpenModel]:
+    return [open_model(id, max_concurrency=max_concurrency) for id in ids or (default_model(),)]
 
 
 def _verifiers(expressions: Sequence[str], min_pass: int, asked: dict[str, Any]) -> list[Verifier]:

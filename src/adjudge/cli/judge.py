@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,8 @@ import click
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import beside, check_given, columns_from, given_beside, instances_from, is_rows, keeping_from, models_from
+from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.inputs import check_given, columns_from, given_beside, is_rows, rows_in, texts_in
 from adjudge.cli.options import (
     PATH,
     Flags,
@@ -28,20 +29,20 @@ from adjudge.cli.options import (
     questions,
     votes,
 )
-from adjudge.cli.show import say_excluded, show_comparisons, show_judgments
-from adjudge.cli.watch import Watch
-from adjudge.data.dataset import read_comparisons
+from adjudge.cli.show import show_comparisons, show_judgments
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
-from adjudge.domain.results import MultiCriteriaDirectInstanceResult, Result
+from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.errors import SetupError
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.pooling.composite import composite
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.gate import check_gate, exit_code
-from adjudge.reports.summary import summarise
+from adjudge.reports.outcome import Outcome
+from adjudge.reports.summary import tally_of
 from adjudge.reports.table import check_writable, write_rows
-from adjudge.runs.known import KnownVotes
+from adjudge.runs.eval_criteria import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry
+from adjudge.runs.execute import Judged
 
 
 @command()
@@ -79,35 +80,37 @@ def judge(
     5 gate inconclusive.
     """
     wanted = _criteria(criterion, named, "direct", flags.language)
-    if flags.fail_under is not None and len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
-        check_gate(wanted[0].name, wanted)
-    given = given_beside(user_input, reference, context)
-    instances = _with_given(instances_from(text, file, column, flags.limit, _fields(wanted, given)), given, wanted)
+    multi = MultiCriteria.of(wanted)
+    multi.check_scores()
     check_writable(output)
-    direct = DirectJudge(
-        models_from(flags.model, flags.max_concurrency, cache=not flags.no_cache),
-        self_consistency=self_consistency,
+    given = given_beside(user_input, reference, context)
+    judged = _judged_field(wanted, given)
+    entry = DirectEntry(
+        kind="direct",
+        criteria=tuple(map(Said, wanted)),
+        strictness=self_consistency,
         check_positional_bias=check_positional_bias,
-        generate_feedback=feedback,
-        language=flags.language,
+        feedback=feedback,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    keeping = keeping_from(flags)
+    data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
+    texts = _complete(texts_in(text, file, judged), given, wanted)
+    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
+    if len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
+        outcome.check_gates()
     if flags.dry_run:
-        cases = [direct.case(instance, one) for instance in direct.instances_of(instances) for one in wanted]
-        show_estimate(direct.estimate(cases, KnownVotes(flags.run) if flags.run else None))
+        show_estimate(outcome.run.estimate())
         return ExitCode.OK
-    with Watch(len(instances) * len(wanted), quiet=flags.quiet or as_json) as watch:
-        results = direct.evaluate_multi_criteria(instances, wanted, progress=watch.saw, **keeping)
-    each = [entry.result for result in results for entry in result.item_results]
-    _output(output, as_json, each, results)
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    results = [composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))]
+    _output(output, as_json, [one.result for one in judgments], results)
     if not as_json:
-        show_judgments(results, direct, flags.language)
-    scored = each if len(wanted) == 1 else [_as_result(result) for result in results]
-    summary = summarise(scored)
-    say_excluded(summary, flags.language)
-    return exit_code(summary, flags.fail_under)
+        show_judgments(results, outcome.run.judges[0].judge, flags.language)
+    if len(wanted) > 1:
+        outcome.tallies = {outcome.run.judges[0].name: tally_of(map(_as_result, results))}
+    say_all_excluded(outcome)
+    return outcome.exit_code()
 
 
 @command()
@@ -148,32 +151,31 @@ def compare(
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise SetupError("compare takes one criteria at a time on the command line")
-    given = given_beside(user_input, reference, context)
-    instances = _with_given(_comparisons(responses, file, column, flags.limit, wanted[0].to_evaluate_field), given, wanted)
     check_writable(output)
-    pairwise = PairwiseJudge(
-        models_from(flags.model, flags.max_concurrency, cache=not flags.no_cache),
+    given = given_beside(user_input, reference, context)
+    entry = PairwiseEntry(
+        kind="pairwise",
+        criteria=tuple(map(Said, wanted)),
         contests=_contests(contests),
         tie_enabled=tie,
-        self_consistency=self_consistency,
+        strictness=self_consistency,
         check_positional_bias=check_positional_bias,
-        language=flags.language,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    keeping = keeping_from(flags)
+    data, texts = _comparisons(responses, file, column, wanted[0].to_evaluate_field, flags)
+    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags))
+    outcome.check_gates()
     if flags.dry_run:
-        cases = [pairwise.case(instance, wanted[0]) for instance in pairwise.instances_of(instances)]
-        show_estimate(pairwise.estimate(cases, KnownVotes(flags.run) if flags.run else None))
+        show_estimate(outcome.run.estimate())
         return ExitCode.OK
-    with Watch(len(instances), quiet=flags.quiet or as_json) as watch:
-        results = pairwise.evaluate(instances, wanted[0], progress=watch.saw, **keeping)
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    results = [one.result for one in judgments if isinstance(one.result, PairwiseInstanceResult)]
     _output(output, as_json, results, results)
     if not as_json:
-        show_comparisons(results, pairwise, flags.language)
-    summary = summarise(results)
-    say_excluded(summary, flags.language)
-    return exit_code(summary)
+        show_comparisons(results, outcome.run.judges[0].judge, flags.language)
+    say_all_excluded(outcome)
+    return outcome.exit_code()
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
@@ -185,40 +187,42 @@ def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, langua
     return found
 
 
-def _fields(wanted: Sequence[Criteria], given: Mapping[str, object]) -> list[str]:
-    """What the criteria read of the text or the rows, the judged field of the first one first."""
-    read = dict.fromkeys(name for one in wanted for name in (one.to_evaluate_field, *(one.context_fields or ())))
+def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> str:
+    """What the text is, or the column that is named without a field."""
     judged = wanted[0].to_evaluate_field
     if judged in given:
         raise SetupError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
-    return [name for name in read if name not in given]
+    return judged
 
 
-def _with_given(
-    instances: list[Instance], given: Mapping[str, str | Sequence[str]], wanted: Sequence[Criteria]
-) -> list[Instance]:
-    """The instances with what was given beside them."""
-    whole = beside(instances, given)
-    if len(whole) == 1 and "row" not in whole[0].metadata:
+def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequence[Criteria]) -> list[Instance]:
+    """Say which option gives what the criteria read and a text alone does not have."""
+    for instance in texts:
         for one in wanted:
-            check_given(one, whole[0])
-    return whole
+            check_given(one, {*instance.fields, *given})
+    return texts
+
+
+def _by_row(judged: Iterable[Judged], criteria: int) -> list[list[DirectInstanceResult]]:
+    """The results of each row that has one by every criteria."""
+    rows: dict[int, list[DirectInstanceResult]] = {}
+    for one in judged:
+        if isinstance(one.result, DirectInstanceResult):
+            rows.setdefault(one.row, []).append(one.result)
+    return [each for each in rows.values() if len(each) == criteria]
 
 
 def _comparisons(
-    responses: Sequence[str], file: Path | None, column: Sequence[str], limit: int | None, judged: str
-) -> list[Instance]:
+    responses: Sequence[str], file: Path | None, column: Sequence[str], judged: str, flags: Flags
+) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
         raise SetupError("say what to compare: two or more responses, or --file ROWS, one of the two")
-    if file is not None:
-        plain = [name for name in column if "=" not in name]
-        named = columns_from([name for name in column if "=" in name])
-        return list(read_comparisons(file, plain, named, limit)) if is_rows(file) else _no_rows(file)
-    return [PairwiseInstance({judged: list(responses)})]
-
-
-def _no_rows(file: Path) -> list[Instance]:
-    raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
+    if file is not None and not is_rows(file):
+        raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
+    plain = tuple(name for name in column if "=" not in name)
+    named = columns_from([name for name in column if "=" in name])
+    texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
+    return data_entry(flags, file, named, responses=plain), texts
 
 
 def _contests(name: str) -> Literal["joint", "pairs"]:

@@ -107,6 +107,11 @@ max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more r
 max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
 prices = click.option("--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens.")
 no_cache = click.option("--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache.")
+encoding = click.option("--encoding", help="Of a file that is not UTF-8, such as cp1252.")
+bad_rows = click.option(
+    "--stop-at-bad-row/--skip-bad-rows",
+    help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",
+)
 limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
@@ -131,6 +136,8 @@ class Flags:
     quiet: bool
     dry_run: bool
     fail_under: float | None
+    encoding: str | None
+    stop_at_bad_row: bool
 
 
 _JUDGING: Mapping[str, Decorator[Any]] = {
@@ -149,6 +156,8 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "quiet": quiet,
     "dry_run": dry_run,
     "fail_under": fail_under,
+    "encoding": encoding,
+    "bad_rows": bad_rows,
 }
 
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import columns_from, keeping_from
+from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, SHARE, Flags, command, judging
-from adjudge.cli.show import say_excluded
 from adjudge.cli.show_rag import say_columns, show_rag
-from adjudge.cli.watch import Watch
+from adjudge.data.dataset import BlankRows
+from adjudge.domain.frozen import FrozenDict
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, default_model, open_model
 from adjudge.rag.evaluator import RagEvaluator
+from adjudge.rag.result import RagResult
+from adjudge.rag.rows import Rows
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.gate import exit_code
+from adjudge.reports.outcome import Outcome
 from adjudge.reports.rag_files import write_reports
-from adjudge.reports.rag_report import ENTRIES, rag_report
-from adjudge.runs.known import KnownVotes
+from adjudge.reports.rag_report import ENTRIES, RagReport, rag_report
+from adjudge.runs.eval_file import RagEntry
+from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, Event
 
 _OTHER = {
     "models": click.option(
@@ -69,52 +71,71 @@ def rag(
     Writes a Markdown, a CSV and an HTML report. Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage,
     3 some answers have no score, 4 gate failed, 5 gate inconclusive.
     """
-    evaluator = RagEvaluator(
-        _models(
-            model_provider, model_name, api_key, flags.model, max_concurrency=flags.max_concurrency, cache=not flags.no_cache
-        ),
-        dimensions=[name.strip() for name in dimensions.split(",")] if dimensions else None,
-        config=config,
+    ids, key = _models(model_provider, model_name, api_key, flags.model)
+    entry = RagEntry(
+        kind="rag",
+        dimensions=tuple(name.strip() for name in dimensions.split(",")) if dimensions else (),
+        config=str(config) if config else None,
         strictness=strictness,
-        language=flags.language,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    rows = evaluator.rows(csv, columns_from(column), flags.limit)
-    keeping = keeping_from(flags)
+    data = data_entry(flags, csv, columns_from(column))
+    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key))
     if flags.dry_run:
-        show_estimate(evaluator.estimate(rows.instances, KnownVotes(flags.run) if flags.run else None))
+        show_estimate(outcome.run.estimate())
         return ExitCode.OK
     _check_folder(output)
-    if not flags.quiet:
-        say_columns(rows, evaluator.language)
-    with Watch(len(rows.instances), quiet=flags.quiet) as watch:
-        results = evaluator.evaluate(rows.instances, progress=watch.saw, **keeping)
-    report = rag_report(evaluator, rows, results, source=str(csv), shown=entries)
+    seen = _Rows(outcome, quiet=flags.quiet)
+    judge_all(seen)
+    report = _report(seen, source=str(csv), shown=entries)
     paths = write_reports(report, output)
     if not flags.quiet:
-        show_rag(report, evaluator.language)
+        show_rag(report, flags.language)
     for path in paths:
         click.echo(str(path))
-    say_excluded(report.summary.overall, evaluator.language)
-    return exit_code(report.summary.overall, flags.fail_under)
+    say_all_excluded(outcome)
+    return outcome.exit_code()
 
 
-def _models(provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str], **how: Any) -> list[ModelLike]:
-    """The seed's way of naming a model, or ours."""
+class _Rows(Seen):
+    """Says which columns were taken; blank rows are for the report to tell of."""
+
+    columns: Mapping[str, str] = FrozenDict()
+    blank: BlankRows | None = None
+
+    def event(self, event: Event) -> None:
+        """Count it, and show it where that helps."""
+        if isinstance(event, ColumnsChosen):
+            self.columns = event.columns
+            if not self.quiet:
+                say_columns(event.columns, self.outcome.run.file.language)
+        if isinstance(event, BlankRowsSkipped):
+            self.blank = event.rows
+        else:
+            super().event(event)
+
+
+def _report(seen: _Rows, source: str, shown: int) -> RagReport:
+    (evaluator,) = (one.judge for one in seen.outcome.run.judges if isinstance(one.judge, RagEvaluator))
+    results = [one.result for one in seen.judged if isinstance(one.result, RagResult)]
+    rows = Rows([result.instance for result in results], seen.columns, seen.blank)
+    return rag_report(evaluator, rows, results, source=source, shown=shown)
+
+
+def _models(provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]) -> tuple[Sequence[str], str | None]:
+    """The seed's way of naming a model, or ours; and its key."""
     if (provider is None) != (name is None):
         raise SetupError("--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL")
     if provider and ids:
         raise SetupError("name the model once: with --model-provider and --model-name, or with -m")
     if provider:
-        key = api_key or os.environ.get("API_KEY") or None
-        return [open_model(f"{provider}/{name}", api_key=key, **how)]
-    chosen = list(ids) or [default_model()]
-    if api_key and len(chosen) > 1:
+        return [f"{provider}/{name}"], api_key or os.environ.get("API_KEY") or None
+    if api_key and len(ids) > 1:
         raise SetupError(
             "--api-key is for one model: with several, set each provider's own variable ('adjudge models' lists them)"
         )
-    return [open_model(id, api_key=api_key, **how) for id in chosen]
+    return ids, api_key
 
 
 def _check_folder(folder: Path) -> None:

@@ -22,8 +22,6 @@ from adjudge.domain.results import (
 from adjudge.domain.vote import Vote
 from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.base import PlannedJudge
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.summary import Summary, summarise
 from adjudge.reports.words import Word, word
 
@@ -44,7 +42,7 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
         console.print(Text(note, style="yellow"))
 
 
-def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: DirectJudge, language: str) -> None:
+def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
     """One row a judgment; with several criteria the aggregate behind them."""
     several = len(results[0].item_results) > 1
     table = _headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
@@ -58,7 +56,7 @@ def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: 
     _print(table, summarise(each), notes(judge, each), language)
 
 
-def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJudge, language: str) -> None:
+def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
     """One row a comparison: the winner, everybody's rank, how certain."""
     table = _headed(language, "row", "verdict", "ranking", "certainty", "votes", "explanation")
     for number, result in enumerate(results, 1):

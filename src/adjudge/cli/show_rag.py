@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.show import clean
-from adjudge.rag.rows import Rows
 from adjudge.reports.rag_report import RagReport
 from adjudge.reports.rag_summary import DimensionSummary
 from adjudge.reports.words import is_word, word
 
 
-def say_columns(rows: Rows, language: str) -> None:
+def say_columns(columns: Mapping[str, str], language: str) -> None:
     """Which column was taken for which field."""
-    taken = ", ".join(f"{field} = {clean(column)}" for field, column in rows.columns.items())
+    taken = ", ".join(f"{field} = {clean(column)}" for field, column in columns.items())
     click.echo(f"{word('columns', language)}: {taken}", err=True)
 
 
