@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -20,10 +20,12 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
-from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.base import PlannedJudge
 from adjudge.reports.summary import Summary, summarise
 from adjudge.reports.words import Word, word
+
+if TYPE_CHECKING:
+    from adjudge.judges.aspect import AspectCritic
+    from adjudge.judges.base import PlannedJudge
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -245,6 +244,8 @@ def retry_after(value: str | None) -> float | None:
 
 
 def _seconds_until(date: str) -> float:
+    from email.utils import parsedate_to_datetime
+
     try:
         return parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, TypeError, OverflowError):

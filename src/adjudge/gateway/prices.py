@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-
-import yaml
 
 from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
@@ -53,8 +52,7 @@ class PriceTable:
     @classmethod
     def load(cls, path: str | Path | None = None) -> PriceTable:
         """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES names."""
-        shipped = yaml.safe_load((files(__package__) / "prices.yaml").read_text(encoding="utf-8"))
-        table = cls(_prices(shipped["prices"], "prices.yaml"), str(shipped["dated"]))
+        table = cls(*_shipped())
         chosen = path or os.environ.get(VARIABLE)
         return table.with_own(_read(Path(chosen))) if chosen else table
 
@@ -77,7 +75,18 @@ class PriceTable:
         return price.cost(usage) if price else None
 
 
+@cache
+def _shipped() -> tuple[Mapping[str, Price], str]:
+    """The shipped prices and their date."""
+    import yaml
+
+    shipped = yaml.safe_load((files(__package__) / "prices.yaml").read_text(encoding="utf-8"))
+    return _prices(shipped["prices"], "prices.yaml"), str(shipped["dated"])
+
+
 def _read(path: Path) -> dict[str, Price]:
+    import yaml
+
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import check_gate, exit_code, worst
 from adjudge.reports.summary import Summary, Tally
@@ -41,7 +40,7 @@ class Outcome:
         """Refuse a gate that cannot hold, before anything is asked."""
         for ready in self.run.judges:
             if self._gate(ready) is not None:
-                check_gate(ready.name, ready.criteria, compares=isinstance(ready.judge, PairwiseJudge))
+                check_gate(ready.name, ready.criteria, compares=ready.compares)
 
     def exit_code(self) -> ExitCode:
         """By the gates of the command line, of each judge and of the file."""

@@ -19,14 +19,8 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, open_model
-from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.base import PlannedJudge
 from adjudge.judges.case import Judge
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
-from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
-from adjudge.rag.evaluator import RagEvaluator
-from adjudge.rag.rows import must_have
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
@@ -47,6 +41,10 @@ class ReadyJudge:
     """What it judges by, one after the other; empty where the judge itself knows."""
     fail_under: float | None = None
     """Its own gate."""
+    compares: bool = False
+    """Whether it compares responses, which gives no score."""
+    columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
+    """Of a judge of RAG rows: which column was taken for which field, by the first row, those named, and the source."""
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
@@ -82,7 +80,7 @@ def needed_fields(file: EvalFile) -> list[str]:
         if isinstance(entry, DirectEntry):
             read += [name for one in _criteria(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))]
         else:
-            read += must_have(_dimensions(file, entry)) if isinstance(entry, RagEntry) else ["response"]
+            read += _rag_fields(file, entry) if isinstance(entry, RagEntry) else ["response"]
     return [name for name in dict.fromkeys(read) if name not in file.given]
 
 
@@ -136,6 +134,8 @@ def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
 
 
 def _aspects(file: EvalFile, entry: AspectEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.judges.aspect import AspectCritic
+
     found = [_definition(said, file.language) for said in entry.criteria]
     made = []
     for name, definition in found:
@@ -170,6 +170,8 @@ def _definition(said: Said, language: str) -> tuple[str, str]:
 
 
 def _direct(file: EvalFile, entry: DirectEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.judges.direct import DirectJudge
+
     judge = DirectJudge(
         models,
         self_consistency=entry.strictness,
@@ -182,6 +184,8 @@ def _direct(file: EvalFile, entry: DirectEntry, models: Any) -> list[ReadyJudge]
 
 
 def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.judges.pairwise import PairwiseJudge
+
     judge = PairwiseJudge(
         models,
         self_consistency=entry.strictness,
@@ -193,13 +197,18 @@ def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Any) -> list[ReadyJu
     return _with_criteria(file, entry, judge)
 
 
-def _dimensions(file: EvalFile, entry: RagEntry) -> Sequence[Dimension]:
+def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
+    from adjudge.rag.dimensions import chosen, rag_dimensions, read_dimensions
+    from adjudge.rag.rows import must_have
+
     config = file.beside(entry.config) if entry.config else None
     known = read_dimensions(config, file.language) if config else rag_dimensions(file.language)
-    return chosen(known, entry.dimensions or None)
+    return must_have(chosen(known, entry.dimensions or None))
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.rag.evaluator import RagEvaluator
+
     judge = RagEvaluator(
         models,
         dimensions=entry.dimensions or None,
@@ -208,7 +217,7 @@ def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
         early_stop=entry.early_stop,
         **_common(file, entry),
     )
-    return [_labelled(file, entry.name or "rag", judge, fail_under=entry.fail_under)]
+    return [_labelled(file, entry.name or "rag", judge, fail_under=entry.fail_under, columns=judge.columns_of)]
 
 
 _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudge]]] = {
@@ -222,7 +231,9 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudg
 def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Judge[Any]) -> list[ReadyJudge]:
     criteria = _criteria(file, entry)
     name = entry.name or ", ".join(one.name for one in criteria)
-    return [_labelled(file, name, judge, criteria=criteria, fail_under=entry.fail_under)]
+    return [
+        _labelled(file, name, judge, criteria=criteria, fail_under=entry.fail_under, compares=isinstance(entry, PairwiseEntry))
+    ]
 
 
 def _labelled(file: EvalFile, name: str, judge: PlannedJudge[Any, Any], **more: Any) -> ReadyJudge:

@@ -24,7 +24,6 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.file import FILE
-from adjudge.rag.evaluator import RagEvaluator
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.known import KnownVotes
@@ -192,8 +191,8 @@ class EvalRun:
         """(row, what the judge takes) of all that can be judged."""
         bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
         for row, instance in enumerate(instances(self.file, bad, self.limit, blank)):
-            if row == 0 and isinstance(ready.judge, RagEvaluator):
-                listen(ColumnsChosen(ready.judge.columns_of(instance, dict(self.file.data.columns), self.file.source)))
+            if row == 0 and ready.columns:
+                listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))
             for item in self._judgeable(ready, instance, listen):
                 yield row, item
 
