@@ -36,13 +36,11 @@ class Watch:
 
     def saw(self, result: Result, spent: Spent | None = None) -> None:
         """Count one more. ``spent``: by the whole run so far, where that is known; else what the votes took is added up."""
-        if not self._shown:
-            return
         self._done += 1
         self._failed += result.status is not Status.SCORED
-        if spent is None:
+        if spent is None and self._shown:
             self._add(result)
-        else:
+        elif spent is not None:
             self._usd, self._unpriced = spent.usd, spent.unpriced
         if self._bar and self._task is not None:
             self._bar.update(self._task, advance=1, note=self.note())

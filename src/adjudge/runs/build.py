@@ -203,7 +203,7 @@ def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
 
     config = file.beside(entry.config) if entry.config else None
     known = read_dimensions(config, file.language) if config else rag_dimensions(file.language)
-    return must_have(chosen(known, entry.dimensions or None))
+    return sorted(must_have(chosen(known, entry.dimensions or None)), key=lambda name: name != "response")
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
