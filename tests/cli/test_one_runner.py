@@ -86,7 +86,9 @@ def test_a_dry_run_asks_nothing_and_keeps_nothing(tmp_path: Path, name: str) -> 
 
 def test_a_file_in_another_encoding_is_read_when_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id,answer\na,Größe\n", encoding="cp1252")
-    done = adjudge(tmp_path, "check", "-f", "rows.csv", "--criterion", "It is.", "-m", "scripted", "--encoding", "cp1252", "--json")
+    done = adjudge(
+        tmp_path, "check", "-f", "rows.csv", "--criterion", "It is.", "-m", "scripted", "--encoding", "cp1252", "--json"
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["results"][0]["id"] == "a"
 
@@ -103,3 +105,11 @@ def test_a_gate_on_comparisons_is_refused_before_anything_is_asked() -> None:
     done = adjudge(Path.cwd(), "compare", "a", "b", "--criterion", "Which?", "-m", "scripted", "--fail-under", "0.5")
     assert done.returncode == 1
     assert "it compares responses" in done.stderr
+
+
+@pytest.mark.parametrize(("flag", "code"), [((), 3), (("--skip-bad-rows",), 3), (("--stop-at-bad-row",), 1)])
+def test_the_command_line_says_what_becomes_of_bad_rows_of_an_eval_file(tmp_path: Path, flag: tuple[str, ...], code: int) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    judges = [{"kind": "aspect", "criteria": "It is short."}]
+    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    assert adjudge(tmp_path, "run", "eval.yaml", *flag).returncode == code

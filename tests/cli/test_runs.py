@@ -94,7 +94,7 @@ def test_bad_rows_are_told_of_and_the_rest_is_judged(project: Path) -> None:
     done = adjudge("run", "eval.yaml", cwd=project)
     assert done.returncode == 3
     assert "rows.csv, line 14" in done.stderr
-    assert "1 rows could not be judged" in done.stdout
+    assert "1 row could not be judged" in done.stdout
     write(project, more="on_bad_row: stop")
     stopped = adjudge("run", "eval.yaml", "--run", "runs/strict", cwd=project)
     assert stopped.returncode == 1

@@ -99,9 +99,14 @@ def judge_all(seen: Seen) -> list[Judged]:
     with seen.watch:
         seen.outcome.run.execute(seen.keep)
     seen.judged.sort(key=lambda one: one.number)
-    if skipped := seen.outcome.skipped:
-        click.echo(f"{skipped} {'row' if skipped == 1 else 'rows'} could not be judged", err=True)
+    if seen.outcome.skipped:
+        click.echo(skipped_rows(seen.outcome), err=True)
     return seen.judged
+
+
+def skipped_rows(outcome: Outcome) -> str:
+    """How many there were."""
+    return f"{outcome.skipped} {'row' if outcome.skipped == 1 else 'rows'} could not be judged"
 
 
 def say_all_excluded(outcome: Outcome) -> None:

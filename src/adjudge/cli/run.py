@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, use_prices
+from adjudge.cli.execute import Seen, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line
 from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet
 from adjudge.cli.show import clean, notes, say_excluded, scored_of
@@ -30,6 +31,11 @@ from adjudge.runs.execute import EvalRun
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
 @limits
 @fail_under
+@click.option(
+    "--stop-at-bad-row/--skip-bad-rows",
+    default=None,
+    help="What to do at a row that cannot be judged, whatever the file says: stop, or leave it out, say so and exit with 3.",
+)
 @click.option("--fork", type=PATH, help="Begin with what this other run was answered, where it still holds.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where an answer had no verdict.")
 @dry_run
@@ -45,6 +51,7 @@ def run(
     prices: Path | None,
     no_cache: bool,
     fail_under: float | None,
+    stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
     dry_run: bool,
@@ -64,6 +71,8 @@ def run(
         raise SetupError("say which eval file to run: adjudge run eval.yaml")
     use_prices(prices)
     wanted = load_eval(file)
+    if stop_at_bad_row is not None:
+        wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
     outcome = Outcome(made, fail_under)
     outcome.check_gates()
@@ -100,7 +109,7 @@ def _show(outcome: Outcome, folder: Path) -> None:
     console = Console(highlight=False)
     console.print(table)
     if outcome.skipped:
-        console.print(Text(f"{outcome.skipped} rows could not be judged", style="yellow"))
+        console.print(Text(skipped_rows(outcome), style="yellow"))
     for place in (folder, *made.file.output_paths):
         if place.exists():
             console.print(Text(clean(str(place)), style="dim"))
