@@ -9,7 +9,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
 	@echo "make test            all tests"
-	@echo "make check           ruff, strict types, import direction"
+	@echo "make check           ruff, strict types of the package and its tests, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
 	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
@@ -40,7 +40,7 @@ demo: $(VENV)/ready
 	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
 
 test: $(VENV)/ready
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/ready
 	$(BIN)/ruff check .

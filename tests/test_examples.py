@@ -21,7 +21,7 @@ def test_the_example_runs(example: Path) -> None:
         [sys.executable, str(example), *ARGUMENTS.get(example.name, ["scripted"])],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -42,7 +42,7 @@ def troubles() -> list[str]:
 
 
 def opened(browser: Browser, troubles: list[str], path: Path, width: int = 1280, scheme: str = "light") -> Page:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
@@ -51,9 +51,9 @@ def opened(browser: Browser, troubles: list[str], path: Path, width: int = 1280,
     return page
 
 
-def written(folder: Path, rows: object = EXAMPLE, model: ModelLike | None = None, language: str = "en") -> Path:
+def written(folder: Path, rows: Any = EXAMPLE, model: ModelLike | None = None, language: str = "en") -> Path:
     evaluator = RagEvaluator(model or varied(), language=language)
-    found = evaluator.rows(rows)  # type: ignore[arg-type]
+    found = evaluator.rows(rows)
     return write_reports(rag_report(evaluator, found, evaluator.evaluate(found.instances), source="rag.csv"), folder)[2]
 
 
@@ -74,7 +74,7 @@ def test_it_opens_without_a_word_and_fits(
     page = opened(browser, troubles, written(tmp_path, language=language), width, scheme)
     assert troubles == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("svg.plot").bounding_box()["width"] > 250  # type: ignore[index]
+    assert page.locator("svg.plot").bounding_box()["width"] > 250
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(18, 22, 29)") == (scheme == "dark")
     if SCREENS:

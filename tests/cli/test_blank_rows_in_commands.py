@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from adjudge.reports.table import read_rows
+from support import commands
 
 ROWS = "question,response,contexts\nQ1,A1,C1\n,,\n \u00a0,,\nQ2,A2,C2\n,,,,,\n"
 PAIRS = "question,response_1,response_2\nQ1,A1,B1\n,,\n \u00a0,,\nQ2,A2,B2\n,,,,,\n"
@@ -18,8 +17,7 @@ SAID = "3 blank rows were skipped (lines 3, 4, 6)"
 
 
 def adjudge(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "adjudge", *args]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder, env=dict(os.environ))
+    return commands.adjudge(*args, cwd=folder)
 
 
 @pytest.mark.parametrize(

@@ -5,25 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support import commands
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "WATSONX_API_KEY")
 
 
 def adjudge(*args: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if name not in KEYS}
-    return subprocess.run(
-        [sys.executable, "-m", "adjudge", *args],
-        check=False,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env=clean | {"COLUMNS": "120"} | environment,
-        timeout=60,
-    )
+    return commands.adjudge(*args, stdin=stdin, environment=clean | {"COLUMNS": "120"} | environment)
 
 
 CHECK = ("check", "--criterion", "has a date", "-m", "scripted")

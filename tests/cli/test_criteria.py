@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from adjudge.catalog.criteria import all_names, criteria, criteria_names, source
+from support import commands
 
 GOOD = "name: tone\ndescription: Is it friendly?\ncontext_fields: [user_input]\noptions: [Yes, No]\n"
 WARNED = GOOD.replace("friendly", "friendly and short")
@@ -18,14 +18,7 @@ WRONG = GOOD.replace("[Yes, No]", "[Yes, yes]")
 
 
 def adjudge(*args: str, columns: int = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "adjudge", "criteria", *args],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": str(columns)},
-        timeout=60,
-    )
+    return commands.adjudge("criteria", *args, environment={**os.environ, "COLUMNS": str(columns)})
 
 
 @pytest.mark.parametrize("columns", [60, 200])

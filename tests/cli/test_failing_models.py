@@ -102,3 +102,35 @@ def test_tokens_that_were_estimated_are_said_to_be(
     provider.faults = always(Bills(None))
     assert adjudge(monkeypatch, *commands(rows)["check"]) == 0
     assert "tokens (estimated)" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("command", ["check", "judge"])
+def test_every_output_states_which_model_a_panel_lost_and_counts_the_same_calls(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path, command: str
+) -> None:
+    """Seen: lost on 20 of 30 rows, which Markdown, HTML and 'runs show' did not say; 53 calls here, 40 there, 127 sent."""
+    with FakeProvider() as other:
+        other.faults = lambda record, attempt: Code(400, "no") if record >= 30 else None
+        monkeypatch.setenv("MISTRAL_BASE_URL", other.base_url("mistral"))
+        asked = [command, "-f", str(rows), "--criterion", "Does it end in Y?", *PANEL, "--run", "kept", "--json"]
+        assert adjudge(monkeypatch, *asked) == 0
+        sent = len(other.requests) + len(provider.requests)
+    printed = json.loads(capsys.readouterr().out)
+    results = [result for one in printed["results"] for result in one.get("items", [one])]
+    assert sum(bool(result.get("excluded_models")) for result in results) == 10
+    if command == "check":
+        assert printed["summary"]["excluded_models"] == {"mistral/mistral-small-latest": 10}
+        assert printed["summary"]["calls"] == sent - 10
+    assert adjudge(monkeypatch, "runs", "show", "kept", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    ((judge, lost),) = shown["excluded_models"].items()
+    assert lost == {"mistral/mistral-small-latest": 10}
+    assert sum(vote["calls"] for result in results for vote in result["votes"]) == sent - 10
+    assert sum(shown["calls"].values()) == sent - 10
+    assert shown["failed_calls"] == 10
+    said = f"{judge}: without mistral/mistral-small-latest on 10 of 40 rows"
+    assert adjudge(monkeypatch, "runs", "show", "kept") == 0
+    assert said in capsys.readouterr().out
+    for ending in ("md", "html"):
+        assert adjudge(monkeypatch, "export", "kept", "--to", ending) == 0
+        assert said in Path(f"kept/results.{ending}").read_text().replace("\\", "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from adjudge.cli.output_schema import schema_from
 from adjudge.errors import SetupError
+from support import commands
 from support.fake_provider import KEY, FakeProvider
 
 
@@ -22,9 +22,7 @@ def program(code: str) -> str:
 
 
 def adjudge(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "adjudge", "generate", *args]
-    known = {**os.environ, "COLUMNS": "200", **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=known)
+    return commands.adjudge("generate", *args, environment={**os.environ, "COLUMNS": "200", **environment})
 
 
 def scripted(body: Any) -> str:

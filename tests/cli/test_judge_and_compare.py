@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support import commands
+
 
 def adjudge(*args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "adjudge", *args]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return commands.adjudge(*args)
 
 
 @pytest.fixture

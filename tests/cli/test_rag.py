@@ -13,6 +13,7 @@ import pytest
 from adjudge.cli.main import main
 from adjudge.reports.table import read_rows
 from adjudge.runs.folder import run_info
+from support import commands
 from support.fake_provider import KEY, FakeProvider, Says
 from support.rag import EXAMPLE
 from support.records import rag_rows
@@ -21,14 +22,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def adjudge(*args: str | Path, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "adjudge", *map(str, args)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=60, cwd=cwd, env={**os.environ, **environment}
-    )
+    return commands.adjudge(*args, cwd=cwd, environment={**os.environ, **environment})
 
 
 def rag(tmp_path: Path, *args: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return adjudge("rag", *args, "--output", tmp_path / "out", **environment)
+    return adjudge("rag", *args, "--output", tmp_path / "out", cwd=ROOT, **environment)
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

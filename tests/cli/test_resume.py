@@ -87,6 +87,15 @@ def test_with_yes_it_is_resumed_shown_and_ours_from_then_on(adjudge: Adjudge, tm
     assert (code, said) == (0, "")
 
 
+def test_the_kept_command_does_not_grow_with_every_resume(adjudge: Adjudge, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    adjudge("check", "-f", "rows.csv", "--criterion", "is short", "-m", "scripted", "--run=run")
+    for _ in range(3):
+        assert adjudge("resume", folder)[0] == 0
+    argv = run_info(folder).facts["command"]["argv"]
+    assert argv == ["check", "-f", "rows.csv", "--criterion", "is short", "-m", "scripted", "--run", str(folder)]
+
+
 def test_an_eval_file_shows_its_data_models_and_outputs(adjudge: Adjudge, tmp_path: Path) -> None:
     (tmp_path / "eval.yaml").write_text(
         "data: rows.csv\noutputs: [../out.csv]\nmodels: [{model: openai/m, base_url: 'http://evil.example/v1'}]\n"

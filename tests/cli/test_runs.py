@@ -12,20 +12,13 @@ from pathlib import Path
 import pytest
 
 from adjudge.runs.folder import run_info
+from support import commands
 from support.asking import wait_until
 from support.fake_provider import KEY, FakeProvider
 
 
 def adjudge(*args: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "adjudge", *args],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120", **environment},
-        timeout=60,
-    )
+    return commands.adjudge(*args, cwd=cwd, environment={**os.environ, "COLUMNS": "120", **environment})
 
 
 EVAL = """
@@ -166,6 +159,29 @@ def test_an_interrupt_ends_it_gently(project: Path, provider: FakeProvider, how:
     assert child.returncode == 1
     assert "adjudge resume" in said
     assert run_info(project / "runs/one").votes == len(provider.requests)
+
+
+@pytest.mark.parametrize("command", ["run", "check", "judge"])
+def test_sigterm_ends_it_gently_also_behind_an_ampersand_in_a_script(project: Path, provider: FakeProvider, command: str) -> None:
+    """Seen: such a run, whose Ctrl-C the shell ignores, did not end at all; the other commands lost what was under way."""
+    provider.latency = 0.5
+    write(project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}', max_concurrency: 2}}")
+    rows = ["-f", "rows.csv", "--criterion", "It is short.", "-m", "openai/gpt-4o-mini", "-j", "2", "--run", "runs/one"]
+    words = [command, *(["eval.yaml"] if command == "run" else rows), "--no-cache"]
+    ignoring = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    child = subprocess.Popen(
+        [sys.executable, "-c", ignoring, sys.executable, "-m", "adjudge", *words],
+        cwd=project,
+        env={**os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": provider.base_url("openai")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert wait_until(lambda: len(provider.requests) >= 2, 20)
+    child.terminate()
+    _, said = child.communicate(timeout=20)
+    assert child.returncode == 1
+    assert "stopped: what was answered is in" in said
+    assert run_info(project / "runs/one").votes == len(provider.requests) < 36
 
 
 def test_the_schema_is_printed_for_editors(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from adjudge.errors import RunError
 
 
 @pytest.fixture
-def write(tmp_path: Path):
+def write(tmp_path: Path) -> Any:
     def write_(name: str, content: str | bytes) -> Path:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -20,42 +22,42 @@ def write(tmp_path: Path):
     return write_
 
 
-def test_columns_are_found_by_the_usual_names_of_other_tools(write) -> None:
+def test_columns_are_found_by_the_usual_names_of_other_tools(write: Callable[..., Path]) -> None:
     path = write("a.csv", "question,actual_output,expected_output,retrieval_context\nQ,A,R,C\n")
     (instance,) = read_instances(path)
     assert instance.fields == {"user_input": "Q", "response": "A", "reference": "R", "contexts": "C"}
 
 
-def test_a_named_column_wins_over_an_alias(write) -> None:
+def test_a_named_column_wins_over_an_alias(write: Callable[..., Path]) -> None:
     path = write("a.csv", "answer,second\none,two\n")
     (instance,) = read_instances(path, {"response": "second"})
     assert instance.fields["response"] == "two"
 
 
-def test_quoted_newlines_and_a_byte_order_mark_are_read(write) -> None:
+def test_quoted_newlines_and_a_byte_order_mark_are_read(write: Callable[..., Path]) -> None:
     path = write("a.csv", '\ufeffid,response\n7,"two\nlines, ""quoted"""\n')
     (instance,) = read_instances(path)
     assert instance.id == "7"
     assert instance.fields["response"] == 'two\nlines, "quoted"'
 
 
-def test_tab_separated_files_are_read(write) -> None:
+def test_tab_separated_files_are_read(write: Callable[..., Path]) -> None:
     (instance,) = read_instances(write("a.tsv", "response\tquestion\na, b\tq\n"))
     assert instance.fields["response"] == "a, b"
 
 
-def test_rows_without_an_id_are_called_by_their_line(write) -> None:
+def test_rows_without_an_id_are_called_by_their_line(write: Callable[..., Path]) -> None:
     path = write("rows.jsonl", '{"response": "a"}\n\n{"response": "b"}\n')
     assert [instance.id for instance in read_instances(path)] == ["rows.jsonl:1", "rows.jsonl:3"]
 
 
-def test_jsonl_values_of_other_types_become_text(write) -> None:
+def test_jsonl_values_of_other_types_become_text(write: Callable[..., Path]) -> None:
     path = write("a.jsonl", '{"response": {"x": 1}, "contexts": ["a", {"b": 2}]}\n')
     (instance,) = read_instances(path)
     assert instance.fields == {"response": '{"x": 1}', "contexts": ("a", '{"b": 2}')}
 
 
-def test_the_limit_stops_before_later_rows_are_read(write) -> None:
+def test_the_limit_stops_before_later_rows_are_read(write: Callable[..., Path]) -> None:
     path = write("a.jsonl", '{"response": "a"}\nnot json\n')
     assert len(list(read_instances(path, limit=1))) == 1
 
@@ -76,12 +78,12 @@ def test_the_limit_stops_before_later_rows_are_read(write) -> None:
         ("a.xlsx", "x", "neither CSV nor JSONL"),
     ],
 )
-def test_a_bad_file_is_named_with_the_place(write, name: str, content: str | bytes, said: str) -> None:
+def test_a_bad_file_is_named_with_the_place(write: Callable[..., Path], name: str, content: str | bytes, said: str) -> None:
     with pytest.raises(RunError, match=said):
         list(read_instances(write(name, content)))
 
 
-def test_a_wrong_column_names_those_there_are(write) -> None:
+def test_a_wrong_column_names_those_there_are(write: Callable[..., Path]) -> None:
     with pytest.raises(RunError, match=r"no column 'reply'.*it has: response, id"):
         list(read_instances(write("a.csv", "response,id\n1,2\n"), {"response": "reply"}))
 
@@ -104,13 +106,13 @@ def test_the_fields_that_some_row_has(tmp_path: Path, name: str, content: str, f
     assert field_names(tmp_path / name) == fields
 
 
-def test_rows_of_equal_content_are_one_thing_with_two_names(write) -> None:
+def test_rows_of_equal_content_are_one_thing_with_two_names(write: Callable[..., Path]) -> None:
     one, other, third = read_instances(write("a.csv", "question,answer\nq,a\nq,a\nq,b\n"))
     assert one.identity == other.identity != third.identity
     assert (one.id, other.id) == ("a.csv:2", "a.csv:3")
 
 
-def test_the_place_is_kept_beside_a_name_of_its_own(write) -> None:
+def test_the_place_is_kept_beside_a_name_of_its_own(write: Callable[..., Path]) -> None:
     path = write("a.csv", "key,id,response\nk1,1,a\n,2,b\n")
     assert [(one.id, one.metadata["place"]) for one in read_instances(path)] == [("1", "a.csv:2"), ("2", "a.csv:3")]
     assert [one.id for one in read_instances(path, id="key")] == ["k1", "a.csv:3"]
@@ -118,34 +120,34 @@ def test_the_place_is_kept_beside_a_name_of_its_own(write) -> None:
         list(read_instances(path, id="nokey"))
 
 
-def test_a_column_that_only_later_rows_have_is_taken(write) -> None:
+def test_a_column_that_only_later_rows_have_is_taken(write: Callable[..., Path]) -> None:
     lines = ['{"answer": "a"}'] * 200 + ['{"answer": "b", "text": "no", "question": "q", "source": "s"}']
     *_, last = read_instances(write("a.jsonl", "\n".join(lines)))
     assert last.fields == {"response": "b", "user_input": "q"}
 
 
-def test_a_first_row_without_the_field_is_a_bad_row_when_others_have_it(write) -> None:
+def test_a_first_row_without_the_field_is_a_bad_row_when_others_have_it(write: Callable[..., Path]) -> None:
     bad: list[BadRow] = []
     path = write("a.jsonl", '{"x": 1}\n{"response": "a"}\n')
     assert len(list(read_instances(path, on_bad_row=bad.append))) == 1
     assert [row.reason for row in bad] == ["the row has no 'response'; it has: x"]
 
 
-def test_a_column_that_no_row_has_is_told_once_even_to_those_who_go_on(write) -> None:
+def test_a_column_that_no_row_has_is_told_once_even_to_those_who_go_on(write: Callable[..., Path]) -> None:
     bad: list[BadRow] = []
     with pytest.raises(RunError, match="no response column"):
         list(read_instances(write("a.jsonl", '{"x": 1}\n{"x": 2}\n'), on_bad_row=bad.append))
     assert not bad
 
 
-def test_a_file_of_bad_rows_only_is_refused_after_they_were_told(write) -> None:
+def test_a_file_of_bad_rows_only_is_refused_after_they_were_told(write: Callable[..., Path]) -> None:
     bad: list[BadRow] = []
     with pytest.raises(RunError, match=r"no row that can be judged; .*a\.csv, line 2: "):
         list(read_instances(write("a.csv", "response,x\n1\n2\n"), on_bad_row=bad.append))
     assert len(bad) == 2
 
 
-def test_a_bad_row_counts_for_no_limit(write) -> None:
+def test_a_bad_row_counts_for_no_limit(write: Callable[..., Path]) -> None:
     path = write("a.jsonl", 'nonsense\n{"response": "a"}\n{"response": "b"}\n')
     assert [one.fields["response"] for one in read_instances(path, limit=1, on_bad_row=lambda bad: None)] == ["a"]
 
@@ -158,12 +160,12 @@ def test_a_bad_row_counts_for_no_limit(write) -> None:
         ("a.jsonl", '{"question": "q", "response": ["x", "y"]}\n'),
     ],
 )
-def test_comparisons_are_read_from_every_kind_of_file(write, name: str, content: str) -> None:
+def test_comparisons_are_read_from_every_kind_of_file(write: Callable[..., Path], name: str, content: str) -> None:
     (instance,) = read_comparisons(write(name, content))
     assert instance.fields == {"user_input": "q", "response": ("x", "y")}
 
 
-def test_a_row_without_two_responses_is_a_bad_row(write) -> None:
+def test_a_row_without_two_responses_is_a_bad_row(write: Callable[..., Path]) -> None:
     bad: list[BadRow] = []
     path = write("a.jsonl", '{"responses": ["x", "y"], "id": 1}\n{"responses": "x"}\n')
     assert [one.id for one in read_comparisons(path, on_bad_row=bad.append)] == ["1"]
@@ -172,7 +174,7 @@ def test_a_row_without_two_responses_is_a_bad_row(write) -> None:
         list(read_comparisons(path, ["z", "y"]))
 
 
-def test_the_row_is_kept_as_it_was_read(write) -> None:
+def test_the_row_is_kept_as_it_was_read(write: Callable[..., Path]) -> None:
     (instance,) = read_instances(write("a.jsonl", '{"answer": "a", "Conversation History": "h", "n": 1}\n'))
     assert instance.fields == {"response": "a", "history": "h"}
     assert instance.metadata["row"] == {"answer": "a", "Conversation History": "h", "n": 1}

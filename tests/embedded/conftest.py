@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adjudge.errors import SetupError
@@ -11,7 +13,7 @@ EMBEDDED = "local/smollm2-135m"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def weights():
+def weights() -> Any:
     pytest.importorskip("xllamacpp", reason="the extra adjudge[local] is not installed")
     try:
         return pull("smollm2-135m")

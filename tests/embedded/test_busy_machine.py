@@ -17,13 +17,13 @@ critic = AspectCritic("The text names a year.")
 
 def cpu_seconds():
     began = time.process_time()
-    for number in range(3):
+    for number in range(2):
         assert critic.evaluate(f"Built in {time.monotonic_ns()}.").status == "scored"
     return time.process_time() - began
 
 critic.evaluate("Built in 1889.")  # loads the weights and asks the prior
 alone = cpu_seconds()
-busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
 try:
     print(alone, cpu_seconds())
 finally:

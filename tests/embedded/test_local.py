@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError, Outcome, SetupError, open_model
+from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError, Outcome, Request, SetupError, open_model
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.message import Message, Prompt
 from adjudge.engine.ask import ask
 from adjudge.local.llama import Llama
 from adjudge.prompts.render import render_likelihood
 
 EMBEDDED = "local/smollm2-135m"
-JUDGMENTS = int(os.environ.get("ADJUDGE_LOCAL_JUDGMENTS", "21"))
+JUDGMENTS = int(os.environ.get("ADJUDGE_LOCAL_JUDGMENTS", "7"))
 """A thousand of them under ``make test-embedded``."""
 TEXTS = [
     "Built in 1889.",
@@ -45,7 +46,7 @@ def test_the_embedded_model_is_the_default_and_says_what_it_is_for(critic: Aspec
 def test_no_vote_is_ever_unreadable(critic: AspectCritic) -> None:
     results = critic.evaluate([f"{i}. {TEXTS[i % len(TEXTS)]}" for i in range(JUDGMENTS)])
     assert {vote.outcome for result in results for vote in result.votes} == {Outcome.OK}
-    assert all(abs(sum(result.votes[0].distribution.values()) - 1) < 1e-9 for result in results)
+    assert all(abs(sum((result.votes[0].distribution or {}).values()) - 1) < 1e-9 for result in results)
 
 
 def test_the_shared_prefix_is_read_once(weights: Path, critic: AspectCritic) -> None:
@@ -97,7 +98,7 @@ def test_options_and_digits_are_scored_too() -> None:
         vote = event_loop.run(ask(ballot, model, 0))
         assert vote.verdict is not None
         assert vote.verdict.option in names
-        assert set(vote.distribution) == set(names)
+        assert set(vote.distribution or ()) == set(names)
 
 
 def test_a_text_longer_than_the_model_reads_is_a_failed_vote_with_the_numbers(critic: AspectCritic) -> None:
@@ -111,7 +112,8 @@ def test_one_load_is_shared_by_all_judges() -> None:
 
     before = _loaded.cache_info().misses
     for definition in ("It is short.", "It is long."):
-        AspectCritic(definition, EMBEDDED).evaluate("Hello.")
+        (model,) = AspectCritic(definition, EMBEDDED).panel.values()
+        event_loop.run(model.complete(Request(Prompt((Message("user", "Hello."),)), temperature=0, max_tokens=1)))
     assert _loaded.cache_info().misses - before <= 1
 
 
@@ -137,7 +139,7 @@ def test_a_file_that_is_no_model_is_refused_when_it_is_loaded(tmp_path: Path) ->
 def test_the_first_use_in_a_fresh_process_needs_no_key_and_no_network() -> None:
     environment = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "COLUMNS": "100"}
     command = [sys.executable, "-m", "adjudge", "check", "Built in 1889.", "--criterion", "It contains a year."]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "for trying the tool" in done.stdout

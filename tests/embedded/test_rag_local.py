@@ -28,7 +28,7 @@ def test_the_good_answers_of_the_example_stand_above_the_bad_ones() -> None:
     evaluator = RagEvaluator()
     rows = evaluator.rows(EXAMPLE)
     found = {
-        instance.id: result.composite.value
+        instance.id: result.composite.value or 0.0
         for instance, result in zip(rows.instances, evaluator.evaluate(rows.instances), strict=True)
     }
     good = {found.pop("perfect"), found.pop("history")}

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,14 +19,14 @@ KEY = "a-key-for-this-test"
 
 
 @pytest.fixture(scope="module")
-def url(weights) -> Iterator[str]:
+def url(weights: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "adjudge", "serve-model", "--port", "0", "--api-key", KEY, "--max-tokens", "48"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     with server, server.stdout:
         yield server.stdout.readline().strip()
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=20) == 0
+        assert server.wait(timeout=300) == 0
 
 
 def test_it_is_on_loopback_and_named_after_the_weights(url: str) -> None:
@@ -54,7 +55,7 @@ def test_likelihood_is_read_from_a_server_that_gives_log_probabilities(url: str)
     over_http = AspectCritic("It contains a year.", open_model(url, api_key=KEY), mode="likelihood").evaluate("Built in 1889.")
     (vote,) = over_http.votes
     assert vote.outcome is Outcome.OK
-    assert set(vote.distribution) == {"PASS", "FAIL"}
+    assert set(vote.distribution or ()) == {"PASS", "FAIL"}
 
 
 def test_the_same_seed_gives_the_same_text(url: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from adjudge import AspectCritic, open_model
@@ -27,18 +29,22 @@ RUSSIAN = {
 """Criterion → a text that meets it, one that does not. Kinds in training/held_out.txt, texts written for this test."""
 
 
+ASKED = 6 if "ADJUDGE_LOCAL_JUDGMENTS" in os.environ else 1
+"""Criteria of each language, half a minute of work each; all of them under ``make test-embedded``."""
+
+
 @pytest.mark.parametrize(("language", "simple"), [("en", ENGLISH), ("ru", RUSSIAN)])
 def test_simple_criteria_it_was_not_trained_on_are_read_mostly_right(language: str, simple: dict[str, tuple[str, str]]) -> None:
     said = {
         (criterion, text): (result.verdict, wanted)
-        for criterion, texts in simple.items()
+        for criterion, texts in list(simple.items())[:ASKED]
         for text, wanted, result in zip(
             texts, ("PASS", "FAIL"), AspectCritic(criterion, language=language).evaluate(list(texts)), strict=True
         )
     }
     wrong = [question for question, (verdict, wanted) in said.items() if verdict != wanted]
-    assert len(said) == 12
-    assert len(wrong) <= 2, wrong
+    assert len(said) == 2 * ASKED
+    assert len(wrong) <= ASKED // 3, wrong
 
 
 def test_the_adapter_and_its_calibration_are_in_the_package() -> None:

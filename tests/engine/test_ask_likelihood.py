@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +22,7 @@ def says(**shares: float) -> Reply:
     return Reply("Yes", logprobs=({token: math.log(share) for token, share in shares.items()},))
 
 
-def critic(script, **settings) -> AspectCritic:
+def critic(script: Any, **settings: Any) -> AspectCritic:
     return AspectCritic("It is polite.", ScriptedModel(script), mode="likelihood", **settings)
 
 
@@ -35,7 +36,7 @@ def test_the_likelier_option_is_the_verdict_and_the_vote_carries_the_distributio
     result = critic(lambda _: says(Yes=0.2, No=0.6)).evaluate("Hello")
     (vote,) = result.votes
     assert (result.verdict, result.score, vote.outcome) == ("FAIL", 0.0, Outcome.OK)
-    assert dict(vote.distribution) == pytest.approx({"PASS": 0.25, "FAIL": 0.75})
+    assert dict(vote.distribution or {}) == pytest.approx({"PASS": 0.25, "FAIL": 0.75})
 
 
 def test_the_request_asks_for_one_token_and_its_alternatives() -> None:
@@ -64,7 +65,7 @@ def test_a_server_without_log_probabilities_is_a_setup_error_not_a_silent_change
 def test_a_model_that_documents_none_is_refused_before_any_call() -> None:
     calls: list[str] = []
     with pytest.raises(SetupError, match="gives no log-probabilities"):
-        AspectCritic("x", calls.append, mode="likelihood")
+        AspectCritic("x", cast(Any, calls.append), mode="likelihood")
     assert calls == []
 
 
@@ -87,8 +88,8 @@ def test_the_prior_of_neutral_texts_is_taken_out_once_per_criteria() -> None:
     judge = AspectCritic("It is polite.", model)
     results = judge.evaluate(["Thank you", "Go away", "Come here"])
     assert [result.verdict for result in results] == ["FAIL", "FAIL", "FAIL"]
-    assert results[0].votes[0].distribution["FAIL"] == pytest.approx(1 / (1 + (0.8 / 0.9) / (0.2 / 0.1)))
-    assert results[1].votes[0].distribution["FAIL"] == pytest.approx(0.5)
+    assert (results[0].votes[0].distribution or {})["FAIL"] == pytest.approx(1 / (1 + (0.8 / 0.9) / (0.2 / 0.1)))
+    assert (results[1].votes[0].distribution or {})["FAIL"] == pytest.approx(0.5)
     assert len(model.requests) == 3 + len(neutral_instances("en", ("response",)))
 
 
@@ -120,7 +121,7 @@ def test_letters_are_asked_in_both_orders_so_that_a_love_of_the_first_cancels_ou
         Criteria("topic", "What is it about?", options), Instance({"response": "x"}), "direct", "m", mode="likelihood"
     )
     vote = event_loop.run(ask(ballot, ScriptedModel(lambda _: says(A=0.9, B=0.1)), 0))
-    assert dict(vote.distribution) == pytest.approx({"food": 0.5, "sport": 0.5})
+    assert dict(vote.distribution or {}) == pytest.approx({"food": 0.5, "sport": 0.5})
     assert vote.usage.calls == 2
 
 
@@ -141,10 +142,10 @@ class Calibrated(InProcess):
 
 
 @pytest.mark.parametrize(("share", "softened", "low"), [(0.9, 0.75, False), (0.8, 2 / 3, True)])
-def test_a_calibrated_model_softens_its_votes_and_marks_those_of_low_confidence(share, softened, low) -> None:
+def test_a_calibrated_model_softens_its_votes_and_marks_those_of_low_confidence(share: Any, softened: Any, low: Any) -> None:
     model = Calibrated(lambda _: says(Yes=share, No=1 - share))
     result = AspectCritic("It is polite.", model, mode="likelihood").evaluate("Hello")
     (vote,) = result.votes
-    assert dict(vote.distribution) == pytest.approx({"PASS": softened, "FAIL": 1 - softened})
+    assert dict(vote.distribution or {}) == pytest.approx({"PASS": softened, "FAIL": 1 - softened})
     assert (vote.low_confidence, result.low_confidence, result.to_dict()["low_confidence"]) == (low, low, low)
     assert len(model.requests) == 1  # a prior that is not taken out is not asked for

@@ -8,13 +8,13 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, Status
+from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, SetupError, Status
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
 from adjudge.gateway.layers.account import Account, Spent
@@ -41,6 +41,7 @@ from support.fake_provider import (
     Fault,
     Rejects,
     always,
+    at_first,
 )
 from support.fake_provider import Status as Code
 
@@ -109,6 +110,37 @@ def test_a_reply_that_was_paid_for_is_taken_up_by_the_resumed_run(provider: Fake
     assert sum(usage.calls for usage in run_info(tmp_path).usage.values()) == 3, "no call is in two votes"
 
 
+@pytest.mark.parametrize("budget", [Budget(max_tokens=60_000), Budget(max_usd=0.01)])
+def test_a_server_that_adds_to_every_prompt_is_found_out_by_its_first_request(
+    provider: FakeProvider, tmp_path: Path, budget: Budget
+) -> None:
+    """Seen: 150,000 tokens under a limit of 60,000, by the three requests that went first side by side."""
+    provider.faults = always(Bills({"prompt_tokens": 50_000, "completion_tokens": 10}))
+    provider.latency = 0.05
+    with pytest.raises(BudgetSpent):
+        critic(open_at(provider, max_concurrency=200)).evaluate(marked(40), run=tmp_path, budget=budget)
+    assert len(provider.requests) == 1
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), "5"])
+def test_a_limit_that_is_no_number_is_said_before_anything_is_asked(value: Any) -> None:
+    with pytest.raises(SetupError, match="max_calls must be a number"):
+        Budget(max_calls=value)
+
+
+def test_a_reply_whose_repair_failed_is_gone_on_from_when_resumed(provider: FakeProvider, tmp_path: Path) -> None:
+    """Seen: the reply was paid for and thrown away, and the question asked from its beginning."""
+    provider.faults = at_first(PROSE, Code(500), PROSE, Code(500), NULL)
+    for _ in range(3):
+        (result,) = critic(open_at(provider)).evaluate(["REC-00001-Y"], run=tmp_path)
+    assert result.votes[0].outcome is Outcome.REPAIRED
+    lengths = [len(body["messages"]) for body in provider.bodies]
+    assert lengths == [lengths[0], *[lengths[1]] * 5], "the question itself was asked once"
+    assert lengths[1] > lengths[0]
+    info = run_info(tmp_path)
+    assert (sum(usage.calls for usage in info.usage.values()), info.failed_calls) == (4, 2)
+
+
 def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(provider: FakeProvider, tmp_path: Path) -> None:
     provider.faults = always(PROSE)
     with pytest.raises(BudgetSpent):
@@ -120,7 +152,7 @@ def test_an_unfinished_row_is_asked_on_without_a_budget_and_only_once(provider: 
 
 
 def test_a_run_of_an_older_version_is_counted_by_its_votes(tmp_path: Path) -> None:
-    said = ["PASS", Reply("no", finish="refusal", usage=Usage(1, 50, 5)), "PASS"]
+    said: list[str | Reply | Exception] = ["PASS", Reply("no", finish="refusal", usage=Usage(1, 50, 5)), "PASS"]
     AspectCritic("c", ScriptedModel(said)).evaluate(["a", "b", "c"], run=tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute("DELETE FROM meta WHERE name = 'spending'")
@@ -227,7 +259,8 @@ class Priced:
     """A priced model that takes a while, and uses as much of what it may as ``sizes`` says."""
 
     def __init__(self, sizes: list[float]) -> None:
-        self.name, self.sizes, self.usages, self.inside, self.most_inside = "openai/gpt-4o-mini", sizes, [], 0, 0
+        self.name, self.sizes, self.inside, self.most_inside = "openai/gpt-4o-mini", sizes, 0, 0
+        self.usages: list[Usage] = []
         self.limits: set[int | None] = set()
 
     async def complete(self, request: Request) -> Reply:
@@ -246,7 +279,7 @@ def overshoot(model: Priced, budget: Budget, rows: int = 600) -> tuple[float, fl
     """By how much the limit was passed, and what the dearest request took."""
     with suppress(BudgetSpent):
         texts = [f"text {number}" for number in range(rows)]
-        AspectCritic("c", open_model(model, max_concurrency=200)).evaluate(texts, budget=budget)
+        AspectCritic("c", open_model(cast(Any, model), max_concurrency=200)).evaluate(texts, budget=budget)
     allowance = Allowance(budget)
     costs = [allowance.cost(model.name, usage) for usage in model.usages]
     if budget.max_usd is not None:
@@ -265,7 +298,7 @@ def test_the_first_wave_does_not_overspend(tmp_path: Path) -> None:
     assert model.limits == {LONGEST_ANSWER}
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(sizes=st.lists(st.floats(0.001, 1.0), min_size=1, max_size=9), requests=st.floats(0.2, 60))
 def test_a_limit_is_passed_by_less_than_one_request(sizes: list[float], requests: float) -> None:
     for budget in (Budget(max_usd=requests * 0.0026), Budget(max_tokens=round(requests * 4400))):
@@ -282,13 +315,13 @@ def test_a_budget_for_a_few_requests_sends_a_few() -> None:
 
 def test_without_a_limit_on_money_or_tokens_answers_are_not_limited() -> None:
     model = Priced([0.1])
-    AspectCritic("c", open_model(model)).evaluate(["a", "b"], budget=Budget(max_calls=5))
+    AspectCritic("c", open_model(cast(Any, model))).evaluate(["a", "b"], budget=Budget(max_calls=5))
     assert model.limits == {None}
 
 
 def test_a_server_that_takes_no_limit_on_answers_is_asked_without(provider: FakeProvider, tmp_path: Path) -> None:
     tight = Code(400, "'max_tokens' is too large: 4096. This model's maximum context length is 2048 tokens")
-    provider.faults = lambda record, attempt: tight if attempt == 0 else None
+    provider.faults = lambda record, attempt: tight if (record, attempt) == (0, 0) else None
     results = critic(open_at(provider)).evaluate(marked(3), run=tmp_path, budget=Budget(max_usd=1))
     assert all(result.status is Status.SCORED for result in results)
     assert "max_completion_tokens" in provider.bodies[0]

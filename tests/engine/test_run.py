@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
     assert same(first, again)
 
 
-JUDGES = {
+JUDGES: dict[str, Callable[[Any], Any]] = {
     "direct": lambda model: DirectJudge(model, self_consistency=2, check_positional_bias=True, generate_feedback=True),
     "pairwise": lambda model: PairwiseJudge(model, contests="pairs", check_positional_bias=True),
     "persona": lambda model: DirectJudge(model, generate_synthetic_persona=True),
@@ -242,14 +243,14 @@ AspectCritic("The mark must end in Y.", model).evaluate(texts, run=folder)
 
 @pytest.mark.parametrize("interrupts", [1, 2])
 def test_one_interrupt_ends_gently_and_two_at_once(tmp_path: Path, provider: FakeProvider, interrupts: int) -> None:
-    provider.latency = 0.5
+    provider.latency = 2.0  # time for the interrupts to arrive on a busy machine
     command = [sys.executable, "-c", CHILD, provider.base_url("openai"), str(tmp_path / "run"), KEY]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert wait_until(lambda: len(provider.requests) >= 4, 20)
+    assert wait_until(lambda: len(provider.requests) >= 4)
     for _ in range(interrupts):
         child.send_signal(signal.SIGINT)
         time.sleep(0.15)
-    _, complaint = child.communicate(timeout=10)
+    _, complaint = child.communicate(timeout=300)
     assert child.returncode != 0
     asked = len(provider.requests)
     assert asked <= 8
@@ -270,7 +271,7 @@ def test_a_stalled_model_does_not_hold_the_others(tmp_path: Path, provider: Fake
     """One of two models never answers: the other is asked about all rows meanwhile."""
     with FakeProvider() as stalled:
         stalled.faults = lambda record, attempt: HANGS
-        models = [open_at(provider, max_concurrency=4), open_at(stalled, "mistral", max_concurrency=4, timeout=5)]
+        models = [open_at(provider, max_concurrency=4), open_at(stalled, "mistral", max_concurrency=4, timeout=600)]
 
         def judged() -> None:
             with suppress(RunStopped):
@@ -278,12 +279,12 @@ def test_a_stalled_model_does_not_hold_the_others(tmp_path: Path, provider: Fake
 
         judging = threading.Thread(target=judged, daemon=True)
         judging.start()
-        assert wait_until(lambda: len(provider.requests) == 300, 4.5)
-        assert wait_until(lambda: run_info(tmp_path).votes >= 300, 5)
+        assert wait_until(lambda: len(provider.requests) == 300)
+        assert wait_until(lambda: run_info(tmp_path).votes >= 300)
         for each in event_loop._stops:
             event_loop.home_loop().call_soon_threadsafe(each)
-        judging.join(20)
-        assert not judging.is_alive()
+    judging.join(120)  # it waited for the stalled ones, which end with their server
+    assert not judging.is_alive()
 
 
 def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
@@ -293,7 +294,7 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
     def rows() -> Any:
         nonlocal read
-        for number in range(3000):
+        for number in range(600):
             read += 1
             yield Instance({"response": f"text {number}"})
 
@@ -306,7 +307,7 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
     judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
     event_loop.run(judge.judge_stream(rows(), saw, run=tmp_path))
-    assert seen == 3000
+    assert seen == 600
     assert most <= judge.width == 16
     assert under_way == 0
 
@@ -344,7 +345,7 @@ def test_a_row_whose_failed_call_was_mended_is_stored_anew(tmp_path: Path) -> No
         return Unavailable("down") if down["b"] else '{"selected_option": "FAIL"}'
 
     def judged() -> Any:
-        models = [ScriptedModel(name="a"), open_model(ScriptedModel(says, name="b"), max_retries=0)]
+        models: list[Any] = [ScriptedModel(name="a"), open_model(ScriptedModel(says, name="b"), max_retries=0)]
         return AspectCritic("c", models).evaluate(["x"], run=tmp_path)[0]
 
     assert judged().score == 1.0
@@ -397,7 +398,7 @@ def test_one_large_row_does_not_stop_a_run_that_fits(tmp_path: Path) -> None:
 
 
 def test_a_stop_does_not_wait_for_the_pace(tmp_path: Path) -> None:
-    model = open_model(ScriptedModel(), requests_per_minute=30, max_concurrency=8)
+    model = open_model(ScriptedModel(), requests_per_minute=1, max_concurrency=8)
 
     def stop() -> None:
         wait_until(lambda: bool(event_loop._stops))
@@ -410,7 +411,7 @@ def test_a_stop_does_not_wait_for_the_pace(tmp_path: Path) -> None:
     with pytest.raises(RunStopped):
         AspectCritic("c", model).evaluate(TEXTS, run=tmp_path)
     stopper.join()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 50
 
 
 def test_an_error_of_the_reader_waits_for_what_was_sent(tmp_path: Path, provider: FakeProvider) -> None:
@@ -452,7 +453,7 @@ def test_a_place_is_held_until_its_vote_is_on_the_disk(tmp_path: Path, provider:
         time.sleep(0.5)
         asked = len(provider.requests)
         other.execute("ROLLBACK")
-    judging.join(30)
+    judging.join(120)
     assert asked == stored + 4
     assert run_info(tmp_path).votes == 60
 

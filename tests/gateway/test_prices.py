@@ -82,7 +82,7 @@ def test_a_wrong_file_of_prices_is_named(tmp_path: Path, text: str) -> None:
 def test_calls_without_a_price_are_counted_apart() -> None:
     used = {"openai/gpt-4o-mini": Usage(2, 1_000_000, 0), "acme/unheard-of": Usage(3, 1_000_000, 0)}
     allowance = Allowance(account=Account(used))
-    assert allowance.spent == Spent(5, 2_000_000, pytest.approx(0.15), 3)
+    assert allowance.spent == Spent(5, 2_000_000, pytest.approx(0.15), 3)  # type: ignore[arg-type]
 
 
 SPENT = st.builds(Spent, *[st.integers(0, 10**6)] * 2, st.integers(0, 10**6).map(float), st.integers(0, 100))

@@ -118,4 +118,4 @@ def test_a_call_that_failed_has_an_outcome_and_no_tokens(provider: FakeProvider)
     provider.faults = always(Code(400))
     (vote,) = critic(open_at(provider)).evaluate("REC-00001-Y").votes
     assert vote.outcome is Outcome.MODEL_ERROR
-    assert vote.usage == Usage(1)
+    assert vote.usage == Usage(), "a call is counted where it brought a reply; failed calls are the run's to count"

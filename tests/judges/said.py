@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError
@@ -35,7 +36,7 @@ def in_turn(*options: str, name: str = "m") -> ScriptedModel:
     return ScriptedModel(lambda request: line(options[request.sample % len(options)]), name=name)
 
 
-def always(option: object, **more: object) -> ScriptedModel:
+def always(option: object, **more: Any) -> ScriptedModel:
     """A model that knows one answer."""
     return ScriptedModel(lambda _: says(option, **more))
 

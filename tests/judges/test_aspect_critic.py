@@ -310,7 +310,7 @@ def test_plain_functions_sync_and_async_are_models_named_after_themselves() -> N
 @pytest.mark.parametrize("result", [None, 7, b"PASS"])
 def test_a_function_that_gives_no_text_is_a_failed_vote(result: Any) -> None:
     def broken(prompt: str) -> str:
-        return result  # type: ignore[no-any-return]
+        return result
 
     judged_by = AspectCritic(DEFINITION, broken).evaluate(TEXT)
     assert judged_by.status is Status.FAILED

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adjudge import DirectJudge, ScriptedModel, SetupError
 
 
-def judged(reply: str, valid, **settings):
+def judged(reply: str, valid: Any, **settings: Any) -> Any:
     model = ScriptedModel([reply])
     (result,) = DirectJudge(model, max_repairs=0, **settings).evaluate_with_custom_prompt(["Grade {{this}}!"], valid)
     return result, model
@@ -24,13 +26,13 @@ def judged(reply: str, valid, **settings):
         (None, "-7", "-7", -7.0),
     ],
 )
-def test_what_may_be_answered_is_read(valid, reply: str, option: str, score: float | None) -> None:
+def test_what_may_be_answered_is_read(valid: Any, reply: str, option: str, score: float | None) -> None:
     result, _ = judged(reply, valid)
     assert (result.option, result.score) == (option, score)
 
 
 @pytest.mark.parametrize(("valid", "reply"), [((1, 5), "6"), ((1, 5), "4.5"), (None, "4.5"), (None, "many"), (["a"], "b")])
-def test_nothing_else_is(valid, reply: str) -> None:
+def test_nothing_else_is(valid: Any, reply: str) -> None:
     result, _ = judged(reply, valid)
     assert result.option is None
     assert result.score is None
@@ -48,6 +50,6 @@ def test_any_integers_are_pooled_by_majority_and_ties_go_to_the_lowest() -> None
 
 
 @pytest.mark.parametrize("valid", [[], (5, 1), range(5000), "abc"])
-def test_senseless_outputs_are_refused(valid) -> None:
+def test_senseless_outputs_are_refused(valid: Any) -> None:
     with pytest.raises(SetupError, match="valid outputs"):
         judged("1", valid)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from said import always, in_turn, likely, line, material, says
@@ -310,9 +310,9 @@ def test_a_judge_that_takes_the_first_is_found_out() -> None:
     listed = [re.findall(r"^- (Kind|Neutral|Rude)", request.prompt.text, re.MULTILINE) for request in model.requests]
     assert sorted(listed) == [["Kind", "Neutral", "Rude"], ["Rude", "Neutral", "Kind"]]
     assert all(
-        request.schema["properties"]["selected_option"]["enum"] == names
+        cast(Any, request.schema)["properties"]["selected_option"]["enum"] == names
         for request, names in zip(model.requests, listed, strict=True)
-    )  # type: ignore[index]
+    )
 
 
 def test_a_judge_that_reads_is_not() -> None:

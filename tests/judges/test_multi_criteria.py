@@ -87,7 +87,7 @@ def test_every_instance_has_its_own_aggregate_in_order() -> None:
     assert [result.aggregated_score for result in results] == [1.0, 0.0, 1.0]
     assert [result.instance.value("response") for result in results] == ["good", "bad", "good"]
     assert judge.evaluate_multi_criteria([], ["Is it polite?"]) == []
-    again = asyncio.run(judge.aevaluate_multi_criteria("good", ["Is it polite?"]))  # type: ignore[arg-type]
+    again = asyncio.run(judge.aevaluate_multi_criteria("good", ["Is it polite?"]))
     assert [result.aggregated_score for result in again] == [1.0]
 
 

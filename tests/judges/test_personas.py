@@ -84,7 +84,7 @@ DirectJudge(model, generate_synthetic_persona=True).evaluate(["a", "b"], "Is it 
 def test_a_process_killed_between_the_persona_and_the_votes_leaves_it_behind(tmp_path: Path) -> None:
     def said(name: str) -> tuple[int, list[str]]:
         command = [sys.executable, "-c", KILLED, str(tmp_path / "run"), name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         return done.returncode, done.stdout.splitlines()
 
     assert said("first") == (-9, ["persona"])

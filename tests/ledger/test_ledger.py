@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -140,7 +142,7 @@ def test_a_failed_call_is_no_answer_but_stays_on_record(tmp_path: Path) -> None:
 def test_whatever_cannot_be_written_is_an_error_and_nobody_waits_for_ever(tmp_path: Path) -> None:
     async def go() -> None:
         with opened(tmp_path) as ledger, pytest.raises(RunError, match="then go on with the run"):
-            await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 10)
+            await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 60)
 
     asyncio.run(go())
 
@@ -335,7 +337,7 @@ def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, m
 
 def test_a_full_disk_is_said_and_what_was_acknowledged_stays(tmp_path: Path) -> None:
     """In a process of its own, since the limit on file sizes stays with the process that sets it."""
-    done = subprocess.run([sys.executable, __file__, str(tmp_path)], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, __file__, str(tmp_path)], check=False, capture_output=True, text=True, timeout=300)
     acknowledged, _, complaint = done.stdout.strip().partition("\n")
     assert "full" in complaint or "disk I/O error" in complaint, done.stdout + done.stderr
     assert int(acknowledged) > 0
@@ -362,7 +364,7 @@ def _fill_the_disk(folder: Path) -> None:
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("harm", ["truncated", "overwritten", "no database"])
+@pytest.mark.parametrize("harm", ["truncated", "overwritten", "no database", "empty"])
 def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(tmp_path: Path, harm: str) -> None:
     keep(tmp_path, *(vote(number, text="x" * 2000) for number in range(200)))
     path = tmp_path / FILE
@@ -371,17 +373,29 @@ def test_damage_is_noticed_before_anything_is_asked_and_the_rest_is_saved(tmp_pa
         "truncated": content[: len(content) * 2 // 3 // 4096 * 4096],
         "overwritten": content[: len(content) - 40 * 4096] + b"\x00" * (39 * 4096) + content[-4096:],
         "no database": b"this is no database at all" + content[4096:],
+        "empty": b"",  # seen: it was taken for a new run, and everything was asked again without a word
     }[harm]
     path.write_bytes(damaged)
     model = ScriptedModel()
     with pytest.raises(RunError, match="adjudge runs recover"):
         AspectCritic("c", model).evaluate(["x"], run=tmp_path)
+    with pytest.raises(RunError, match="adjudge runs recover"):
+        run_info(tmp_path)
     assert model.requests == []
     saved, _ = recover(tmp_path)
     assert path.with_suffix(".damaged").read_bytes() == damaged
     found = [one for one in recall_any(tmp_path) if one is not None]
     assert len(found) == saved
-    assert saved == 0 if harm == "no database" else saved > 50
+    assert saved == 0 if harm in ("no database", "empty") else saved > 50
+
+
+def test_a_ledger_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None:
+    keep(tmp_path / "whole", vote())
+    for name in ("ledger.new", "ledger.new-wal"):
+        (tmp_path / name).write_bytes((tmp_path / "whole" / FILE).read_bytes()[:5000])
+    keep(tmp_path, vote())
+    assert recall(tmp_path, ballot()) == recall(tmp_path / "whole", ballot())
+    assert {path.name for path in tmp_path.iterdir()} == {FILE, "ledger.lock", "whole"}
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"because", b"becausd"), (b"Yes", b"Yas")])
@@ -414,6 +428,34 @@ def test_a_folder_that_cannot_be_used_is_an_error_with_its_name(tmp_path: Path) 
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="file"):
         AspectCritic("c", "scripted").evaluate(["x"], run=tmp_path / "file")
+
+
+def test_a_run_is_read_where_nothing_can_be_written() -> None:
+    """Seen: 'runs show' and 'export' of a run on read-only media said that the file cannot be opened."""
+    with TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        folder = Path(place) / "run"
+        keep(folder, vote(0), vote(1))
+        Path(place).chmod(0o755)
+        folder.chmod(0o555)
+        try:
+            assert _in_a_child_that_is_not_root(lambda: run_info(folder).votes) == 2
+        finally:
+            folder.chmod(0o755)
+
+
+def _in_a_child_that_is_not_root(said: Callable[[], int]) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: this one only reads a file
+        child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            code = said()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_sqlite_itself_finds_the_ledger_whole(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ def test_like_goes_after_like() -> None:
     assert asyncio.run(served("abababab")) == "aaaabbbb"
 
 
-def test_a_long_run_lets_others_in(monkeypatch) -> None:
+def test_a_long_run_lets_others_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefix_queue, "_LONGEST_RUN", 3)
     assert asyncio.run(served("aaaaaab")) == "aaabaaa"
 

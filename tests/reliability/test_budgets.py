@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from adjudge.runs.folder import run_info
-from support.asking import marked, wait_until
+from support.asking import asked_or_ended, marked, wait_until
 from support.fake_provider import (
     CUT_EARLY,
     CUT_LATE,
@@ -69,10 +69,10 @@ def test_the_server_never_sees_more_than_the_limit(tmp_path: Path, provider: Fak
         arguments = (provider.base_url("openai"), str(tmp_path / "run"), KEY, str(limit))
         child = subprocess.Popen([sys.executable, "-c", CHILD, *arguments], stderr=subprocess.DEVNULL)
         if resume % 2 == 0 and resume < RESUMES - 1:
-            wait_until(lambda before=before, child=child: len(provider.requests) > before or child.poll() is not None, 30)
+            wait_until(asked_or_ended(provider, before, child))
             time.sleep(pick.uniform(0, 0.3))
             child.kill()
-        child.wait(120)
+        child.wait(600)
         seen.append(len(provider.requests))
         assert seen[-1] <= limit
     print(f"\n{RESUMES} resumes, {CALLS} calls more each time: the server saw {seen}")

@@ -63,7 +63,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A run that ended, one that was killed (much of that lies in the log), and one from before there were checksums."""
     whole, killed = tmp_path_factory.mktemp("runs") / "whole", tmp_path_factory.mktemp("runs") / "killed"
     evaluate(whole)
-    subprocess.run([sys.executable, __file__, str(killed)], check=False, timeout=60)
+    subprocess.run([sys.executable, __file__, str(killed)], check=False, timeout=300)
     assert (killed / LOG).stat().st_size > 20 * PAGE
     assert (killed / FILE).stat().st_size > 20 * PAGE
     first = tmp_path_factory.mktemp("runs") / "first"

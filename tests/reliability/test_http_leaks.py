@@ -29,7 +29,7 @@ from click.testing import CliRunner
 from adjudge import AspectCritic
 from adjudge.aio import event_loop
 from adjudge.cli.main import app
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, ModelUnusable
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.registry import PROVIDERS
@@ -141,10 +141,16 @@ REPLIES: dict[str, Callable[[str], bytes]] = {
     "verdict in deflate": lambda key: answer(zlib.compress(reply(verdict(key))), "Content-Encoding: deflate\r\n"),
     "refusal": lambda key: answer(reply(f"I cannot help with {key}.")),
 }
+
+
+def answered(make: Callable[[str], bytes], status: str, key: str) -> bytes:
+    return answer(make(key), "", status)
+
+
 KINDS: dict[str, Callable[[str], bytes]] = {
     **MALFORMED,
-    **{f"200 {name}": lambda key, make=make: answer(make(key)) for name, make in BODIES.items()},
-    **{f"400 {name}": lambda key, make=make: answer(make(key), "", "400 X") for name, make in BODIES.items()},
+    **{f"200 {name}": partial(answered, make, "200 OK") for name, make in BODIES.items()},
+    **{f"400 {name}": partial(answered, make, "400 X") for name, make in BODIES.items()},
     **REPLIES,
 }
 MODELS: dict[str, Callable[[str], OpenModel]] = {
@@ -222,8 +228,13 @@ def look_everywhere(model: OpenModel, folder: Path, which: str) -> None:
             assert_no_key(repr(asyncio.run(asking())), f"{which}, the answer when {what}")
         except AdjudgeError as error:
             assert_no_key(shown(error), f"{which}, the error when {what}")
-    result = AspectCritic("It is so.", model, max_repairs=1).evaluate("REC-00001-Y", run=folder)
-    assert_no_key(json.dumps(result.to_dict()) + repr(result) + repr(model) + repr(vars(model.provider)), f"{which}, the result")
+    try:
+        result = AspectCritic("It is so.", model, max_repairs=1).evaluate("REC-00001-Y", run=folder)
+    except ModelUnusable as error:  # a wrong key ends the run
+        assert_no_key(shown(error), f"{which}, the error that ends the run")
+    else:
+        assert_no_key(json.dumps(result.to_dict()) + repr(result), f"{which}, the result")
+    assert_no_key(repr(model) + repr(vars(model.provider)), f"{which}, the model")
     for to in FORMATS:
         export(folder, folder / f"results.{to}", to)
     files = [file for file in folder.rglob("*") if file.is_file()]

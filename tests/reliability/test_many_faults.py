@@ -35,7 +35,7 @@ def fault(record: int, attempt: int) -> Fault | None:
 def test_all_are_scored_and_none_wrong(tmp_path: Path, provider: FakeProvider) -> None:
     provider.faults = fault
     texts = marked(RECORDS)
-    model = open_at(provider, max_retries=8, timeout=1, max_concurrency=64)
+    model = open_at(provider, max_retries=8, timeout=3, max_concurrency=64)
     results = critic(model).evaluate(texts, run=tmp_path)
     assert [result.status for result in results] == [Status.SCORED] * RECORDS
     assert [result.verdict for result in results] == [truth(text) for text in texts]

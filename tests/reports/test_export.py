@@ -8,6 +8,7 @@ import os
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ def test_markdown_keeps_its_table_whatever_the_rows_hold(run: Path, tmp_path: Pa
 
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
 def test_parquet_has_the_rows(run: Path, tmp_path: Path) -> None:
-    from pyarrow import parquet  # type: ignore[import-not-found]
+    from pyarrow import parquet
 
     assert export(run, tmp_path / "out.parquet") == len(HOSTILE)
     assert parquet.read_table(tmp_path / "out.parquet").num_rows == len(HOSTILE)
@@ -141,7 +142,10 @@ def test_parquet_has_the_columns_of_every_judge(uneven: Path, tmp_path: Path) ->
 
 
 def test_the_types_of_columns_are_those_of_all_rows() -> None:
-    rows = [{"a": None, "b": 1, "c": True, "d": 1, "e": None}, {"a": "x", "b": 1.5, "c": None, "d": "x", "f": [1]}]
+    rows: list[dict[str, Any]] = [
+        {"a": None, "b": 1, "c": True, "d": 1, "e": None},
+        {"a": "x", "b": 1.5, "c": None, "d": "x", "f": [1]},
+    ]
     assert _types(rows) == {"a": "string", "b": "float64", "c": "bool_", "d": "string", "e": "string", "f": "string"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from adjudge.gateway.providers.scripted import ScriptedModel
@@ -12,7 +14,7 @@ from adjudge.reports.rag_summary import summarise_rag
 from support.rag import ROW, gives
 
 
-def judged(*each: dict[str, object], **settings: object) -> list[RagResult]:
+def judged(*each: Mapping[str, object], **settings: object) -> list[RagResult]:
     """A result for each set of scores."""
     options = {"max_repairs": 0, **settings}
     return [RagEvaluator(gives(scores), **options).evaluate(ROW) for scores in each]  # type: ignore[arg-type]

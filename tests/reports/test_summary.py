@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
+from adjudge.domain.message import Reply
 from adjudge.domain.results import AspectResult
 from adjudge.errors import ModelError, SetupError
 from adjudge.reports.exit_code import ExitCode
@@ -33,7 +36,7 @@ def test_nothing_scored_has_no_mean() -> None:
 
 def test_an_outcome_that_is_no_number_is_scored_and_in_no_mean() -> None:
     bare = Criteria("register", "How formal is it?", [CriteriaOption("Formal"), CriteriaOption("Casual", score=0.5)])
-    said = ['{"selected_option": "Formal"}', '{"selected_option": "Casual"}', ModelError("down")]
+    said: list[str | Reply | Exception] = ['{"selected_option": "Formal"}', '{"selected_option": "Casual"}', ModelError("down")]
     summary = summarise(DirectJudge(ScriptedModel(said), max_repairs=0).evaluate(["a", "b", "c"], bare))
     assert (summary.scored, summary.without_number, summary.failed, summary.mean) == (2, 1, 1, 0.5)
     assert (summary.lower, summary.upper) == (0.25, 0.75)
@@ -67,7 +70,7 @@ def test_a_gate_needs_scores_from_0_to_1(points: tuple[float | None, ...], why: 
         (["FAIL", ModelError("down")], 0.6, ExitCode.GATE_FAILED),
     ],
 )
-def test_the_gate_decides_only_where_missing_scores_could_not_change_it(lines, fail_under, code) -> None:
+def test_the_gate_decides_only_where_missing_scores_could_not_change_it(lines: Any, fail_under: Any, code: Any) -> None:
     assert exit_code(summarise(results(*lines)), fail_under) is code
 
 

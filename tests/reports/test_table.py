@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,24 @@ def test_a_row_of_another_length_is_an_error(tmp_path: Path) -> None:
     path.write_text("a,b\n1,2\n3\n")
     with pytest.raises(RunError, match="line 3"):
         list(read_rows(path))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_an_output_replaces_a_link_and_leaves_what_it_points_to(tmp_path: Path, ending: str) -> None:
+    theirs, link = tmp_path / "theirs", tmp_path / f"out.{ending}"
+    theirs.write_text("theirs")
+    link.symlink_to(theirs)
+    write_rows(link, [{"a": "x"}])
+    assert theirs.read_text() == "theirs"
+    assert not link.is_symlink()
+    assert "x" in link.read_text()
+
+
+def test_the_systems_own_links_are_written_through(tmp_path: Path) -> None:
+    """/dev/stdout that goes into a file must stay what it is, also for root."""
+    code = "import pathlib, sys; from adjudge.reports import table; table.write_rows(pathlib.Path(sys.argv[1]), [{'a': 1}])"
+    for link in ("/dev/stdout", "/dev/fd/1"):
+        with (tmp_path / "out").open("wb") as out:
+            subprocess.run([sys.executable, "-c", code, link], stdout=out, check=True)
+        assert (tmp_path / "out").read_text() == '{"a": 1}\n'
+        assert Path(link).is_symlink()

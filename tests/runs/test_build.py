@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ OWN = "name: kindness\ndescription: Is it kind?\noptions: [{name: Kind, score: 1
 
 
 @pytest.fixture
-def make(tmp_path: Path):
+def make(tmp_path: Path) -> Any:
     (tmp_path / "rows.csv").write_text("id,question,answer\n1,q,one\n2,q,two\n")
     (tmp_path / "own.yaml").write_text(OWN)
 
@@ -48,12 +50,12 @@ def test_the_example_runs_on_the_scripted_model() -> None:
     assert {name: len(scores) for name, scores in judged(file).items()} == {"dates": 6, "quality": 12}
 
 
-def test_an_aspect_is_made_of_a_text_a_name_or_written_out(make) -> None:
+def test_an_aspect_is_made_of_a_text_a_name_or_written_out(make: Callable[..., Any]) -> None:
     file = make(
         "  - {kind: aspect, criteria: [It is short., harmlessness, {name: n, description: It is new.}],"
         " strictness: 3, min_valid: 2}"
     )
-    made = judges(file)
+    made: list[Any] = list(judges(file))
     assert [(ready.name, ready.judge.definition) for ready in made] == [
         ("It is short.", "It is short."),
         ("harmlessness", AspectCritic.harmlessness(ScriptedModel()).definition),
@@ -64,16 +66,17 @@ def test_an_aspect_is_made_of_a_text_a_name_or_written_out(make) -> None:
     assert judged(file)["n"] == [1.0, 1.0]
 
 
-def test_a_name_is_put_before_those_of_several_aspects(make) -> None:
+def test_a_name_is_put_before_those_of_several_aspects(make: Callable[..., Any]) -> None:
     assert [one.name for one in judges(make("  - {kind: aspect, name: mine, criteria: [It is short., coherence]}"))] == [
         "mine: It is short.",
         "mine: coherence",
     ]
+    ready: Any
     (ready,) = judges(make("  - {kind: aspect, name: mine, criteria: It is short., fail_under: 0.5}"))
     assert (ready.name, ready.judge.name, ready.fail_under) == ("mine", "mine", 0.5)
 
 
-def test_a_direct_judge_judges_its_criteria_one_by_one(make) -> None:
+def test_a_direct_judge_judges_its_criteria_one_by_one(make: Callable[..., Any]) -> None:
     file = make(
         "  - kind: direct\n    criteria: [conciseness, own.yaml, 'Is it true?']\n    strictness: 2\n"
         "    check_positional_bias: true\n    feedback: true\n    temperature: 0.5\n    seed: 7\n    on_failure: raise"
@@ -89,7 +92,7 @@ def test_a_direct_judge_judges_its_criteria_one_by_one(make) -> None:
     assert len(judge.plan(items[0], [])) == 4
 
 
-def test_a_pairwise_judge_compares(make, tmp_path: Path) -> None:
+def test_a_pairwise_judge_compares(make: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("question,one,two\nq,x,y\n")
     file = parse_eval(
         "data: {path: rows.csv, responses: [one, two], columns: {user_input: question}}\nmodels: scripted\n"
@@ -119,7 +122,7 @@ def test_pairwise_criteria_of_an_eval_file_need_no_options(written: str, tmp_pat
         judges(parse_eval(text.format("direct", written), tmp_path / "eval.yaml"))
 
 
-def test_equal_models_are_opened_once_and_a_judge_may_have_its_own(make) -> None:
+def test_equal_models_are_opened_once_and_a_judge_may_have_its_own(make: Callable[..., Any]) -> None:
     file = make(
         "  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, criteria: conciseness, models: [scripted, scripted/x]}"
     )
@@ -141,7 +144,7 @@ def test_a_model_is_opened_as_its_entry_says() -> None:
     assert (model.temperature, model.seed, model.max_concurrency) == (0.3, 5, 2)
 
 
-def test_rag_is_handed_to_the_rag_evaluator(make) -> None:
+def test_rag_is_handed_to_the_rag_evaluator(make: Callable[..., Any]) -> None:
     evaluator = pytest.importorskip("adjudge.rag.evaluator", reason="the RAG evaluator is not there yet")
     file = make("  - {kind: rag, dimensions: [clarity], strictness: 2}")
     (ready,) = judges(file)
@@ -150,14 +153,14 @@ def test_rag_is_handed_to_the_rag_evaluator(make) -> None:
     assert len(ready.judge.plan(ready.items(next(instances(file)))[0], [])) == 2
 
 
-def test_what_the_criteria_read_is_needed(make) -> None:
+def test_what_the_criteria_read_is_needed(make: Callable[..., Any]) -> None:
     file = make("  - {kind: direct, criteria: groundedness}\n  - {kind: aspect, criteria: It is short.}")
     assert needed_fields(file) == ["response", "contexts"]
     with pytest.raises(RunError, match="has no contexts column"):
         list(instances(file))
 
 
-def test_bad_rows_are_told_or_stop_as_the_file_says(make, tmp_path: Path) -> None:
+def test_bad_rows_are_told_or_stop_as_the_file_says(make: Callable[..., Any], tmp_path: Path) -> None:
     aspect = "  - {kind: aspect, criteria: It is short.}"
     told: list[BadRow] = []
     file = make(aspect)
@@ -196,6 +199,6 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(make, tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_cannot_be_made_is_told_with_its_line(make, said: str, error: str) -> None:
+def test_what_cannot_be_made_is_told_with_its_line(make: Callable[..., Any], said: str, error: str) -> None:
     with pytest.raises(SetupError, match=error):
         judges(make(said))

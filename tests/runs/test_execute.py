@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from adjudge.runs.execute import EvalRun, Judged
 JUDGES = "judges:\n  - {kind: aspect, criteria: It is short.}\n  - {kind: direct, name: d, criteria: ['Is it?', 'Was it?']}\n"
 
 
-def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: object) -> EvalRun:
+def made(folder: Path, data: str = "rows.csv", more: str = "", **settings: Any) -> EvalRun:
     return EvalRun.of(parse_eval(f"data: {data}\nmodels: scripted\n{more}{JUDGES}", folder / "eval.yaml"), **settings)
 
 
@@ -40,5 +41,5 @@ def test_what_can_be_read_once_is_not_read_to_be_counted(tmp_path: Path) -> None
     counted: list[int | None] = []
     counting = threading.Thread(target=lambda: counted.append(made(tmp_path).total()), daemon=True)
     counting.start()
-    counting.join(10)
+    counting.join(120)
     assert counted == [None]

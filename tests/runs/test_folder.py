@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance, RunError, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, Instance, Outcome, RunError, ScriptedModel
 from adjudge.cli.main import main
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.gateway.open import open_model
@@ -22,7 +22,8 @@ from adjudge.runs import Run
 from adjudge.runs.folder import delete_run, find_runs, judgments, last_written, run_info
 from adjudge.runs.known import KnownVotes
 from adjudge.runs.recover import recover
-from support.fake_provider import KEY, FakeProvider, Status, always
+from support.asking import marked
+from support.fake_provider import KEY, PROSE, FakeProvider, Status, always, at_first
 
 
 def made(folder: Path, texts: list[str], script: Any = None, **settings: Any) -> Path:
@@ -66,6 +67,28 @@ def test_failed_calls_are_one_number_in_the_terminal_in_json_and_in_reports(
         assert "1 without an answer; 3 failed calls" in (tmp_path / f"page.{ending}").read_text()
 
 
+def test_votes_of_a_paused_model_are_no_failed_calls_and_count_once_over_resumes(tmp_path: Path, provider: FakeProvider) -> None:
+    """Seen: ten resumes of 40 rows at a dead model were 400 votes and 400 failed calls, where 90 requests had been sent."""
+    provider.faults = always(Status(500, "no"))
+    for _ in range(3):
+        model = open_model("openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=0)
+        AspectCritic("The mark must end in Y.", model).evaluate(marked(40), run=tmp_path)
+    info = run_info(tmp_path)
+    assert (info.votes, info.failed_votes) == (40, 40)
+    assert info.failed_calls == len(provider.requests) < 40
+
+
+def test_tokens_of_a_reply_whose_repair_failed_are_shown(tmp_path: Path, provider: FakeProvider) -> None:
+    provider.faults = at_first(PROSE, Status(500, "no"))
+    model = open_model("openai/gpt-4o-mini", api_key=KEY, base_url=provider.base_url("openai"), max_retries=0)
+    (result,) = AspectCritic("The mark must end in Y.", model).evaluate(["REC-00001-Y"], run=tmp_path)
+    assert result.votes[0].outcome is Outcome.MODEL_ERROR
+    info = run_info(tmp_path)
+    (used,) = info.usage.values()
+    assert used.prompt_tokens > 0
+    assert (used.calls, info.failed_calls, info.votes) == (1, 1, 1)
+
+
 def test_judgments_with_their_votes(tmp_path: Path) -> None:
     made(tmp_path, ["a", "b"], strictness=2)
     rows = list(judgments(tmp_path, votes=True))
@@ -88,7 +111,7 @@ def test_the_votes_of_a_judgment_are_its_own(tmp_path: Path) -> None:
 def test_the_vote_that_counts_is_the_one_that_is_exported(tmp_path: Path) -> None:
     made(tmp_path, ["a"], ["what?"], max_repairs=0)
     AspectCritic("c", ScriptedModel(["PASS"]), max_repairs=0).evaluate(["a"], run=Run(tmp_path, retry_failed=True))
-    assert run_info(tmp_path).votes == 2
+    assert run_info(tmp_path).votes == 1, "the first one is on record and does not count"
     ((vote,),) = (row["votes"] for row in judgments(tmp_path, votes=True))
     assert (vote["outcome"], vote["option"]) == ("ok", "PASS")
 

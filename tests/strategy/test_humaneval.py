@@ -7,6 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def bench() -> ModuleType:
 @pytest.fixture
 def tasks(bench: ModuleType, records: Path) -> list[dict[str, object]]:
     """Those with a candidate that fails come first: the short form must see both."""
-    every: list[dict[str, object]] = bench.read_tasks(records)
+    every: list[dict[str, Any]] = bench.read_tasks(records)
     every.sort(key=lambda task: all(one["verified_pass"] for one in task["candidates"]))
     return every if len(every) <= TASKS else every[: TASKS // 2] + every[TASKS // 2 - TASKS :]
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -177,7 +178,7 @@ def test_a_model_that_fails_is_one_candidate_s_failure() -> None:
 
 
 def test_a_call_that_failed_leaves_no_trace_in_the_conversation() -> None:
-    lines = iter([ModelError("down"), "text"])
+    lines: Iterator[Any] = iter([ModelError("down"), "text"])
     model = ScriptedModel(lambda request: next(lines))
     assert best_of("Write.", 1, llm=model) == "text"
     assert [len(request.prompt.messages) for request in model.requests] == [1, 1]
@@ -374,10 +375,10 @@ class Slowly:
 
 
 def test_a_cost_at_the_threshold_is_taken_at_once_and_the_others_are_stopped() -> None:
-    model = Slowly(5)
+    model = Slowly(100)
     started = time.monotonic()
     selection = best_of("Write.", 3, cost=lambda text, agent: len(text), llm=model, accept_cost_threshold=9, detail=True)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 60
     assert model.done == [0]
     assert states(selection) == ["won", "stopped", "stopped"]
     assert selection.candidates[0].why == "cost 9 reaches the threshold 9"
@@ -411,7 +412,7 @@ def test_without_a_cost_nobody_later_is_waited_for() -> None:
 
 
 def test_candidates_are_written_at_once() -> None:
-    together = threading.Barrier(4, timeout=5)
+    together = threading.Barrier(4, timeout=120)
 
     def write() -> str:
         together.wait()

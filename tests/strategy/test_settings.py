@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_impossible_strategies_are_named(settings: dict[str, Any], said: str) ->
 def test_a_threshold_without_a_cost_is_named_before_anything_is_asked(name: str) -> None:
     """Not when it is made: the seed makes strategies first and says what they cost later."""
     model = ScriptedModel(["output = 1"])
-    asked = Agent(int, llm=model, strategy=Strategy(**{name: 3}))
+    asked = Agent(int, llm=model, strategy=Strategy(**{name: cast(Any, 3)}))
     with pytest.raises(SetupError, match=f"{name} needs a cost"):
         Runtime(sandbox="none").jit(asked, "One.")
     assert model.requests == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,7 +37,7 @@ SCHEMA = {
 def open_at(provider: FakeProvider, name: str = "openai", **options: Any) -> OpenModel:
     """The model of provider ``name`` behind the fake one; nothing is retried unless the options say so."""
     id, protocol = MODELS[name]
-    return open_model(id, base_url=provider.base_url(protocol), **{"api_key": KEY, "max_retries": 0, "timeout": 10, **options})
+    return open_model(id, base_url=provider.base_url(protocol), **{"api_key": KEY, "max_retries": 0, "timeout": 60, **options})
 
 
 def a_request(text: str = "REC-00001-Y", *, system: str | None = "You judge.", **parts: Any) -> Request:
@@ -74,7 +75,12 @@ def critic(models: Any, **settings: Any) -> AspectCritic:
     return AspectCritic("The mark must end in Y.", models, **settings)
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 5.0) -> bool:
+def asked_or_ended(provider: FakeProvider, before: int, child: subprocess.Popen[bytes]) -> Callable[[], bool]:
+    """For ``wait_until``: more than ``before`` requests have come, or the process has ended."""
+    return lambda: len(provider.requests) > before or child.poll() is not None
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:
     """Whether ``condition`` came true in time."""
     end = time.monotonic() + seconds
     while not condition():

@@ -66,10 +66,11 @@ class Rejects(Fault):
 
 @dataclass(frozen=True)
 class Raw(Fault):
-    """200 with this body, in which ``{key}`` is the key that was sent."""
+    """An answer with this body, in which ``{key}`` is the key that was sent."""
 
     body: bytes
     content_type: str = "application/json"
+    status: int = 200
 
 
 @dataclass(frozen=True)
@@ -184,12 +185,12 @@ class FakeProvider:
 
     def __enter__(self) -> FakeProvider:
         self._thread.start()
-        assert self._listening.wait(10)
+        assert self._listening.wait(120)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(120)
 
     @property
     def token_url(self) -> str:
@@ -303,9 +304,9 @@ class FakeProvider:
                 return _problem(protocol, code, f"the key {sent} is wrong, so is 'Bearer {sent}'", {"X-Key": sent})
             case Rejects(field):
                 return _problem(protocol, protocol.rejection(field).status, protocol.rejection(field).message)
-            case Raw(body, content_type):
+            case Raw(body, content_type, status):
                 sent = protocol.key(request.headers)
-                return web.Response(body=body.replace(b"{key}", sent.encode()), content_type=content_type)
+                return web.Response(body=body.replace(b"{key}", sent.encode()), content_type=content_type, status=status)
             case Hangs():
                 return await self._hang()
         assert request.transport is not None

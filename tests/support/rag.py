@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from adjudge.domain.message import Request
 from adjudge.gateway.providers.scripted import ScriptedModel
@@ -52,7 +53,7 @@ def varied(name: str = "scripted") -> ScriptedModel:
     """A model whose scores depend on the question alone, and on nothing else."""
 
     def script(request: Request) -> str:
-        properties: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = request.schema or {}
+        properties: Mapping[str, Any] = request.schema or {}
         offered = properties["properties"]["selected_option"]["enum"]
         place = int(hashlib.sha256(request.prompt.text.encode()).hexdigest(), 16) % len(offered)
         return json.dumps({"explanation": f"by digest {place}", "selected_option": offered[place]})

@@ -17,7 +17,7 @@ from adjudge import AspectCritic, open_model
 from adjudge.aio import event_loop
 
 def model(**options):
-    return open_model("openai/gpt-4o-mini", **{"max_retries": 0, "timeout": 30, **options})
+    return open_model("openai/gpt-4o-mini", **{"max_retries": 0, "timeout": 120, **options})
 
 def critic(models, **settings):
     return AspectCritic("The mark must end in Y.", models, **settings)
@@ -46,7 +46,7 @@ def start(source: str, provider: FakeProvider) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 30) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], seconds: float = 300) -> tuple[int, str, str]:
     """Its exit code, output and complaints."""
     try:
         out, err = process.communicate(timeout=seconds)

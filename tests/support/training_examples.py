@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from training.data import Examples
 
 
-def examples(lengths):
+def examples(lengths: list[int]) -> Any:
     count = len(lengths)
     labels = np.full((count, 10), -1, np.int32)
     labels[:, :2] = (10539, 3691)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
 
 import pytest
 from training.kinds import scenes
@@ -13,10 +15,10 @@ from training.kinds.base import Draw
 from training.parallel import sentences, templates, words
 from training.prompts import neutral, shown
 from training.rows import all_kinds, held_out_names, rows
-from training.texts import alike, bank, expand, for_validation
+from training.texts import World, alike, bank, expand, for_validation
 from training.wordings import ask, third
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, Request, ScriptedModel
 from training import rows as builder
 
 KINDS = all_kinds()
@@ -24,37 +26,38 @@ TRAINED = [kind for kind in KINDS if kind.role == "train"]
 
 
 @pytest.fixture
-def few_kinds(monkeypatch):
+def few_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = [*TRAINED[::30], *[kind for kind in KINDS if kind.role != "train"][::12]]
     monkeypatch.setattr(builder, "all_kinds", lambda: chosen)
 
 
-def draw(world, seed=0, language="en", fresh=False, **more):
+def draw(world: World, seed: int = 0, language: Any = "en", fresh: bool = False, **more: Any) -> Any:
     return Draw(world, random.Random(seed), language, fresh, **more)
 
 
-def cases(world, kind, count, language="en"):
+def cases(world: World, kind: Any, count: int, language: str = "en") -> Any:
     made = (kind.make(draw(world, seed, language)) for seed in range(3 * count))
     return [case for case in made if case is not None][:count]
 
 
-def test_the_same_seed_makes_the_same_rows(world, few_kinds):
+def test_the_same_seed_makes_the_same_rows(world: World, few_kinds: None) -> None:
     first, again, other = (rows(world, 150, seed) for seed in (1, 1, 2))
     assert [row.shown for row in first] == [row.shown for row in again]
     assert [row.shown for row in first] != [row.shown for row in other]
 
 
-def test_there_are_many_kinds_and_every_one_makes_cases(world):
+def test_there_are_many_kinds_and_every_one_makes_cases(world: World) -> None:
     assert len(TRAINED) >= 150
     assert len({kind.name for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
         for language in kind.languages:
-            made = [kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(25)]
-            assert any(made), (kind.name, language)
+            made = [kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(4)]
+            more = (kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(4, 25))
+            assert any(made) or any(more), (kind.name, language)
 
 
-def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world):
-    answers = Counter()
+def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) -> None:
+    answers: Counter[tuple[str, str]] = Counter()
     for kind in TRAINED[::3] + [kind for kind in TRAINED if kind.name.startswith(("pair", "rag"))]:
         answers.update((one.answer, one.tokens[one.truth]) for case in cases(world, kind, 6) for one in shown(case, "en"))
     for wanted in [
@@ -72,7 +75,7 @@ def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world):
 
 
 @pytest.mark.parametrize("name", ["apology", "polite", "cooking", "grounded", "has_date", "says_company_founded", "price"])
-def test_yes_and_no_are_as_frequent_and_as_long(world, name):
+def test_yes_and_no_are_as_frequent_and_as_long(world: World, name: str) -> None:
     kind = next(kind for kind in KINDS if kind.name == name)
     lengths = defaultdict(list)
     for case in cases(world, kind, 600):
@@ -83,7 +86,7 @@ def test_yes_and_no_are_as_frequent_and_as_long(world, name):
     assert 0.8 < means["Yes"] / means["No"] < 1.25, means
 
 
-def test_held_out_kinds_were_chosen_beforehand_and_are_not_trained(world, few_kinds):
+def test_held_out_kinds_were_chosen_beforehand_and_are_not_trained(world: World, few_kinds: None) -> None:
     named = held_out_names()
     assert len(named) >= 30
     assert sorted(named) == sorted(kind.name for kind in KINDS if kind.role == "held_out")
@@ -91,7 +94,7 @@ def test_held_out_kinds_were_chosen_beforehand_and_are_not_trained(world, few_ki
     assert trained and not trained & {kind.name for kind in KINDS if kind.role != "train"}
 
 
-def test_no_phrase_and_no_sentence_of_held_out_kinds_is_in_the_trained_banks():
+def test_no_phrase_and_no_sentence_of_held_out_kinds_is_in_the_trained_banks() -> None:
     trained = [entry for name in TRAINED_BANKS for entry in bank(name).values()]
     phrases = {phrase for entry in trained for phrase in str(entry.get("en", entry.get("what"))).split(" | ")}
     sentences = {text for entry in trained for text in (*entry["texts"], *entry["тексты"])}
@@ -100,14 +103,14 @@ def test_no_phrase_and_no_sentence_of_held_out_kinds_is_in_the_trained_banks():
         assert not sentences & {*entry["texts"], *entry["тексты"]}
 
 
-def test_validation_sees_other_texts_than_training(world, few_kinds):
+def test_validation_sees_other_texts_than_training(world: World, few_kinds: None) -> None:
     found = rows(world, 300, 1)
     trained = {row.shown.prompt.text for row in found if row.made.split == "train"}
     measured = {row.shown.prompt.text for row in found if row.made.split != "train"}
     assert measured and not trained & measured
 
 
-def test_only_files_that_may_be_trained_on_are_read(world, records):
+def test_only_files_that_may_be_trained_on_are_read(world: World, records: Path) -> None:
     """The folder holds just these, and no completion by a model whose makers forbid it is kept."""
     assert sorted(path.name for path in records.rglob("*.jsonl")) == [
         "hh_harmless_half.jsonl",
@@ -120,7 +123,7 @@ def test_only_files_that_may_be_trained_on_are_read(world, records):
     assert said and all(text.startswith("mistralinstruct") for text in said)
 
 
-def test_both_polarities_questions_and_statements_in_both_languages():
+def test_both_polarities_questions_and_statements_in_both_languages() -> None:
     rng = random.Random(3)
     for language, phrases in (("en", ["mention a price", "be polite"]), ("ru", ["называет цену", "вежлив"])):
         found = [ask(rng, phrases, language) for _ in range(300)]
@@ -132,7 +135,7 @@ def test_both_polarities_questions_and_statements_in_both_languages():
         assert all(bool(negative.search(text)) != positive for text, positive in first_sentences)
 
 
-def test_equal_choices_make_a_text_and_its_translation():
+def test_equal_choices_make_a_text_and_its_translation() -> None:
     english, russian = "[A cat|A dog] saw {name} [twice|at {time}].", "[Кошку|Собаку] {имя} видит [дважды|в {time}]."
     assert alike(english, russian)
     made = {tuple(expand(random.Random(seed), text) for text in (english, russian)) for seed in range(200)}
@@ -141,7 +144,7 @@ def test_equal_choices_make_a_text_and_its_translation():
     assert not alike("[a|b] c", "[а|б|в] г") and not alike("{name}", "{город}") and not alike("[{n}|two]", "[два|{n}]")
 
 
-def test_there_are_many_translations_of_words_and_sentences_and_none_of_what_is_measured():
+def test_there_are_many_translations_of_words_and_sentences_and_none_of_what_is_measured() -> None:
     assert len(templates()) > 5000 and len(words()) > 3000
     kept = {text for text, _ in templates()}
     for entry in [*bank("held_out").values(), *bank("tuning").values()]:
@@ -152,8 +155,8 @@ def test_there_are_many_translations_of_words_and_sentences_and_none_of_what_is_
 
 
 @pytest.mark.parametrize("name", ["passages", "dangers", "instructions", "followups"])
-def test_scenes_say_the_same_in_both_languages(name):
-    def shape(part):
+def test_scenes_say_the_same_in_both_languages(name: str) -> None:
+    def shape(part: Any) -> Any:
         if isinstance(part, dict):
             return {key: shape(value) for key, value in part.items()}
         return [shape(one) for one in part] if isinstance(part, list) else "text"
@@ -171,7 +174,7 @@ def test_scenes_say_the_same_in_both_languages(name):
         *(scenes.followed_up, scenes.followed_up_in_part, scenes.followed_up_truly, scenes.followed_up_briefly),
     ],
 )
-def test_good_and_bad_texts_of_a_scene_differ_only_in_the_answer(world, graded, language):
+def test_good_and_bad_texts_of_a_scene_differ_only_in_the_answer(world: World, graded: Any, language: str) -> None:
     """Pairs and thresholds need it: the same draw gives the same question and context whatever the level."""
     compared = 0
     for seed in range(60):
@@ -183,7 +186,7 @@ def test_good_and_bad_texts_of_a_scene_differ_only_in_the_answer(world, graded, 
     assert compared > 40 or graded is scenes.answerable
 
 
-def test_third_person():
+def test_third_person() -> None:
     assert [third(phrase) for phrase in ("be rude", "have a title", "apologise", "try it", "express joy", "say so")] == [
         "is rude",
         "has a title",
@@ -197,34 +200,34 @@ def test_third_person():
 # -- the prompts are the package's -----------------------------------------------
 
 
-def says(request):
+def says(request: Request) -> Any:
     return Reply("A", logprobs=(dict.fromkeys(request.labels, -1.0),))
 
 
-def case_of(world, name, **wanted):
+def case_of(world: World, name: str, **wanted: Any) -> Any:
     kind = next(kind for kind in TRAINED if kind.name == name)
     return next(case for case in cases(world, kind, 20) if all(getattr(case, key) == value for key, value in wanted.items()))
 
 
-def test_an_aspect_is_asked_as_the_critic_asks_it(world):
+def test_an_aspect_is_asked_as_the_critic_asks_it(world: World) -> None:
     case, model = case_of(world, "aspect_completeness"), ScriptedModel(says)
     AspectCritic.completeness(model, mode="likelihood").evaluate(Instance(case.fields))
     assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
 
 
-def test_catalogue_criteria_are_asked_as_the_direct_judge_asks_them(world):
+def test_catalogue_criteria_are_asked_as_the_direct_judge_asks_them(world: World) -> None:
     case, model = case_of(world, "catalogue_groundedness"), ScriptedModel(says)
     DirectJudge(model, mode="likelihood").evaluate([Instance(case.fields)], case.criteria)
     assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
 
 
-def test_pairs_are_asked_as_the_pairwise_judge_asks_them(world):
+def test_pairs_are_asked_as_the_pairwise_judge_asks_them(world: World) -> None:
     case, model = case_of(world, "pair_relevance", offered=("A", "B", "tie")), ScriptedModel(says)
     PairwiseJudge(model, mode="likelihood", check_positional_bias=False).evaluate([Instance(case.fields)], case.criteria)
     assert [request.prompt for request in model.requests] == [one.prompt for one in shown(case, "en")]
 
 
-def test_letters_are_asked_in_both_orders_and_neutral_texts_in_the_same_words(world):
+def test_letters_are_asked_in_both_orders_and_neutral_texts_in_the_same_words(world: World) -> None:
     case = case_of(world, "catalogue_groundedness")
     first, second = shown(case, "en")
     assert first.tokens == second.tokens == ("A", "B", "C") and first.truth == 2 - second.truth and second.reversed
@@ -234,11 +237,11 @@ def test_letters_are_asked_in_both_orders_and_neutral_texts_in_the_same_words(wo
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
-def test_a_text_says_a_thing_when_it_has_the_translation(world, language):
+def test_a_text_says_a_thing_when_it_has_the_translation(world: World, language: str) -> None:
     here = int(language == "ru")
     known = {pair[here].rstrip("."): pair for pair in sentences()}
     kind = next(kind for kind in KINDS if kind.name == "says_a_thing")
-    truths = Counter()
+    truths: Counter[Any] = Counter()
     for case in cases(world, kind, 200, language):
         quoted = max((one for one in known if one in case.criteria.description), key=len)
         negated = re.search(r"(?i)\bnot\b|nowhere|\bне\b|неверно|нельзя", case.criteria.description.partition(quoted)[0])

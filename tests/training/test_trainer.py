@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
+from training.texts import World
 
 np = pytest.importorskip("numpy", reason="requirements/training.txt is not installed")
 torch = pytest.importorskip("torch", reason="requirements/training.txt is not installed")
@@ -16,16 +19,16 @@ from training.scoring import Reading  # noqa: E402
 from support.training_examples import examples  # noqa: E402
 
 
-def reading(odds, truth, prior=0.0, criterion=0):
+def reading(odds: float, truth: int, prior: float = 0.0, criterion: int = 0) -> Any:
     return Reading("kind", "tuning", "yes_no", False, criterion, truth, _logs(odds), _logs(prior))
 
 
-def _logs(odds):
+def _logs(odds: float) -> Any:
     yes = -math.log1p(math.exp(-odds))
     return np.array([yes, yes - odds])
 
 
-def test_a_prior_that_leans_to_no_is_found_and_taken_out():
+def test_a_prior_that_leans_to_no_is_found_and_taken_out() -> None:
     found = [reading(-4 + shift, truth, prior=-4.0) for shift, truth in [(1.5, 0), (2.0, 0), (-2.0, 1), (-1.0, 1)] * 10]
     settings = fit(found, ["yes_no"])
     assert settings["yes_no"].prior_weight > 0.8
@@ -33,7 +36,7 @@ def test_a_prior_that_leans_to_no_is_found_and_taken_out():
     assert (plain.raw, figures(found, settings).calibrated, plain.centred, plain.auc) == (0.5, 1.0, 1.0, 1.0)
 
 
-def test_the_threshold_is_where_enough_verdicts_are_right():
+def test_the_threshold_is_where_enough_verdicts_are_right() -> None:
     sure, unsure = [reading(4.0, 0)] * 80, [reading(0.3, 0)] * 10 + [reading(0.3, 1)] * 10
     settings = {"yes_no": Setting(1.0, 0.0)}
     assert threshold(sure + unsure, settings, 0.95) == pytest.approx(1 / (1 + math.exp(-4.0)), abs=2e-3)
@@ -41,7 +44,7 @@ def test_the_threshold_is_where_enough_verdicts_are_right():
 
 
 @pytest.fixture(scope="module")
-def two_layers(tmp_path_factory):
+def two_layers(tmp_path_factory: pytest.TempPathFactory) -> Any:
     pytest.importorskip("xllamacpp", reason="the extra adjudge[local] is not installed")
     from adjudge.errors import SetupError
     from adjudge.local.weights.convert import rewrite
@@ -56,7 +59,7 @@ def two_layers(tmp_path_factory):
     return path
 
 
-def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers, tmp_path):
+def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers: Path, tmp_path: Path) -> None:
     from training.adapters import save_adapter
     from training.check import compare
     from training.export import export
@@ -81,11 +84,11 @@ def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers, t
     assert (same, count) == (4, 4) and worst < 0.03
 
 
-def test_cutting_keeps_a_change_of_low_rank(two_layers, tmp_path):
+def test_cutting_keeps_a_change_of_low_rank(two_layers: Path, tmp_path: Path) -> None:
     from training.adapters import cut, save_adapter, start_from
     from training.model import Llama
 
-    model = Llama(two_layers)
+    model: Any = Llama(two_layers)
     name, matrix = next(iter(model.matrices().items()))
     change = torch.randn(matrix.weight.shape[0], 4) @ torch.randn(4, matrix.weight.shape[1]) * 0.01
     before = {key: one.weight.detach().clone() for key, one in model.matrices().items()}
@@ -95,16 +98,16 @@ def test_cutting_keeps_a_change_of_low_rank(two_layers, tmp_path):
     assert torch.allclose(matrix.b @ matrix.a, change, atol=1e-3)
     assert sum(weight.requires_grad for weight in model.parameters()) == 2 * len(model.matrices())
     save_adapter(model, tmp_path / "cut.npz")
-    again = Llama(two_layers)
+    again: Any = Llama(two_layers)
     start_from(again, tmp_path / "cut.npz")
     assert torch.allclose(again.matrices()[name].a, matrix.a, atol=1e-2)
 
 
-def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers, tmp_path):
+def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers: Path, tmp_path: Path) -> None:
     from training.adapters import put_beside, save_adapter, start_from
     from training.model import Llama
 
-    model = Llama(two_layers)
+    model: Any = Llama(two_layers)
     sizes = {name: (2 + place % 3, *matrix.weight.shape) for place, (name, matrix) in enumerate(model.matrices().items())}
     put_beside(model, {name: (torch.randn(rank, width), torch.randn(out, rank)) for name, (rank, out, width) in sizes.items()})
     assert {len(matrix.a) for matrix in model.matrices().values()} == {4}
@@ -115,13 +118,13 @@ def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(two_layers,
     save_adapter(model, tmp_path / "adapter.npz")
     with np.load(tmp_path / "adapter.npz") as file:
         assert all(len(file[f"{name}.weight.lora_a"]) == rank for name, (rank, *_) in sizes.items())
-    again = Llama(two_layers)
+    again: Any = Llama(two_layers)
     start_from(again, tmp_path / "adapter.npz")
     name, matrix = next(iter(model.matrices().items()))
     assert torch.allclose(again.matrices()[name].b @ again.matrices()[name].a, matrix.b @ matrix.a, atol=0.02)
 
 
-def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers):
+def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers: Path) -> None:
     from training.data import Translations
     from training.model import Llama
     from training.steps import Steps, judged, translated
@@ -144,7 +147,7 @@ def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers):
     assert steps(found[32]).item() == pytest.approx(wanted.gather(1, torch.arange(65, 70)[:, None]).mean().item(), rel=1e-5)
 
 
-def test_the_tokeniser_reads_what_the_judge_reads(two_layers, world):
+def test_the_tokeniser_reads_what_the_judge_reads(two_layers: Path, world: World) -> None:
     import random
 
     from training.kinds.base import Draw
@@ -161,7 +164,9 @@ def test_the_tokeniser_reads_what_the_judge_reads(two_layers, world):
     assert len(prompts) > 50 and tokeniser.prompts(prompts) == [shared + own for shared, own in split_as_scored]
 
 
-def test_prompts_are_tokenised_alike_by_one_process_and_by_many(two_layers, world, monkeypatch):
+def test_prompts_are_tokenised_alike_by_one_process_and_by_many(
+    two_layers: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from training import build, rows
 
     monkeypatch.setattr(rows, "all_kinds", lambda kinds=rows.all_kinds: kinds()[:2])

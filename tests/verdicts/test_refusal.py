@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -143,7 +144,7 @@ def test_who_names_one_of_the_options_has_not_declined(text: str, options: tuple
     assert outcome(text, options) is Outcome.UNREADABLE
 
 
-def test_a_refusal_is_not_asked_again_and_not_kept_for_the_next_run(tmp_path) -> None:
+def test_a_refusal_is_not_asked_again_and_not_kept_for_the_next_run(tmp_path: Path) -> None:
     model = ScriptedModel(
         ["I'm sorry, but I can't assist with that request.", '{"explanation": "so", "selected_option": "PASS"}']
     )

@@ -23,11 +23,8 @@ from adjudge.reports.exit_code import ExitCode
 
 EXTRAS = {
     "local": "xllamacpp",
-    "otel": "opentelemetry",
     "parquet": "pyarrow",
-    "ray": "ray",
     "sandbox": "sandlock",
-    "ui": "starlette",
     "unitxt": "unitxt",
 }
 """Extra → the module whose presence shows it."""

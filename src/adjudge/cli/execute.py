@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from adjudge.cli.inputs import command_line
+from adjudge.cli.inputs import command_line, end_gently
 from adjudge.cli.options import Flags
 from adjudge.cli.show import clean, say_excluded
 from adjudge.cli.watch import Watch
@@ -96,6 +96,8 @@ class Seen:
 
 def judge_all(seen: Seen) -> list[Judged]:
     """Carry it out: the judgments in the order of the rows."""
+    if seen.outcome.run.folder:
+        end_gently()
     with seen.watch:
         seen.outcome.run.execute(seen.keep)
     seen.judged.sort(key=lambda one: one.number)

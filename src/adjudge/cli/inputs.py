@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -17,6 +18,11 @@ from adjudge.gateway.redact import without_secrets
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?https?://\S+", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
+
+
+def end_gently() -> None:
+    """Have SIGTERM do what Ctrl-C does, also where a shell left that one ignored: behind an & in a script."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def command_line() -> dict[str, object]:

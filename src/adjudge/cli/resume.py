@@ -76,7 +76,13 @@ def _command(folder: Path) -> Mapping[str, Any]:
 def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
     """The command in this folder, with further options before what is not to be taken for options."""
     place = argv.index("--") if "--" in argv else len(argv)
-    return [*argv[:place], "--run", str(folder), *more, *argv[place:]]
+    return [*_without_folder(argv[:place]), "--run", str(folder), *more, *argv[place:]]
+
+
+def _without_folder(words: Sequence[str]) -> list[str]:
+    """Without the --run of earlier resumes, so that the command does not grow."""
+    named = {place for place, word in enumerate(words) if word == "--run"}
+    return [word for place, word in enumerate(words) if not {place, place - 1} & named and not word.startswith("--run=")]
 
 
 def _confirm(folder: Path, words: list[str], command: click.Command, *, yes: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, skipped_rows, use_prices
-from adjudge.cli.inputs import command_line
+from adjudge.cli.inputs import command_line, end_gently
 from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet
 from adjudge.cli.show import clean, notes, say_excluded, scored_of
 from adjudge.errors import BudgetSpent, RunStopped, SetupError
@@ -81,7 +80,7 @@ def run(
         return ExitCode.OK
     _check_outputs(wanted)
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    end_gently()
     try:
         with seen.watch:
             made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)

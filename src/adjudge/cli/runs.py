@@ -64,6 +64,8 @@ def show_run(folder: Path, as_json: bool) -> int:
         counts = ", ".join(f"{status} {count}" for status, count in statuses.items())
         mean = f"; mean {info.means[judge]:.3f}" if judge in info.means else ""
         console.print(Text(clean(f"{judge}: {counts}{mean}")))
+        for model, rows in info.excluded.get(judge, {}).items():
+            console.print(Text(clean(f"{judge}: without {model} on {rows} of {sum(statuses.values())} rows")))
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
         console.print(Text(clean(f"{model}: {usage.calls} calls, {tokens} tokens, {_money(info, model)}")))
@@ -181,6 +183,7 @@ def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "state": info.state,
         "judgments": info.judges,
         "means": info.means,
+        "excluded_models": info.excluded,
         "votes": info.votes,
         "failed_votes": info.failed_votes,
         "failed_calls": info.failed_calls,

@@ -119,6 +119,15 @@ class Usage:
             self.estimated + other.estimated,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls - other.calls,
+            self.prompt_tokens - other.prompt_tokens,
+            self.completion_tokens - other.completion_tokens,
+            self.cached_tokens - other.cached_tokens,
+            self.estimated - other.estimated,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

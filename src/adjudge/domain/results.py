@@ -70,8 +70,15 @@ class Result:
         """What this judgment cost."""
         return sum((vote.usage for vote in self.votes), Usage())
 
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Of a panel: the models none of whose votes counts, and why."""
+        counted = {vote.model for vote in self.votes if vote.valid}
+        lost = {vote.model: f"{vote.outcome.value}: {vote.reason}" for vote in self.votes if vote.model not in counted}
+        return lost if len({vote.model for vote in self.votes}) > 1 else {}
+
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as JSON knows it, with or without its votes; ``excluded_models`` where a panel lost some."""
         found: dict[str, object] = {
             "id": self.instance.id,
             "criteria": self.criteria.name,
@@ -85,6 +92,7 @@ class Result:
             "votes_requested": self.votes_requested,
             "votes_valid": self.votes_valid,
             "notes": list(self.notes),
+            **({"excluded_models": dict(lost)} if (lost := self.left_out) else {}),
         }
         return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
 
@@ -214,6 +222,11 @@ class AspectResult(Result):
     """The models that count, in the order they were given."""
     excluded_models: Mapping[str, str] = field(default_factory=FrozenDict)
     """The models that do not, each with its reason."""
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Of a panel: the models that do not count, and why."""
+        return self.excluded_models if len({vote.model for vote in self.votes}) > 1 else {}
 
     @property
     def model_scores(self) -> dict[str, float]:

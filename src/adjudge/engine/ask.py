@@ -7,10 +7,10 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.message import Prompt, Reply, Request, Usage
+from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
-from adjudge.errors import HALTS, ModelError, ModelPaused, Refused
+from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
@@ -18,8 +18,8 @@ from adjudge.verdicts.read import Reading, read_ballot
 from adjudge.verdicts.schema import answer_schema, number_schema
 
 so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
-"""Where a run is to keep a ballot's replies: the unreadable vote that a halt cut off from its repairs is put in here, and is
-taken out again to go on from when the ballot is asked once more."""
+"""Where a run is to keep a ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in here,
+and is taken out again to go on from when the ballot is asked once more."""
 
 
 async def ask(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
@@ -53,12 +53,12 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     vote = begun.pop() if begun else await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
-        try:
-            vote = _after(vote, await _or_failed(ballot, _ask_for_verdict(ballot, model, again)))
-        except HALTS:
-            if begun is not None:
-                begun.append(vote)
-            raise
+        if begun is not None:
+            begun[:] = [vote]
+        repaired = await _or_failed(ballot, _ask_for_verdict(ballot, model, again))
+        if begun is not None and repaired.outcome is not Outcome.MODEL_ERROR:
+            begun.clear()
+        vote = _after(vote, repaired)
     return vote
 
 
@@ -91,8 +91,7 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
         raise  # the run ends here: nobody was asked, so nobody failed
     except ModelError as error:
         outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
-        usage = Usage() if isinstance(error, ModelPaused) else Usage(calls=1)
-        return Vote(ballot=ballot, outcome=outcome, reason=str(error), usage=usage)
+        return Vote(ballot=ballot, outcome=outcome, reason=str(error))
 
 
 def _request(ballot: Ballot, prompt: Prompt, schema: Mapping[str, object] | None) -> Request:

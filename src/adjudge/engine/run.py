@@ -154,22 +154,28 @@ class Remembering(Answering):
     async def _ask_and_keep(self, key: bytes, ballot: Ballot, place: AbstractAsyncContextManager[None] | None = None) -> Vote:
         """The place is held until the vote is on the disk: whoever kills us loses no more than was under way."""
         async with self._room.get(ballot.model, nullcontext()) if place is None else place:
-            vote = await self._ask_on(key, ballot)
-            await self._run.ledger.keep(key, vote)
-        return vote
+            return await self._ask_on(key, ballot)
 
     async def _ask_on(self, key: bytes, ballot: Ballot) -> Vote:
-        """Ask, from where a halt cut it short; at another halt the replies that were paid for are kept."""
+        """Ask, from where it was cut short; where it is cut short again, the replies that were paid for are kept."""
         earlier = self._unfinished.pop(key, None)
         begun = [replace(earlier, usage=Usage(), unfinished=False)] if earlier else []
         so_far.set(begun)  # this task is the ballot's own
         try:
-            return await self._judge.ask(ballot)
+            vote = await self._judge.ask(ballot)
         except HALTS:
-            for vote in begun:
-                if vote.usage != Usage():  # else it is in the ledger already
-                    await self._run.ledger.keep(key, replace(vote, unfinished=True))
+            await self._keep_begun(key, begun)
             raise
+        kept = await self._keep_begun(key, begun)
+        await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept))
+        return vote
+
+    async def _keep_begun(self, key: bytes, begun: Sequence[Vote]) -> Usage:
+        """What was kept, which no other vote is to count again."""
+        new = [vote for vote in begun if vote.usage != Usage()]  # else it is in the ledger already
+        for vote in new:
+            await self._run.ledger.keep(key, replace(vote, unfinished=True))
+        return sum((vote.usage for vote in new), Usage())
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Keep what came of a row."""

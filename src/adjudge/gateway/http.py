@@ -37,6 +37,8 @@ _LARGE_AT_ONCE = 2
 """Replies above that size are read by so many at once from one host, so that many together do not fill the memory."""
 _MOST_VALUES = 1_000_000
 """Values in one JSON reply. An empty list takes two bytes on the wire and thirty times as much here."""
+_NO_CREDIT = re.compile(rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low')
+"""How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text helps."""
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
@@ -202,13 +204,14 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
 
 
 def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
-    error = _meaning(endpoint, status, wait, raw)
-    error.status = status
+    message = f"{status}: {error_message(raw, endpoint.secret)}"
+    meant = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
+    error = _meaning(endpoint, meant, wait, raw, message)
+    error.status = meant
     return error
 
 
-def _meaning(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
-    message = f"{status}: {error_message(raw, endpoint.secret)}"
+def _meaning(endpoint: Endpoint, status: int, wait: float | None, raw: bytes, message: str) -> ModelError:
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
         return endpoint.error(RateLimited, message, retry_after=wait)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adjudge.aio.files import locked
+from adjudge.domain.message import Usage
 from adjudge.errors import RunError
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
@@ -31,11 +33,11 @@ from adjudge.ledger.rows import (
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
-OWN = (
-    *(FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"),
-    *(f"ledger.{name}{ending}" for name in ("recovered", "mended", "damaged") for ending in ("", "-wal", "-shm", "-journal")),
-)
-"""The files of a ledger, and what ``runs recover`` makes of it."""
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+"""Of a database's file, and of those that SQLite keeps beside it."""
+_NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
+OWN = tuple(name + ending for name in _NAMES for ending in _ENDINGS)
+"""The files of a ledger, while it is made, and what ``runs recover`` makes of it."""
 RECOVER = "'adjudge runs recover RUN' saves what can be read"
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
 PATIENCE = 30.0
@@ -48,6 +50,8 @@ _VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL
     at REAL NOT NULL, more TEXT)"""
 _JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
     ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
+_REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
+"""Votes for which there was a reply."""
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
     (_JUDGMENTS,),
@@ -59,7 +63,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 @contextmanager
 def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
     """A connection with our settings, closed at the end."""
-    mode = "rwc" if writable else "ro"
+    mode = "rwc" if writable else "ro&immutable=1" if _on_read_only_media(path) else "ro"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
@@ -68,6 +72,12 @@ def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         yield connection
+
+
+def _on_read_only_media(path: Path) -> bool:
+    """Where SQLite cannot put its index of the log; so nobody writes there, and without a log the file holds everything."""
+    log = path.with_name(f"{path.name}-wal")
+    return not os.access(path.absolute().parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
 @contextmanager
@@ -91,12 +101,9 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
     """
     path = folder / FILE
     try:
-        if fork_of is not None and not path.exists():
-            _copy(fork_of / FILE, path)
-            with connect(path) as connection:
-                migrate(connection, path)
-                connection.execute("DELETE FROM judgments")  # they are made anew from the votes that still hold
-            write_meta(path, {"configuration": configuration, "forked_from": str(fork_of)})
+        if not path.exists():
+            _make(path, configuration, fork_of)
+        refuse_empty(path)
         _refuse_damaged(path)
         with connect(path) as connection:
             migrate(connection, path)
@@ -112,6 +119,26 @@ def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path |
         return _wordings(folder, known or configuration, configuration)
     except sqlite3.Error as error:
         raise trouble(path, error) from error
+
+
+def _make(path: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> None:
+    """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for a new one."""
+    new = path.with_suffix(".new")
+    delete(new)
+    if fork_of is not None:
+        _copy(fork_of / FILE, new)
+    with connect(new) as connection:
+        migrate(connection, new)
+        connection.execute("DELETE FROM judgments")  # of a fork: they are made anew from the votes that still hold
+    forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
+    write_meta(new, {"configuration": configuration, **forked})
+    new.replace(path)
+
+
+def delete(path: Path) -> None:
+    """A database, with what SQLite keeps beside it."""
+    for ending in _ENDINGS:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def wordings_in(configuration: Mapping[str, Any]) -> dict[str, str]:
@@ -159,6 +186,14 @@ def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
     with connect(path) as connection:
         for name, value in facts.items():
             connection.execute(insert("meta"), sealed(name, json.dumps(value)))
+
+
+def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
+    """Model → what its replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
+    replied = "sum(calls - (outcome = 'model_error'))"  # the last call of such a vote brought none
+    sums = f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
+    rows = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model")  # noqa: S608 - constant text
+    return {model: Usage(*numbers) for model, *numbers in rows}
 
 
 def as_ours(connection: sqlite3.Connection, path: Path) -> None:
@@ -219,6 +254,12 @@ def refuse_links(folder: Path) -> None:
             raise RunError(f"{folder / name} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
 
 
+def refuse_empty(path: Path) -> None:
+    """To SQLite an empty file is a new database; a ledger was never empty."""
+    if path.stat().st_size == 0:
+        raise trouble(path, sqlite3.DatabaseError("the file is empty"))
+
+
 def check_rows(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a ledger with a row that is not what was written. A large one is checked as its rows are read."""
     if _is_small(path):
@@ -231,7 +272,7 @@ def _is_small(path: Path) -> bool:
 
 def _refuse_damaged(path: Path) -> None:
     """A file that was cut or overwritten is noticed before anything is asked."""
-    if not path.exists() or not _is_small(path):
+    if not _is_small(path):
         return
     with connect(path) as connection:
         (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()

@@ -20,7 +20,7 @@ from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.ledger.bloom import MaybeKnown
 from adjudge.ledger.commit_thread import Writer
-from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock
+from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
 from adjudge.ledger.rows import checked, insert, sealed, select, whole
 from adjudge.prompts.template import LIKELIHOOD, wording
 
@@ -110,11 +110,11 @@ class Ledger:
         await self._writer.flush()
 
     def used(self) -> dict[str, Usage]:
-        """What each model's replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
-        sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
-        answered = "outcome <> 'model_error' AND NOT (outcome = 'refused' AND prompt_tokens = 0)"
-        rows = self._all(f"SELECT model, {sums} FROM votes WHERE {answered} GROUP BY model", ())  # noqa: S608 - constant text
-        return {model: Usage(*numbers) for model, *numbers in rows}
+        """What each model's replies took, by the votes."""
+        try:
+            return used_in(self._reader)
+        except sqlite3.Error as error:
+            raise trouble(self.path, error) from error
 
     def _vote(self, ballot: Ballot, row: Sequence[Any]) -> Vote:
         return self._read(lambda: _vote(ballot, checked("votes", row)))

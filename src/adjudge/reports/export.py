@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from stat import S_IMODE
-from typing import Any, BinaryIO, TextIO
+from typing import Any
 
 import jinja2
 
-from adjudge.aio.files import written_whole
 from adjudge.errors import RunError, SetupError
-from adjudge.ledger.file import FILE
+from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.markdown import escaped
 from adjudge.reports.table import cell, check_writable
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
@@ -56,7 +52,7 @@ def _to_csv(run: Path, target: Path) -> int:
     count = 0
     with _at_one_moment(run) as ledger:
         columns = list(dict.fromkeys(name for row in _flat(judgments_in(ledger)) for name in row))
-        with _text_file(target, "utf-8-sig") as file:
+        with text_file(target, "utf-8-sig") as file:
             writer = csv.writer(file)
             writer.writerow([cell(name) for name in columns])
             for row in _flat(judgments_in(ledger)):
@@ -67,7 +63,7 @@ def _to_csv(run: Path, target: Path) -> int:
 
 def _to_jsonl(run: Path, target: Path) -> int:
     count = 0
-    with _text_file(target) as file:
+    with text_file(target) as file:
         for row in judgments(run, votes=True):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
@@ -83,7 +79,7 @@ def _to_parquet(run: Path, target: Path) -> int:
         types = _types(_flat(judgments_in(ledger)))
         schema = pa.schema([(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()])
         rows = _flat(judgments_in(ledger))
-        with _file(target) as file, parquet.ParquetWriter(file, schema) as writer:
+        with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
             while batch := [_typed(row, types) for row in islice(rows, _BATCH)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
                 count += len(batch)
@@ -120,39 +116,9 @@ def _page(run: Path, target: Path, template: str, *, escape: bool) -> int:
     rows = _worst(run)
     notes = dict.fromkeys(note for row in rows for note in row.get("notes") or ())
     text = environment.get_template(template).render(info=info, rows=rows, notes=notes, most=_MOST_SHOWN, models=_models(info))
-    with _text_file(target) as file:
+    with text_file(target) as file:
         file.write(text)
     return info.rows
-
-
-@contextmanager
-def _file(target: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it points to may be anybody's."""
-    if _written_in_place(target):
-        with target.open("wb") as file:
-            yield file
-        return
-    with written_whole(target) as file:
-        if target.is_file() and not target.is_symlink():
-            Path(file.name).chmod(S_IMODE(target.stat().st_mode))
-        yield file
-
-
-def _written_in_place(target: Path) -> bool:
-    """Devices and pipes are, and a file in a folder that takes no new ones; a link that came with a run folder never."""
-    if target.is_symlink() and (target.parent / FILE).exists():
-        return False
-    if target.exists() and not target.is_file():
-        return True
-    return target.is_file() and not target.is_symlink() and not os.access(target.absolute().parent, os.W_OK)
-
-
-@contextmanager
-def _text_file(target: Path, encoding: str = "utf-8") -> Iterator[TextIO]:
-    with _file(target) as file:
-        text = io.TextIOWrapper(file, encoding, errors="backslashreplace", newline="")
-        yield text
-        text.detach()  # flushed, and left open to be put on the disk
 
 
 def _worst(run: Path) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adjudge.errors import RunError
 from adjudge.rag.result import RagResult
+from adjudge.reports.files import text_file
 from adjudge.reports.rag_pages import html_page, markdown_page
 from adjudge.reports.rag_report import RagReport
 from adjudge.reports.table import write_rows
@@ -18,9 +19,10 @@ def write_reports(report: RagReport, folder: str | Path = "reports") -> list[Pat
     paths = _free_paths(Path(folder), report.made)
     try:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
-        paths[0].write_text(markdown_page(report), encoding="utf-8", errors="backslashreplace")
         write_rows(paths[1], table(report.results))
-        paths[2].write_text(html_page(report), encoding="utf-8", errors="backslashreplace")
+        for path, page in ((paths[0], markdown_page(report)), (paths[2], html_page(report))):
+            with text_file(path) as file:
+                file.write(page)
     except OSError as error:
         raise RunError(f"the reports cannot be written to {folder}: {error.strerror or error}") from error
     return paths

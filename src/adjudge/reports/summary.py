@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from adjudge.domain.message import Usage
-from adjudge.domain.results import AspectResult, Result, Status
+from adjudge.domain.results import Result, Status
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Tally:
         """One more."""
         self._counts[result.status] += 1
         self._usage += result.usage
-        self._excluded.update(_excluded(result))
+        self._excluded.update(list(result.left_out))
         if result.status is Status.SCORED:
             self._total += result.score or 0.0
             self._without_number += result.score is None
@@ -90,17 +90,6 @@ class Tally:
             without_number=self._without_number,
             excluded=dict(self._excluded),
         )
-
-
-def _excluded(result: Result) -> Iterable[str]:
-    """The models of a panel that did not count in this result."""
-    asked = dict.fromkeys(vote.model for vote in result.votes)
-    if len(asked) < 2:
-        return ()
-    if isinstance(result, AspectResult):
-        return list(result.excluded_models)
-    counted = {vote.model for vote in result.votes if vote.valid}
-    return [model for model in asked if model not in counted]
 
 
 def tally_of(results: Iterable[Result]) -> Tally:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from adjudge.errors import RunError, SetupError
+from adjudge.reports.files import text_file
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the wide ones do so in East Asian editions."""
@@ -33,11 +34,11 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     """A .csv file, or JSONL under any other name."""
     found = list(rows)
     if path.suffix.lower() != ".csv":
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
-        path.write_text(lines, encoding="utf-8", errors="backslashreplace")
+        with text_file(path) as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
         return
     columns = list(dict.fromkeys(name for row in found for name in row))
-    with path.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
+    with text_file(path, "utf-8-sig") as file:
         writer = csv.writer(file)
         writer.writerow([cell(name) for name in columns])
         writer.writerows([cell(row.get(name)) for name in columns] for row in found)

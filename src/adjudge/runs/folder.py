@@ -12,14 +12,31 @@ from typing import Any
 
 from adjudge.domain.message import Usage
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, LOCK, OWN, as_ours, check_rows, connect, read_meta, refuse_links, trouble, under_lock
+from adjudge.ledger.file import (
+    FILE,
+    LOCK,
+    OWN,
+    as_ours,
+    check_rows,
+    connect,
+    read_meta,
+    refuse_empty,
+    refuse_links,
+    trouble,
+    under_lock,
+    used_in,
+)
 from adjudge.ledger.rows import COLUMNS, checked, select
 from adjudge.runs.eval_file import OUTPUTS
 
 _KEY = 16
 _LOG = f"{FILE}-wal"
-_REPLIED = "outcome <> 'model_error' AND NOT (outcome = 'refused' AND prompt_tokens = 0)"
-"""Votes whose calls brought replies."""
+_NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
+_FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
+_EXCLUDED = (
+    "SELECT judge, key, count(*) FROM (SELECT judge, json_extract(result, '$.excluded_models') AS lost FROM judgments), "
+    "json_each(coalesce(lost, '{}')) GROUP BY judge, key"
+)
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 _NOT_SHOWN = ("number", "ballot", "prompt", "cached_tokens")
 """What a vote in an export leaves out."""
@@ -39,6 +56,8 @@ class RunInfo:
     """Votes without an answer: every call for them failed."""
     failed_calls: int
     """Requests that were sent and brought no reply, tries that were repeated included. They are in no usage."""
+    excluded: dict[str, dict[str, int]]
+    """Judge → model of its panel that did not count → on how many rows."""
     usage: dict[str, Usage]
     """Model → what its replies took."""
     configuration: dict[str, Any]
@@ -63,6 +82,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {FILE} in it")
     refuse_links(path.parent)
+    refuse_empty(path)
     try:
         with connect(path, writable=False) as connection:
             as_ours(connection, path)
@@ -82,9 +102,8 @@ def run_info(folder: str | Path) -> RunInfo:
         judges: dict[str, dict[str, int]] = {}
         for judge, status, count, _ in rows:
             judges.setdefault(judge, {})[status] = count
-        sums = "sum(calls), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
-        used = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model").fetchall()  # noqa: S608
-        votes, failed = connection.execute("SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) FROM votes").fetchone()
+        counts = "SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) FROM votes"
+        votes, failed = connection.execute(f"{counts} WHERE {_NEWEST} AND {_FINISHED}").fetchone()
         return RunInfo(
             Path(folder),
             judges,
@@ -92,16 +111,28 @@ def run_info(folder: str | Path) -> RunInfo:
             votes,
             failed,
             _failed_calls(facts, failed),
-            {model: Usage(*numbers) for model, *numbers in used},
+            _excluded(connection, facts.get("configuration", {})),
+            used_in(connection),
             facts.pop("configuration", {}),
             facts,
         )
 
 
+def _excluded(connection: sqlite3.Connection, configuration: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """By what the judgments say; a judge of one model is no panel."""
+    settings = configuration.get("judges", {})
+    found: dict[str, dict[str, int]] = {}
+    for judge, model, rows in connection.execute(_EXCLUDED):
+        if len(settings.get(judge, {}).get("models", ())) > 1:
+            found.setdefault(judge, {})[model] = rows
+    return found
+
+
 def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
-    """As the run counted them (older ledgers: by themselves); for a vote without an answer there was one at least."""
+    """As the run counted them. Older ledgers: by themselves, and for a vote without an answer there was one at least."""
     alone = facts.pop("failed_calls", None)
-    return max(int((facts.get("spending") or {}).get("failed", alone) or 0), failed_votes)
+    spending = facts.get("spending")
+    return int(spending["failed"]) if spending else max(int(alone or 0), failed_votes)
 
 
 def find_runs(parent: str | Path) -> list[Path]:

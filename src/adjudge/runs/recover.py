@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, connect, migrate, trouble, under_lock
+from adjudge.ledger.file import FILE, connect, delete, migrate, trouble, under_lock
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, plausible, sealed, select
 
 _KEY = 16
@@ -33,7 +33,7 @@ def recover(folder: str | Path) -> tuple[int, int]:
 
 def _recover(path: Path) -> tuple[int, int]:
     new_path = path.with_suffix(".recovered")
-    _delete(new_path)
+    delete(new_path)
     with _readable(path) as source, connect(new_path) as new:
         migrate(new, new_path)
         _, votes, _ = [_save(source, new, table) for table in COLUMNS]
@@ -43,15 +43,10 @@ def _recover(path: Path) -> tuple[int, int]:
     return votes, rows
 
 
-def _delete(path: Path) -> None:
-    for ending in ("", "-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-
-
 def _put_in_place(path: Path, new_path: Path) -> None:
     """There is a ledger at every moment, and never the log of the one beside the other."""
     damaged = path.with_suffix(".damaged")
-    _delete(damaged)
+    delete(damaged)
     shutil.copy2(path, damaged)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     log = path.with_name(f"{path.name}-wal")
@@ -76,7 +71,7 @@ def _readable(path: Path) -> Iterator[Path]:
             file.write(_first_page(path.stat().st_size // _PAGE))
         yield copy
     finally:
-        _delete(copy)
+        delete(copy)
 
 
 def _has_tables(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 HOME_OF = {
     "Agent": "strategy.agent",
@@ -21,6 +22,21 @@ HOME_OF = {
 }
 """Where each name lives; no module is called like one of them, since loading it would take the name."""
 __all__ = sorted(HOME_OF)  # noqa: PLE0605
+
+if TYPE_CHECKING:
+    from adjudge.sandbox.base import Limits as Limits
+    from adjudge.sandbox.find import find_sandbox as find_sandbox
+    from adjudge.strategy.agent import Agent as Agent
+    from adjudge.strategy.candidate import Candidate as Candidate
+    from adjudge.strategy.candidate import Selection as Selection
+    from adjudge.strategy.improving import Improvement as Improvement
+    from adjudge.strategy.improving import aimprove as aimprove
+    from adjudge.strategy.improving import improve as improve
+    from adjudge.strategy.llm import LLM as LLM
+    from adjudge.strategy.runtime import Runtime as Runtime
+    from adjudge.strategy.strategy import Strategy as Strategy
+    from adjudge.strategy.texts import abest_of as abest_of
+    from adjudge.strategy.texts import best_of as best_of
 
 
 def __getattr__(name: str) -> object:

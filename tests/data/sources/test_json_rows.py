@@ -6,6 +6,7 @@ import io
 import json
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ JSON = st.recursive(
 OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=4), min_size=1, max_size=6)
 
 
-def document(content: str | bytes) -> list[Row | BadRow]:
+def document(content: str | bytes) -> list[Any]:
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     return list(json_rows.document_rows(open_text(io.BytesIO(data), Origin("a.json", "a.json", "line"), None)))
 
@@ -134,7 +135,7 @@ def test_lines_read_back_equal_wherever_the_head_ends(monkeypatch: pytest.Monkey
     def holds(rows: list[dict[str, object]], plain: bool, end: str) -> None:
         data = "".join(json.dumps(row, ensure_ascii=plain) + end for row in rows).encode()
         text = open_text(io.BytesIO(data), Origin("a.jsonl", "a.jsonl", "line"), None)
-        assert [row.cells for row in json_rows.line_rows(text)] == rows
+        assert [row.cells for row in json_rows.line_rows(text) if isinstance(row, Row)] == rows
 
     holds()
 

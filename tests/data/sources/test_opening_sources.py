@@ -7,7 +7,9 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +23,7 @@ class PandasLike:
 
     columns = ("answer", 7)
 
-    def itertuples(self, index: bool, name: str | None):
+    def itertuples(self, index: bool, name: str | None) -> Iterator[Any]:
         assert (index, name) == (False, None)
         yield ("one", 1.5)
         yield (float("nan"), 2)
@@ -32,7 +34,7 @@ class PolarsLike:
 
     columns = ("id", "answer")
 
-    def iter_rows(self):
+    def iter_rows(self) -> Iterator[Any]:
         yield ("x", "one")
         yield (None, "two")
 
@@ -51,13 +53,17 @@ class Array:
 
 def test_a_frame_of_pandas_is_read_row_by_row() -> None:
     bad: list[BadRow] = []
-    (instance,) = read_instances(PandasLike(), {"reference": "7"}, on_bad_row=bad.append)
+    (instance,) = read_instances(cast(Any, PandasLike()), {"reference": "7"}, on_bad_row=bad.append)
     assert instance.fields == {"response": "one", "reference": "1.5"}
     assert [str(row) for row in bad] == ["the data frame, row 2: the row has no 'answer'; it has: answer, 7"]
 
 
 def test_a_frame_of_polars_is_read_row_by_row() -> None:
-    assert [(one.id, one.fields["response"]) for one in read_instances(PolarsLike())] == [("x", "one"), ("row 2", "two")]
+    found = read_instances(cast(Any, PolarsLike()))
+    assert [(one.id, one.fields["response"]) for one in found] == [
+        ("x", "one"),
+        ("row 2", "two"),
+    ]
 
 
 def test_real_frames_are_read() -> None:
@@ -101,7 +107,7 @@ def test_anything_that_can_be_gone_through_is_read_as_it_is_asked_for() -> None:
     own = Instance({"response": "mine"}, "own")
     asked = []
 
-    def items():
+    def items() -> Iterator[Any]:
         for number, item in enumerate(["a text", {"answer": "b", "id": 7}, own, 3, b"x", {"answer": "c"}] * 50):
             asked.append(number)
             yield item
@@ -149,7 +155,7 @@ def test_rows_come_through_a_real_pipe() -> None:
         input=data,
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=300,
         env=os.environ | {"PYTHONIOENCODING": "utf-8"},
     )
     first, second, third = done.stdout.decode().splitlines()
@@ -169,7 +175,7 @@ def test_rows_come_through_a_real_pipe() -> None:
         (".", {"format": "csv"}, "cannot be read: Is a directory"),
     ],
 )
-def test_what_holds_no_rows_is_told(source: object, options: dict[str, str], said: str) -> None:
+def test_what_holds_no_rows_is_told(source: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(RunError, match=said):
         list(read_instances(source, **options))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -40,7 +42,7 @@ def test_what_was_answered_is_not_asked_again(provider: FakeProvider, path: Path
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"temperature": 0.1}, {"sample": 1}, {"max_tokens": 9}, {"system": "Another."}])
-def test_another_question_is_asked(provider: FakeProvider, path: Path, change: dict[str, object]) -> None:
+def test_another_question_is_asked(provider: FakeProvider, path: Path, change: dict[str, Any]) -> None:
     model = open_at(provider, cache=path)
     ask(model)
     ask(model, **change)
@@ -165,7 +167,8 @@ def test_a_bad_line_is_a_setup_error_with_its_number(path: Path, bad: str) -> No
     cache = JsonlCache(path)
     cache.put("m", a_request(), said())
     path.write_text(path.read_text() + bad + "\n" + path.read_text())
-    for opening in (lambda: open_model("scripted", cache=path), lambda: open_model(f"replay/{path}")):
+    openings: list[Callable[[], object]] = [lambda: open_model("scripted", cache=path), lambda: open_model(f"replay/{path}")]
+    for opening in openings:
         with pytest.raises(SetupError, match=f"{path}, line 2 is no recorded reply"):
             opening()
 

@@ -13,7 +13,7 @@ from adjudge.gateway.layers import circuit
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.layers.circuit import Circuit
 from support.asking import ask, ask_all, critic, marked, open_at, truth
-from support.fake_provider import CUT_EARLY, KEY, FakeProvider, Fault, Rejects, always, at_first
+from support.fake_provider import CUT_EARLY, KEY, FakeProvider, Fault, Raw, Rejects, always, at_first
 from support.fake_provider import Status as Code
 
 pytestmark = pytest.mark.usefixtures("fast_retries")
@@ -33,6 +33,27 @@ def test_a_wrong_key_costs_three_requests_at_most_and_one_error(
         with pytest.raises(ModelUnusable, match=rf"^openai/gpt-4o-mini: {code}: no \("):
             critic(open_at(provider, max_retries=6)).evaluate(marked(500), run=tmp_path if run else None)
         assert 1 <= len(provider.requests) <= 3
+
+
+QUOTA = b'{"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}'
+BALANCE = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low."}}'
+
+
+@pytest.mark.parametrize(("status", "body"), [(429, QUOTA), (400, BALANCE)], ids=["OpenAI's 429", "Anthropic's 400"])
+def test_an_account_without_credit_ends_the_run_whatever_status_says_so(
+    provider: FakeProvider, tmp_path: Path, status: int, body: bytes
+) -> None:
+    """Seen: a spent quota was waited for and asked again, as a rate limit."""
+    provider.faults = always(Raw(body, status=status))
+    with pytest.raises(ModelUnusable, match=rf"^openai/gpt-4o-mini: {status}: You.* \(the account has no credit\)"):
+        critic(open_at(provider, max_retries=6)).evaluate(marked(500), run=tmp_path)
+    assert 1 <= len(provider.requests) <= 3
+
+
+def test_a_judged_text_about_quotas_in_an_error_says_nothing_of_the_account(provider: FakeProvider) -> None:
+    provider.faults = always(Code(400, 'invalid text: {"code": "insufficient_quota"}'))
+    (result,) = critic(open_at(provider)).evaluate(["REC-00001-Y"])
+    assert result.votes[0].outcome is Outcome.MODEL_ERROR
 
 
 def test_a_server_that_cannot_be_reached_ends_the_run_after_three_tries(tmp_path: Path) -> None:

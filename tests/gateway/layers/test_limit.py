@@ -102,7 +102,7 @@ def test_who_stops_waiting_is_in_nobodys_way() -> None:
         waiting.cancel()
         await settle()
         gate.leave()
-        await asyncio.wait_for(gate.enter(), 1)
+        await asyncio.wait_for(gate.enter(), 60)
 
     asyncio.run(scenario())
 
@@ -131,7 +131,7 @@ def test_who_is_cancelled_on_being_let_in_gives_the_place_to_the_next() -> None:
         await settle()
         gate.leave()
         let_in.cancel()
-        await asyncio.wait_for(following, 1)
+        await asyncio.wait_for(following, 60)
         assert let_in.cancelled()
         assert gate.inside == 1
 
@@ -202,7 +202,7 @@ async def _live_through(gate: Gate, steps: list[str]) -> None:
     ends = await asyncio.gather(*visitors, return_exceptions=True)
     assert {type(end) for end in ends} <= {type(None), asyncio.CancelledError}
     assert gate.inside == 0
-    await asyncio.wait_for(gate.enter(), 1)
+    await asyncio.wait_for(gate.enter(), 60)
 
 
 # -- at the server -------------------------------------------------------------------
@@ -261,13 +261,17 @@ def test_only_the_provider_can_shrink_the_gate() -> None:
 
 
 def test_the_first_goes_at_once_and_the_others_evenly_after() -> None:
-    async def scenario() -> list[float]:
+    async def scenario() -> tuple[float, float]:
         pace = Pace(600)
-        return [await seconds(pace.wait(1)) for _ in range(4)]
+        await pace.wait(1)
+        began = time.monotonic()
+        for _ in range(10):
+            await pace.wait(1)
+        return await seconds(Pace(1).wait(1)), time.monotonic() - began
 
-    first, *others = asyncio.run(scenario())
-    assert first < 0.1
-    assert sum(others) >= 0.28
+    first, ten = asyncio.run(scenario())
+    assert first < 30, "an interval is a minute"
+    assert ten >= 0.7, "ten intervals are a second"
 
 
 def test_those_who_come_together_go_one_after_the_other() -> None:
@@ -292,28 +296,28 @@ def test_an_estimate_is_corrected_both_ways() -> None:
     async def scenario() -> tuple[float, float]:
         more, less = Pace(6000), Pace(6000)
         await more.wait(1)
-        more.correct(30)
+        more.correct(100)
         await less.wait(1000)
         less.correct(-1000)
         return await seconds(more.wait(1)), await seconds(less.wait(1))
 
     slower, at_once = asyncio.run(scenario())
-    assert slower >= 0.29
+    assert slower >= 0.5
     assert at_once < 5
 
 
 def test_requests_per_minute_are_kept_at_the_server(provider: FakeProvider) -> None:
-    ask_all(open_at(provider, requests_per_minute=1200), ["REC-00001-Y"] * 6)
+    ask_all(open_at(provider, requests_per_minute=300), ["REC-00001-Y"] * 6)
     arrivals = sorted(request.at for request in provider.requests)
-    assert arrivals[-1] - arrivals[0] >= 0.2
+    assert arrivals[-1] - arrivals[0] >= 0.5
 
 
 def test_tokens_per_minute_are_kept_by_what_was_really_used() -> None:
-    limited = Limited(ScriptedModel([Reply("PASS", usage=Usage(1, 2900, 100))]), 4, tokens_per_minute=600_000)
+    limited = Limited(ScriptedModel([Reply("PASS", usage=Usage(1, 9900, 100))]), 4, tokens_per_minute=600_000)
     ask(limited)
     began = time.monotonic()
     ask(limited)
-    assert time.monotonic() - began >= 0.25, "3000 tokens take 0.3 s at ten a millisecond"
+    assert time.monotonic() - began >= 0.5, "10,000 tokens take a second at ten a millisecond"
 
 
 def test_tokens_are_set_aside_before_the_provider_has_counted_them() -> None:
@@ -323,6 +327,6 @@ def test_tokens_are_set_aside_before_the_provider_has_counted_them() -> None:
         started.append(time.monotonic())
         return Reply("PASS", usage=Usage(1, 503, 100))
 
-    limited = Limited(ScriptedModel(answer), 4, tokens_per_minute=120_000)
+    limited = Limited(ScriptedModel(answer), 4, tokens_per_minute=36_180)
     ask_all(limited, ["x" * 2000] * 2, max_tokens=100)
-    assert started[1] - started[0] >= 0.29, "603 tokens take 0.3 s at two a millisecond"
+    assert started[1] - started[0] >= 0.5, "603 tokens take a second"

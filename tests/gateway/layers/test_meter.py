@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adjudge.errors import ModelError
@@ -9,7 +11,7 @@ from support.fake_provider import FakeProvider, Status, always, at_first
 
 def test_what_was_used_is_added_up(provider: FakeProvider) -> None:
     model = open_at(provider)
-    replies = ask_all(model, ["REC-00001-Y"] * 5)
+    replies: list[Any] = list(ask_all(model, ["REC-00001-Y"] * 5))
     assert model.meter.usage == sum((reply.usage for reply in replies[1:]), replies[0].usage)
     assert model.meter.usage.calls == 5
     assert model.meter.seconds == pytest.approx(sum(reply.latency for reply in replies))

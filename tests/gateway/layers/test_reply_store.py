@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_reply_comes_back_without_its_cost(tmp_path: Path) -> None:
         ("m@url", "a", {"labels": ("Yes", "No")}),
     ],
 )
-def test_another_request_is_another_reply(tmp_path: Path, model: str, text: str, parts: dict[str, object]) -> None:
+def test_another_request_is_another_reply(tmp_path: Path, model: str, text: str, parts: dict[str, Any]) -> None:
     store = ReplyStore(tmp_path)
     store.put("m@url", a_request("a"), reply())
     assert store.get(model, a_request(text, **parts)) is None
@@ -110,7 +111,7 @@ for number in range(200):
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stderr=subprocess.PIPE) for _ in range(3)]
-    assert [(writer.communicate(timeout=60)[1], writer.returncode) for writer in writers] == [(b"", 0)] * 3
+    assert [(writer.communicate(timeout=300)[1], writer.returncode) for writer in writers] == [(b"", 0)] * 3
     assert ReplyStore(tmp_path).size()[0] == 200
 
 

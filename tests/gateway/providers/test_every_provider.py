@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 
@@ -219,7 +220,7 @@ def test_each_provider_states_what_it_can_do(provider: FakeProvider, name: str, 
 def test_log_probabilities_are_read_for_each_token(provider: FakeProvider, name: str) -> None:
     reply = ask(open_at(provider, name), logprobs=3)
     assert reply.logprobs is not None
-    assert "".join(max(token, key=token.get) for token in reply.logprobs) == reply.text
+    assert "".join(max(token, key=token.__getitem__) for token in reply.logprobs) == reply.text
     assert all(len(token) == 3 for token in reply.logprobs)
     assert reply.ignored == ()
 
@@ -242,7 +243,7 @@ def test_several_samples_come_in_one_call(provider: FakeProvider, name: str) -> 
     ],
 )
 def test_what_a_provider_cannot_do_is_noticed(
-    provider: FakeProvider, name: str, asked: dict[str, int], ignored: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    provider: FakeProvider, name: str, asked: dict[str, Any], ignored: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     model = open_at(provider, name)
     assert not any(getattr(model.capabilities, part) for part in ignored)
@@ -289,7 +290,7 @@ REJECTABLE = [
 
 @pytest.mark.parametrize(("name", "field", "part", "value"), REJECTABLE)
 def test_a_rejected_optional_part_is_dropped_remembered_and_reported(
-    provider: FakeProvider, name: str, field: str, part: str, value: object, caplog: pytest.LogCaptureFixture
+    provider: FakeProvider, name: str, field: str, part: str, value: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     provider.faults = always(Rejects(field))
     model = open_at(provider, name)
@@ -310,7 +311,7 @@ def test_several_rejected_parts_are_dropped_one_after_the_other(provider: FakePr
 def test_a_part_that_many_find_rejected_at_once_is_dropped_for_all(provider: FakeProvider) -> None:
     provider.faults = always(Rejects("temperature"))
     provider.latency = 0.02
-    replies = ask_all(open_at(provider), ["REC-00001-Y"] * 8, temperature=0.0)
+    replies: list[Any] = list(ask_all(open_at(provider), ["REC-00001-Y"] * 8, temperature=0.0))
     assert [reply.ignored for reply in replies] == [("temperature",)] * 8
 
 

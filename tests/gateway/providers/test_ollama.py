@@ -11,7 +11,7 @@ from support.fake_provider import FakeProvider, Status, always
 
 
 def served(provider: FakeProvider, model: str) -> OpenModel:
-    return open_model(f"ollama/{model}", base_url=provider.base_url("ollama"), max_retries=0, timeout=10)
+    return open_model(f"ollama/{model}", base_url=provider.base_url("ollama"), max_retries=0, timeout=60)
 
 
 def windows(provider: FakeProvider) -> list[int]:

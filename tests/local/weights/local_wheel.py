@@ -98,7 +98,7 @@ class StallingIndex:
                 self.wfile.write(body[:half])
                 if half:
                     index.half_sent.set()
-                    index.go_on.wait(60)
+                    index.go_on.wait(300)
                 try:
                     self.wfile.write(body[half:])
                 except OSError:

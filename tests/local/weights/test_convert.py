@@ -6,6 +6,7 @@ import math
 import random
 import struct
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_every_scale_and_code_is_turned_like_the_reference(kind: int) -> None:
     chance = random.Random(kind)
     extremes = [0.0, -0.0, 6e-8, -6e-8, 1.0, -1.0, 4000.0, -4000.0]
     heads = extremes + [chance.uniform(-2, 2) for _ in range(500)]
-    pack = (
+    pack: Callable[[float], bytes] = (
         (lambda scale: struct.pack("<e", scale))
         if kind == Q4_0
         else lambda scale: struct.pack("<2e", scale, chance.choice(heads))

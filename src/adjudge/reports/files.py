@@ -1,0 +1,48 @@
+"""Files that reports are written to: whole or not at all, and never through a link."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from stat import S_IMODE
+from typing import BinaryIO, TextIO
+
+from adjudge.aio.files import written_whole
+from adjudge.ledger.file import FILE
+
+_SYSTEM = ("/dev", "/proc")
+"""Where links such as /dev/stdout are the system's own."""
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it points to may be anybody's."""
+    if _written_in_place(target):
+        with target.open("wb") as file:
+            yield file
+        return
+    with written_whole(target) as file:
+        if target.is_file() and not target.is_symlink():
+            Path(file.name).chmod(S_IMODE(target.stat().st_mode))
+        yield file
+
+
+def _written_in_place(target: Path) -> bool:
+    """Devices and pipes are, and a file in a folder that takes no new ones; a link that came with a run folder never."""
+    if target.is_symlink() and (target.parent / FILE).exists():
+        return False
+    if (target.exists() and not target.is_file()) or any(target.absolute().is_relative_to(place) for place in _SYSTEM):
+        return True
+    return target.is_file() and not target.is_symlink() and not os.access(target.absolute().parent, os.W_OK)
+
+
+@contextmanager
+def text_file(target: Path, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """The same for text; what has no place in the encoding is written as its escape."""
+    with whole_file(target) as file:
+        text = io.TextIOWrapper(file, encoding, errors="backslashreplace", newline="")
+        yield text
+        text.detach()  # flushed, and left open to be put on the disk

@@ -1,0 +1,69 @@
+"""A process that has ``adjudge`` loaded and forks one that runs it at each order; ``support.commands`` starts it.
+
+What is forked is as fresh as a new process, with its own working directory, environment, arguments, files and exit code. Only the
+reading of modules, which is most of what a short command takes, is done once.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import sys
+from typing import Any
+
+ROOMS = ("cli", "engine", "gateway", "judges", "rag", "reports", "runs")
+LIBRARIES = ("aiohttp", "rich.console", "rich.progress", "rich.table", "sqlite3", "ssl", "yaml")
+
+
+def serve() -> None:
+    """Fork at every line of the standard input; returns only in what was forked, ready to run the command."""
+    load()
+    orders, answers = os.dup(0), os.dup(1)
+    with os.fdopen(orders, "rb", buffering=0) as lines:
+        for line in lines:
+            pid = os.fork()
+            if pid == 0:
+                os.close(answers)
+                become(json.loads(line))
+                return
+            os.write(answers, b"%d\n" % pid)
+            os.write(answers, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    os._exit(0)
+
+
+def load() -> None:
+    """Everything a command may need, so that no child has to."""
+    for room in ROOMS:
+        package = importlib.import_module(f"adjudge.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    for library in LIBRARIES:
+        importlib.import_module(library)
+    gc.collect()
+    gc.freeze()
+
+
+def become(order: dict[str, Any]) -> None:
+    """The process that was ordered."""
+    for number, (path, flags) in enumerate(
+        [(order["in"], os.O_RDONLY), (order["out"], os.O_WRONLY | os.O_CREAT), (order["err"], os.O_WRONLY | os.O_CREAT)]
+    ):
+        opened = os.open(path, flags, 0o600)
+        os.dup2(opened, number)
+        os.close(opened)
+    sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    os.chdir(order["folder"])
+    sys.argv = ["adjudge", *order["words"]]
+
+
+if __name__ == "__main__":
+    serve()
+    from adjudge.cli.main import main
+
+    main()
