@@ -237,7 +237,9 @@ def test_resume_says_when_the_place_it_was_begun_in_is_gone(adjudge: Adjudge, tm
     shutil.move("project", "elsewhere")
     code, _, complaint = adjudge("resume", "kept")
     assert code == 1
-    assert one_line(complaint, "project, where the run was begun", f"adjudge run eval.yaml --max-calls 1 --run {tmp_path / 'kept'}")
+    assert one_line(
+        complaint, "project, where the run was begun", f"adjudge run eval.yaml --max-calls 1 --run {tmp_path / 'kept'}"
+    )
 
 
 def test_a_password_in_an_address_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
