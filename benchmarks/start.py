@@ -1,4 +1,4 @@
-"""What it costs to start: ``import adjudge``, its first use, the size of the core install.
+"""What it costs to start: ``import adjudge``, its first use, its commands, the size of the core install.
 
 python benchmarks/start.py
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -16,7 +17,11 @@ STEPS = {
     "python itself": "pass",
     "import adjudge": "import adjudge",
     "adjudge.AspectCritic": "import adjudge; adjudge.AspectCritic",
-    "adjudge --help": "import adjudge.cli.main",
+}
+COMMANDS = {
+    "adjudge --version": ["--version"],
+    "adjudge --help": ["--help"],
+    "adjudge check": ["check", "x", "--criterion", "c", "-m", "scripted"],
 }
 
 
@@ -24,6 +29,8 @@ def main() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for name, code in STEPS.items():
         print(f"{name:22} {statistics.median(_cpu(code, environment) for _ in range(7)):.3f} s CPU")
+    for name, words in COMMANDS.items():
+        print(f"{name:22} {statistics.median(_command_cpu(words, environment) for _ in range(7)):.3f} s CPU")
     print(f"core install: {len(_closure('adjudge')) - 1} distributions")
 
 
@@ -31,6 +38,14 @@ def _cpu(code: str, environment: dict[str, str]) -> float:
     code = f"{code}\nimport time; print(time.process_time())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     return float(done.stdout)
+
+
+def _command_cpu(words: list[str], environment: dict[str, str]) -> float:
+    """What a whole process takes, its end included."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "adjudge", *words], capture_output=True, env=environment, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _closure(name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:

@@ -29,7 +29,7 @@ FLOORS = [
 """From the top down; rooms on one floor do not know each other."""
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))
-HEAVY = {"aiohttp", "asyncio", "jinja2", "pydantic", "rich", "typer", "yaml", "xllamacpp"}
+HEAVY = {"aiohttp", "asyncio", "jinja2", "pydantic", "rich", "click", "yaml", "xllamacpp"}
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -85,4 +85,4 @@ def test_importing_adjudge_loads_nothing_heavy() -> None:
 def test_judging_by_a_function_loads_no_http_client() -> None:
     code = "import sys, adjudge\nadjudge.AspectCritic('x', adjudge.ScriptedModel()).evaluate('y')\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"aiohttp", "rich", "typer"} & set(done.stdout.split())
+    assert not {"aiohttp", "rich", "click"} & set(done.stdout.split())

@@ -277,7 +277,7 @@ def test_a_run_is_watched_with_its_total_and_its_true_spending(adjudge: Adjudge,
             spendings.append(spent)
             super().saw(result, spent)
 
-    monkeypatch.setattr("adjudge.cli.run.Watch", Seen)
+    monkeypatch.setattr("adjudge.cli.execute.Watch", Seen)
     direct = "  - {kind: direct, criteria: ['Is it kind?', 'Is it short?'], name: d}\n"
     Path("eval.yaml").write_text(EVAL.format(judge="", more=direct))
     assert adjudge("run", "eval.yaml", "--limit", 3)[0] == 0

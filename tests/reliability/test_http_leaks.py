@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import aiohttp
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from adjudge import AspectCritic
 from adjudge.aio import event_loop

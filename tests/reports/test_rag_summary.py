@@ -8,7 +8,8 @@ import pytest
 
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult
-from adjudge.reports.gate import ExitCode, exit_code
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.gate import exit_code
 from adjudge.reports.rag_summary import summarise_rag
 from support.rag import ROW, gives
 

@@ -11,7 +11,8 @@ from adjudge.domain.criteria import Criteria, CriteriaOption, yes_no_criteria
 from adjudge.domain.message import Reply
 from adjudge.domain.results import AspectResult
 from adjudge.errors import ModelError, SetupError
-from adjudge.reports.gate import ExitCode, check_gate, exit_code
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.gate import check_gate, exit_code
 from adjudge.reports.summary import summarise
 from adjudge.reports.words import _RUSSIAN, Word, word
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib.resources import files
 
@@ -19,10 +20,8 @@ def aspect(name: str, language: str) -> str:
 @cache
 def aspects(language: str) -> dict[str, str]:
     """All of them, by name."""
-    import yaml
-
-    path = files(__package__) / "data" / f"aspects.{language}.yaml"
+    path = files(__package__) / "data" / f"aspects.{language}.json"
     if not path.is_file():
         raise SetupError(f"there are no ready-made aspects for language {language!r}")
-    found: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {name: " ".join(definition.split()) for name, definition in found.items()}
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found

@@ -3,61 +3,66 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
+import click
 
 
-class Command(NamedTuple):
+class Entry(NamedTuple):
     """Where a command is, and what the list of commands says of it."""
 
     module: str
     name: str
-    """The function, or ``app`` where the command has commands of its own."""
     help: str
 
-    def load(self, called: str) -> Any:
+    def load(self) -> click.Command:
         """The command itself."""
-        found = getattr(import_module(f"adjudge.cli.{self.module}"), self.name)
-        own = typer.Typer(add_completion=False, rich_markup_mode=None)
-        if isinstance(found, typer.Typer):
-            own.add_typer(found, name=called)
-            return cast(TyperGroup, get_command(own)).commands[called]
-        own.command(called)(found)
-        return get_command(own)
+        found: click.Command = getattr(import_module(f"adjudge.cli.{self.module}"), self.name)
+        return found
 
 
 COMMANDS = {
-    "check": Command("check", "check", "Judge texts against one criterion: pass or fail."),
-    "judge": Command("judge", "judge", "Judge texts by criteria with options and scores."),
-    "compare": Command("judge", "compare", "Say which of two or more responses is better."),
-    "rag": Command("rag", "rag", "Score a RAG assistant's answers on six dimensions."),
-    "run": Command("run", "run", "Run an eval file: data, judges, budget, gates."),
-    "resume": Command("resume", "resume", "Resume a run that was stopped or killed."),
-    "runs": Command("runs", "app", "Look at run folders: list, show, diff, recover, gc."),
-    "export": Command("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
-    "generate": Command("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
-    "criteria": Command("criteria", "app", "List the ready-made criteria; check your own."),
-    "models": Command("models", "app", "List the providers; pull the embedded model."),
-    "doctor": Command("doctor", "doctor", "Check what is installed and which models answer."),
-    "serve-model": Command("serve", "serve_model", "Serve the embedded weights over HTTP."),
+    "check": Entry("check", "check", "Judge texts against one criterion: pass or fail."),
+    "judge": Entry("judge", "judge", "Judge texts by criteria with options and scores."),
+    "compare": Entry("judge", "compare", "Say which of two or more responses is better."),
+    "rag": Entry("rag", "rag", "Score a RAG assistant's answers on six dimensions."),
+    "run": Entry("run", "run", "Run an eval file: data, judges, budget, gates."),
+    "resume": Entry("resume", "resume", "Resume a run that was stopped or killed."),
+    "runs": Entry("runs", "runs", "Look at run folders: list, show, diff, recover, gc."),
+    "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
+    "generate": Entry("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
+    "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
+    "models": Entry("models", "models", "List the providers; pull the embedded model."),
+    "doctor": Entry("doctor", "doctor", "Check what is installed and which models answer."),
+    "serve-model": Entry("serve", "serve_model", "Serve the embedded weights over HTTP."),
 }
 
 
-class LazyCommands(TyperGroup):
+class LazyCommands(click.Group):
     """Loads the one command that is called."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Put the command in the place of its line of help."""
-        called = args[0] if args else ""
-        if called in COMMANDS:
-            self.commands[called] = COMMANDS[called].load(called)
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """All of them, in the order people meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command, loaded now."""
+        return COMMANDS[cmd_name].load() if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """With a guess at what was meant where there is no such command."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{_guess(args[0])}")
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """From the table: no command is loaded to be listed."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
 
-def add_commands(app: typer.Typer) -> None:
-    """Have ``app`` know every command by its line of help."""
-    for called, command in COMMANDS.items():
-        app.command(called, help=command.help)(lambda: None)
+
+def _guess(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, 1)
+    return f" Did you mean {near[0]!r}?" if near else ""

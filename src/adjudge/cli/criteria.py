@@ -5,31 +5,29 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import get_args
 
-import typer
+import click
 
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import raw_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import Finding, lint_file
+from adjudge.cli.options import PATH, Group, argument, as_json
 from adjudge.cli.show_criteria import show_catalogue, show_entry, show_findings
 from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
-from adjudge.reports.gate import ExitCode
+from adjudge.reports.exit_code import ExitCode
 
-app = typer.Typer()
-Language = Annotated[str, typer.Option(help=f"Of the criteria: {' or '.join(catalog.languages())}.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+_language = click.option("--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
 
 
-@app.callback(invoke_without_command=True)
-def criteria(
-    context: typer.Context,
-    kind: Annotated[Kind | None, typer.Option(help="Only those that judge one text, or only those that compare.")] = None,
-    language: Language = "en",
-    as_json: Json = False,
-) -> int:
+@click.group(cls=Group, invoke_without_command=True)
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="Only those that judge one text, or only those that compare.")
+@_language
+@as_json
+@click.pass_context
+def criteria(context: click.Context, kind: Kind | None, language: str, as_json: bool) -> int:
     """List the ready-made criteria; `show` prints one of them, `check` looks for mistakes in a file of your own."""
     if context.invoked_subcommand is not None:
         return ExitCode.OK
@@ -41,17 +39,16 @@ def criteria(
     return ExitCode.OK
 
 
-@app.command()
-def show(
-    name: Annotated[str, typer.Argument(help="Which criteria; `adjudge criteria` lists them.")],
-    language: Language = "en",
-    as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the file, as a starting point for your own.")] = False,
-    as_json: Json = False,
-) -> int:
+@criteria.command()
+@argument("name", "Which criteria; `adjudge criteria` lists them.")
+@_language
+@click.option("--yaml", "as_yaml", is_flag=True, help="Print the file, as a starting point for your own.")
+@as_json
+def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
     """Print everything about ready-made criteria: question, options with their scores, fields, golden examples."""
     entry = catalog.entry(name, language)
     if as_yaml:
-        typer.echo(catalog.source(name, language), nl=False)
+        click.echo(catalog.source(name, language), nl=False)
     elif as_json:
         _print_json(_as_json(entry))
     else:
@@ -59,12 +56,11 @@ def show(
     return ExitCode.OK
 
 
-@app.command()
-def check(
-    file: Annotated[Path, typer.Argument(help="A YAML or JSON file with one criteria or a list of them.")],
-    data: Annotated[Path | None, typer.Option(help="Rows to be judged: do they have the fields?")] = None,
-    as_json: Json = False,
-) -> int:
+@criteria.command()
+@argument("file", "A YAML or JSON file with one criteria or a list of them.", type=PATH)
+@click.option("--data", type=PATH, help="Rows to be judged: do they have the fields?")
+@as_json
+def check(file: Path, data: Path | None, as_json: bool) -> int:
     """Look for what is likely to go wrong with criteria of your own. Exit code 1 when there are errors, 0 when not."""
     count = len(raw_entries(file))
     findings = lint_file(file, field_names(data) if data else None)
@@ -91,4 +87,4 @@ def _as_json(entry: CatalogEntry) -> dict[str, object]:
 
 
 def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))

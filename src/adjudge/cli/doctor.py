@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import platform
 from importlib.util import find_spec
-from typing import Annotated
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,12 +14,13 @@ from rich.text import Text
 import adjudge
 from adjudge.aio import event_loop
 from adjudge.cli.models import key_state
+from adjudge.cli.options import command
 from adjudge.cli.show import clean
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
-from adjudge.reports.gate import ExitCode
+from adjudge.reports.exit_code import ExitCode
 
 EXTRAS = {
     "local": "xllamacpp",
@@ -32,12 +32,9 @@ EXTRAS = {
 _PATIENCE = 10.0
 
 
-def doctor(
-    model: Annotated[
-        list[str] | None,
-        typer.Option("-m", "--model", help="Model to reach; repeatable. Default: one of each provider whose key is set."),
-    ] = None,
-) -> int:
+@command()
+@click.option("-m", "--model", multiple=True, help="Model to reach; repeatable. Default: one of each provider whose key is set.")
+def doctor(model: tuple[str, ...]) -> int:
     """Look at the installation. Nothing is paid for, and no key is printed.
 
     Exit codes: 0 every model was reached, 1 one was not.
@@ -46,7 +43,7 @@ def doctor(
     console.print(f"adjudge {adjudge.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     console.print(_installed())
     console.print(_keys())
-    ids = model or [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
+    ids = list(model) or [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
     if not ids:
         console.print("no key is set and no model was named: nothing to reach (-m provider/model tries one)")
         return ExitCode.OK

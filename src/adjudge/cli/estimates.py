@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
@@ -10,13 +10,13 @@ from adjudge.gateway.prices import PriceTable
 
 def show_estimate(found: Estimate) -> None:
     """Calls, tokens and money, each from … to …; what is not known is said."""
-    typer.echo(f"judgments: {found.rows:,}")
+    click.echo(f"judgments: {found.rows:,}")
     if found.answered:
-        typer.echo(f"answered already: {found.answered:,} {'vote' if found.answered == 1 else 'votes'}")
-    typer.echo(f"calls: {_span(*found.calls)}")
-    typer.echo(f"tokens: {_span(*found.tokens)}")
-    typer.echo(f"cost: {_cost(found)}")
-    typer.echo(
+        click.echo(f"answered already: {found.answered:,} {'vote' if found.answered == 1 else 'votes'}")
+    click.echo(f"calls: {_span(*found.calls)}")
+    click.echo(f"tokens: {_span(*found.tokens)}")
+    click.echo(f"cost: {_cost(found)}")
+    click.echo(
         "The lower end is what has to be asked, answered in a word; the upper one every vote at length, each tenth asked again."
     )
 

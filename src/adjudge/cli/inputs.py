@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from adjudge.cli.origin import signed
-from adjudge.data.dataset import ROW_FILES, STDIN, read_instances
+from adjudge.data.dataset import ROW_FILES, STDIN
 from adjudge.data.sources.open import is_data_file
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
-from adjudge.engine.run import Run
 from adjudge.errors import SetupError
-from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.open import OpenModel, default_model, open_model
-from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import without_secrets
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
-
-
-def models_from(ids: list[str] | None, max_concurrency: int, *, cache: bool = False) -> list[OpenModel]:
-    """The models named, or the embedded one."""
-    return [open_model(id, max_concurrency=max_concurrency, cache=cache) for id in ids or [default_model()]]
-
-
-def keeping_from(run: Path | None, budget: Budget | None, prices: Path | None) -> dict[str, Any]:
-    """How ``evaluate`` is to keep its answers and its limits. The command is kept with the run, for ``adjudge resume``."""
-    if prices is not None:
-        os.environ[VARIABLE] = str(prices.absolute())
-    if run is not None:
-        end_gently()
-    return {"run": Run(run, facts={"command": command_line()}) if run else None, "budget": budget}
 
 
 def end_gently() -> None:
@@ -60,15 +39,16 @@ def is_rows(file: Path | None) -> bool:
     return file is not None and (str(file) == STDIN or file.suffix.lower() in ROW_FILES)
 
 
-def instances_from(
-    text: str | None, file: Path | None, column: list[str] | None, limit: int | None, needed: Sequence[str] = ("response",)
-) -> list[Instance]:
-    """One text, which is the first of the ``needed`` fields, or a row each, which must have all of them."""
+def rows_in(text: str | None, file: Path | None) -> Path | None:
+    """The file, where it holds rows."""
     if (text is None) == (file is None):
         raise SetupError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
-    if file is not None and is_rows(file):
-        return list(read_instances(file, columns_from(column, needed[0]), limit, needed))
-    return [Instance(fields={needed[0]: _text(text, file)})]
+    return file if is_rows(file) else None
+
+
+def texts_in(text: str | None, file: Path | None, judged: str = "response") -> list[Instance]:
+    """The one text that was typed, read from standard input or from a file that holds no rows."""
+    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file)})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
@@ -83,24 +63,19 @@ def given_beside(user_input: str | None, reference: str | None, contexts: Sequen
     return {name: value for name, value in given.items() if value is not None}
 
 
-def beside(instances: Sequence[Instance], given: Mapping[str, str | Sequence[str]]) -> list[Instance]:
-    """The instances with what was given for all of them; a row's own fields come first."""
-    return [replace(one, fields={**given, **one.fields}) if given else one for one in instances]
-
-
-def check_given(criteria: Criteria, instance: Instance) -> None:
+def check_given(criteria: Criteria, fields: Collection[str]) -> None:
     """Say which option gives what the criteria read and a text alone does not have."""
     judged = criteria.to_evaluate_field
     for name in criteria.context_fields or ():
-        if name != judged and name not in instance.fields:
+        if name != judged and name not in fields:
             option = _OPTIONS.get(name)
             way = f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
             raise SetupError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
 
 
-def columns_from(given: list[str] | None, judged: str = "response") -> dict[str, str]:
+def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
     """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
-    pairs = [item.partition("=") for item in given or []]
+    pairs = [item.partition("=") for item in given]
     return {field if equals else judged: column if equals else field for field, equals, column in pairs}
 
 

@@ -3,250 +3,227 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
+import click
 
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import (
-    beside,
-    check_given,
-    columns_from,
-    given_beside,
-    instances_from,
-    is_rows,
-    keeping_from,
-    models_from,
-    refuse_files,
-)
+from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.inputs import check_given, columns_from, given_beside, is_rows, refuse_files, rows_in, texts_in
 from adjudge.cli.options import (
-    AsJson,
-    AtOnce,
-    Bias,
-    Columns,
-    Contexts,
-    DryRun,
-    FailUnder,
-    Language,
-    Limit,
-    MaxCalls,
-    MaxTokens,
-    MaxUsd,
-    Models,
-    Named,
-    NoCache,
-    Output,
-    Prices,
-    Questions,
-    Quiet,
-    Reference,
-    RunFolder,
-    Seed,
-    Temperature,
-    UserInput,
-    Votes,
-    budget_from,
+    PATH,
+    Flags,
+    accompanying,
+    argument,
+    as_json,
+    bias,
+    columns,
+    command,
+    judging,
+    named,
+    output,
+    questions,
+    votes,
 )
-from adjudge.cli.show import say_excluded, show_comparisons, show_judgments
-from adjudge.cli.watch import Watch
-from adjudge.data.dataset import read_comparisons
+from adjudge.cli.show import show_comparisons, show_judgments
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
-from adjudge.domain.results import MultiCriteriaDirectInstanceResult, Result
+from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.errors import SetupError
-from adjudge.gateway.open import MAX_CONCURRENCY
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
-from adjudge.reports.gate import ExitCode, check_gate, exit_code
-from adjudge.reports.summary import summarise
+from adjudge.pooling.composite import composite
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.outcome import Outcome
+from adjudge.reports.summary import tally_of
 from adjudge.reports.table import check_writable, write_rows
-from adjudge.runs.known import KnownVotes
+from adjudge.runs.eval_criteria import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry
+from adjudge.runs.execute import Judged
 
 
+@command()
+@argument("text", "The text to judge; - reads it from standard input.", required=False)
+@questions
+@named
+@click.option("-f", "--file", "--data", "file", type=PATH, help="A text, or rows: .csv, .jsonl, .json, …; - is rows.")
+@columns
+@accompanying
+@votes
+@bias
+@click.option("--feedback", is_flag=True, help="Ask what would make the text better.")
+@output
+@as_json
+@judging()
 def judge(
-    text: Annotated[str | None, typer.Argument(help="The text to judge; - reads it from standard input.")] = None,
-    criterion: Questions = None,
-    named: Named = None,
-    model: Models = None,
-    file: Annotated[
-        Path | None, typer.Option("-f", "--file", "--data", help="A text, or rows: .csv, .jsonl, .json, …; - is rows.")
-    ] = None,
-    column: Columns = None,
-    user_input: UserInput = None,
-    reference: Reference = None,
-    context: Contexts = None,
-    language: Language = "en",
-    self_consistency: Votes = 1,
-    check_positional_bias: Bias = False,
-    feedback: Annotated[bool, typer.Option("--feedback", help="Ask what would make the text better.")] = False,
-    output: Output = None,
-    as_json: AsJson = False,
-    limit: Limit = None,
-    temperature: Temperature = None,
-    seed: Seed = None,
-    max_concurrency: AtOnce = MAX_CONCURRENCY,
-    run: RunFolder = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    prices: Prices = None,
-    no_cache: NoCache = False,
-    quiet: Quiet = False,
-    dry_run: DryRun = False,
-    fail_under: FailUnder = None,
+    text: str | None,
+    criterion: tuple[str, ...],
+    named: tuple[str, ...],
+    file: Path | None,
+    column: tuple[str, ...],
+    user_input: str | None,
+    reference: str | None,
+    context: tuple[str, ...],
+    self_consistency: int,
+    check_positional_bias: bool,
+    feedback: bool,
+    output: Path | None,
+    as_json: bool,
+    flags: Flags,
 ) -> int:
     """Judge texts by one criteria, or by several with equal weights.
 
     Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
     5 gate inconclusive.
     """
-    wanted = _criteria(criterion, named, "direct", language)
-    if fail_under is not None and len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
-        check_gate(wanted[0].name, wanted)
-    given = given_beside(user_input, reference, context)
-    instances = _with_given(instances_from(text, file, column, limit, _fields(wanted, given)), given, wanted)
+    wanted = _criteria(criterion, named, "direct", flags.language)
+    multi = MultiCriteria.of(wanted)
+    multi.check_scores()
     check_writable(output)
-    direct = DirectJudge(
-        models_from(model, max_concurrency, cache=not no_cache),
-        self_consistency=self_consistency,
+    given = given_beside(user_input, reference, context)
+    judged = _judged_field(wanted, given)
+    entry = DirectEntry(
+        kind="direct",
+        criteria=tuple(map(Said, wanted)),
+        strictness=self_consistency,
         check_positional_bias=check_positional_bias,
-        generate_feedback=feedback,
-        language=language,
-        temperature=temperature,
-        seed=seed,
+        feedback=feedback,
+        temperature=flags.temperature,
+        seed=flags.seed,
     )
-    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
-    if dry_run:
-        cases = [direct.case(instance, one) for instance in direct.instances_of(instances) for one in wanted]
-        show_estimate(direct.estimate(cases, KnownVotes(run) if run else None))
+    data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
+    texts = _complete(texts_in(text, file, judged), given, wanted)
+    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
+    if len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
+        outcome.check_gates()
+    if flags.dry_run:
+        show_estimate(outcome.run.estimate())
         return ExitCode.OK
-    with Watch(len(instances) * len(wanted), quiet=quiet or as_json) as watch:
-        results = direct.evaluate_multi_criteria(instances, wanted, progress=watch.saw, **keeping)
-    each = [entry.result for result in results for entry in result.item_results]
-    _output(output, as_json, each, results)
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    results = [composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))]
+    _output(output, as_json, [one.result for one in judgments], results)
     if not as_json:
-        show_judgments(results, direct, language)
-    scored = each if len(wanted) == 1 else [_as_result(result) for result in results]
-    summary = summarise(scored)
-    say_excluded(summary, language)
-    return exit_code(summary, fail_under)
+        show_judgments(results, outcome.run.judges[0].judge, flags.language)
+    if len(wanted) > 1:
+        outcome.tallies = {outcome.run.judges[0].name: tally_of(map(_as_result, results))}
+    say_all_excluded(outcome)
+    return outcome.exit_code()
 
 
+@command()
+@argument("responses", "Two or more responses to compare.", nargs=-1)
+@questions
+@named
+@click.option("-f", "--file", "--data", "file", type=PATH, help="Rows: .csv, .jsonl, .json, …; - reads them.")
+@click.option("--column", multiple=True, help="A response's column (repeat), or FIELD=COLUMN.")
+@accompanying
+@click.option("--contests", default="joint", help="joint: one call ranks all; pairs: every two are a contest.")
+@click.option("--tie/--no-tie", default=True, help="Whether a tie is allowed.")
+@votes
+@bias
+@output
+@as_json
+@judging()
 def compare(
-    responses: Annotated[list[str] | None, typer.Argument(help="Two or more responses to compare.")] = None,
-    criterion: Questions = None,
-    named: Named = None,
-    model: Models = None,
-    file: Annotated[
-        Path | None, typer.Option("-f", "--file", "--data", help="Rows: .csv, .jsonl, .json, …; - reads them.")
-    ] = None,
-    column: Annotated[list[str] | None, typer.Option("--column", help="A response's column (repeat), or FIELD=COLUMN.")] = None,
-    user_input: UserInput = None,
-    reference: Reference = None,
-    context: Contexts = None,
-    language: Language = "en",
-    contests: Annotated[str, typer.Option(help="joint: one call ranks all; pairs: every two are a contest.")] = "joint",
-    tie: Annotated[bool, typer.Option("--tie/--no-tie", help="Whether a tie is allowed.")] = True,
-    self_consistency: Votes = 1,
-    check_positional_bias: Bias = False,
-    output: Output = None,
-    as_json: AsJson = False,
-    limit: Limit = None,
-    temperature: Temperature = None,
-    seed: Seed = None,
-    max_concurrency: AtOnce = MAX_CONCURRENCY,
-    run: RunFolder = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    prices: Prices = None,
-    no_cache: NoCache = False,
-    quiet: Quiet = False,
-    dry_run: DryRun = False,
+    responses: tuple[str, ...],
+    criterion: tuple[str, ...],
+    named: tuple[str, ...],
+    file: Path | None,
+    column: tuple[str, ...],
+    user_input: str | None,
+    reference: str | None,
+    context: tuple[str, ...],
+    contests: str,
+    tie: bool,
+    self_consistency: int,
+    check_positional_bias: bool,
+    output: Path | None,
+    as_json: bool,
+    flags: Flags,
 ) -> int:
     """Say which of two or more responses is better.
 
     Exit codes: 0 all compared, 1 could not run, 2 usage, 3 some comparisons have no outcome.
     """
-    wanted = _criteria(criterion, named, "pairwise", language)
+    wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise SetupError("compare takes one criteria at a time on the command line")
-    given = given_beside(user_input, reference, context)
-    instances = _with_given(_comparisons(responses, file, column, limit, wanted[0].to_evaluate_field), given, wanted)
     check_writable(output)
-    pairwise = PairwiseJudge(
-        models_from(model, max_concurrency, cache=not no_cache),
+    given = given_beside(user_input, reference, context)
+    entry = PairwiseEntry(
+        kind="pairwise",
+        criteria=tuple(map(Said, wanted)),
         contests=_contests(contests),
         tie_enabled=tie,
-        self_consistency=self_consistency,
+        strictness=self_consistency,
         check_positional_bias=check_positional_bias,
-        language=language,
-        temperature=temperature,
-        seed=seed,
+        temperature=flags.temperature,
+        seed=flags.seed,
     )
-    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
-    if dry_run:
-        cases = [pairwise.case(instance, wanted[0]) for instance in pairwise.instances_of(instances)]
-        show_estimate(pairwise.estimate(cases, KnownVotes(run) if run else None))
+    data, texts = _comparisons(responses, file, column, wanted[0].to_evaluate_field, flags)
+    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags))
+    outcome.check_gates()
+    if flags.dry_run:
+        show_estimate(outcome.run.estimate())
         return ExitCode.OK
-    with Watch(len(instances), quiet=quiet or as_json) as watch:
-        results = pairwise.evaluate(instances, wanted[0], progress=watch.saw, **keeping)
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    results = [one.result for one in judgments if isinstance(one.result, PairwiseInstanceResult)]
     _output(output, as_json, results, results)
     if not as_json:
-        show_comparisons(results, pairwise, language)
-    summary = summarise(results)
-    say_excluded(summary, language)
-    return exit_code(summary)
+        show_comparisons(results, outcome.run.judges[0].judge, flags.language)
+    say_all_excluded(outcome)
+    return outcome.exit_code()
 
 
-def _criteria(questions: list[str] | None, named: list[str] | None, kind: Kind, language: str) -> list[Criteria]:
-    found = [criteria_of(question, kind, language) for question in questions or []]
-    for name in named or []:
+def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
+    found = [criteria_of(question, kind, language) for question in questions]
+    for name in named:
         found += read_criteria(name, kind) if Path(name).suffix else [ready_made(name, kind, language)]
     if not found:
         raise SetupError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found
 
 
-def _fields(wanted: Sequence[Criteria], given: Mapping[str, object]) -> list[str]:
-    """What the criteria read of the text or the rows, the judged field of the first one first."""
-    read = dict.fromkeys(name for one in wanted for name in (one.to_evaluate_field, *(one.context_fields or ())))
+def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> str:
+    """What the text is, or the column that is named without a field."""
     judged = wanted[0].to_evaluate_field
     if judged in given:
         raise SetupError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
-    return [name for name in read if name not in given]
+    return judged
 
 
-def _with_given(
-    instances: list[Instance], given: Mapping[str, str | Sequence[str]], wanted: Sequence[Criteria]
-) -> list[Instance]:
-    """The instances with what was given beside them."""
-    whole = beside(instances, given)
-    if len(whole) == 1 and "row" not in whole[0].metadata:
+def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequence[Criteria]) -> list[Instance]:
+    """Say which option gives what the criteria read and a text alone does not have."""
+    for instance in texts:
         for one in wanted:
-            check_given(one, whole[0])
-    return whole
+            check_given(one, {*instance.fields, *given})
+    return texts
+
+
+def _by_row(judged: Iterable[Judged], criteria: int) -> list[list[DirectInstanceResult]]:
+    """The results of each row that has one by every criteria."""
+    rows: dict[int, list[DirectInstanceResult]] = {}
+    for one in judged:
+        if isinstance(one.result, DirectInstanceResult):
+            rows.setdefault(one.row, []).append(one.result)
+    return [each for each in rows.values() if len(each) == criteria]
 
 
 def _comparisons(
-    responses: list[str] | None, file: Path | None, column: list[str] | None, limit: int | None, judged: str
-) -> list[Instance]:
+    responses: Sequence[str], file: Path | None, column: Sequence[str], judged: str, flags: Flags
+) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
         raise SetupError("say what to compare: two or more responses, or --file ROWS, one of the two")
-    if file is not None:
-        plain = [name for name in column or [] if "=" not in name]
-        named = columns_from([name for name in column or [] if "=" in name])
-        return list(read_comparisons(file, plain, named, limit)) if is_rows(file) else _no_rows(file)
-    refuse_files(responses or [])
-    return [PairwiseInstance({judged: responses or []})]
-
-
-def _no_rows(file: Path) -> list[Instance]:
-    raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
+    if file is not None and not is_rows(file):
+        raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
+    refuse_files(responses)
+    plain = tuple(name for name in column if "=" not in name)
+    named = columns_from([name for name in column if "=" in name])
+    texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
+    return data_entry(flags, file, named, responses=plain), texts
 
 
 def _contests(name: str) -> Literal["joint", "pairs"]:
@@ -264,7 +241,7 @@ def _output(
     if path:
         write_rows(path, [{name: value for name, value in result.to_dict().items() if name != "votes"} for result in each])
     if as_json:
-        typer.echo(json.dumps({"results": [result.to_dict() for result in shown]}, ensure_ascii=False, indent=2))
+        click.echo(json.dumps({"results": [result.to_dict() for result in shown]}, ensure_ascii=False, indent=2))
 
 
 def _as_result(result: MultiCriteriaDirectInstanceResult) -> Result:

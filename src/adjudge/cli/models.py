@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import TracebackType
-from typing import Annotated
 
-import typer
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from adjudge.cli.options import Group, argument
 from adjudge.domain.message import Capabilities
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
 from adjudge.local.weights import pull as weights
 from adjudge.local.weights.store import KNOWN, condition
 
-app = typer.Typer()
 
-
-@app.callback(invoke_without_command=True)
-def models(context: typer.Context) -> int:
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+def models(context: click.Context) -> int:
     """List the providers, how to name their models, which key they need and whether it is set."""
     if context.invoked_subcommand is None:
         Console(highlight=False).print(_listed())
     return 0
 
 
-@app.command()
-def pull(name: Annotated[str, typer.Argument(help=f"Which weights: {', '.join(KNOWN)}.")]) -> int:
+@models.command()
+@argument("name", f"Which weights: {', '.join(KNOWN)}.")
+def pull(name: str) -> int:
     """Fetch the weights of a model that runs in this process, check them, and keep them as this CPU reads them fastest.
 
     A second call does nothing; one after damage repairs it.

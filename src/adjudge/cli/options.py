@@ -1,56 +1,183 @@
-"""Options that several commands have, each said once."""
+"""Options that several commands have, each said once, and how commands show their arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+import click
 
-from adjudge.gateway.layers.budget import Budget
+if TYPE_CHECKING:
+    from adjudge.gateway.layers.budget import Budget
 
-Models = Annotated[list[str] | None, typer.Option("-m", "--model", help="Model to ask; repeat for a panel.")]
-Columns = Annotated[list[str] | None, typer.Option("--column", help="Which column is judged, or FIELD=COLUMN; repeatable.")]
-Questions = Annotated[
-    list[str] | None, typer.Option("--criterion", help="A question with the answers Yes and No; repeat for several.")
-]
-Named = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-c", "--criteria", help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable."
-    ),
-]
-UserInput = Annotated[str | None, typer.Option(help="The question that is answered.")]
-Reference = Annotated[str | None, typer.Option(help="A good answer to compare with.")]
-Contexts = Annotated[list[str] | None, typer.Option("--context", help="A source the answer should rest on; repeatable.")]
-Rows = Annotated[
-    Path | None,
-    typer.Option("-f", "--file", "--data", help="Rows (.csv, .tsv, .jsonl, .json, .parquet; - reads them), or one text."),
-]
-Language = Annotated[str, typer.Option(help="Of prompts, explanations, ready-made criteria and reports: en or ru.")]
-Votes = Annotated[int, typer.Option("--self-consistency", help="Votes per model and order.", min=1)]
-Bias = Annotated[bool, typer.Option("--check-positional-bias", help="Ask again in reversed order.")]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Also write the results, one row a judgment: .csv, else JSONL.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Limit = Annotated[int | None, typer.Option(help="Judge only the first rows.", min=1)]
-Temperature = Annotated[float | None, typer.Option(help="Default: 0 for one vote, 1 for several.")]
-Seed = Annotated[int | None, typer.Option(help="Sample i is asked with seed + i.")]
-AtOnce = Annotated[int, typer.Option("-j", "--max-concurrency", help="Requests at once, per model.", min=1)]
-FailUnder = Annotated[float | None, typer.Option(help="Exit with 4 when the mean score is below this.", min=0, max=1)]
-RunFolder = Annotated[
-    Path | None, typer.Option("--run", help="Keep every answer in this folder; what it holds already is not asked again.")
-]
-MaxUsd = Annotated[float | None, typer.Option(help="Stop before more dollars than this are spent.", min=0)]
-MaxCalls = Annotated[int | None, typer.Option(help="Stop before more requests than this are sent.", min=0)]
-MaxTokens = Annotated[int | None, typer.Option(help="Stop before more tokens than this are used.", min=0)]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would take in calls, tokens and money, and stop.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor keep replies in the user's cache.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
-Prices = Annotated[Path | None, typer.Option(help="A file of your own prices, in dollars for a million tokens.")]
+AT_ONCE = 32
+"""Requests at once, per model, unless told otherwise: what ``gateway.open`` takes, known without loading it."""
+PATH = click.Path(path_type=Path)
+SHARE = click.FloatRange(0, 1)
+FROM_ZERO = click.IntRange(min=0)
+FROM_ONE = click.IntRange(min=1)
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
+
+
+class Argument(click.Argument):
+    """An argument that says what it is."""
+
+    def __init__(self, *names: Any, help: str = "", **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.about = help
+        self.metavar = f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
+
+
+class Command(click.Command):
+    """A command whose help lists its arguments."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The arguments, then the options."""
+        _write_arguments(self.get_params(ctx), formatter)
+        super().format_options(ctx, formatter)
+
+
+class Group(click.Group):
+    """A command of several commands."""
+
+    command_class = Command
+
+
+def _write_arguments(parameters: Sequence[click.Parameter], formatter: click.HelpFormatter) -> None:
+    if rows := [(str(one.name), one.about) for one in parameters if isinstance(one, Argument)]:
+        with formatter.section("Arguments"):
+            formatter.write_dl(rows)
+
+
+def argument(name: str, help: str, **settings: Any) -> Callable[[F], F]:
+    """An argument with a line of help."""
+    return click.argument(name, cls=Argument, help=help, **settings)
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command whose help lists its arguments."""
+    return click.command(name, cls=Command)
+
+
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in this order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
+rows = click.option(
+    "-f", "--file", "--data", "file", type=PATH, help="Rows (.csv, .tsv, .jsonl, .json, .parquet; - reads them), or one text."
+)
+columns = click.option("--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; repeatable.")
+questions = click.option("--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several.")
+named = click.option(
+    "-c",
+    "--criteria",
+    "named",
+    multiple=True,
+    help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable.",
+)
+user_input = click.option("--user-input", help="The question that is answered.")
+reference = click.option("--reference", help="A good answer to compare with.")
+contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
+accompanying = together(user_input, reference, contexts)
+language = click.option("--language", default="en", help="Of prompts, explanations, ready-made criteria and reports: en or ru.")
+votes = click.option("--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order.")
+bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
+output = click.option("-o", "--output", type=PATH, help="Also write the results, one row a judgment: .csv, else JSONL.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
+temperature = click.option("--temperature", type=float, help="Default: 0 for one vote, 1 for several.")
+seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
+at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, default=AT_ONCE, help="Requests at once, per model.")
+fail_under = click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean score is below this.")
+run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
+max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
+max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more requests than this are sent.")
+max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
+prices = click.option("--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens.")
+no_cache = click.option("--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache.")
+encoding = click.option("--encoding", help="Of a file that is not UTF-8, such as cp1252.")
+bad_rows = click.option(
+    "--stop-at-bad-row/--skip-bad-rows",
+    help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",
+)
+limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
+quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What every command that judges can be told."""
+
+    model: tuple[str, ...]
+    temperature: float | None
+    seed: int | None
+    language: str
+    limit: int | None
+    max_concurrency: int
+    run: Path | None
+    max_usd: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    prices: Path | None
+    no_cache: bool
+    quiet: bool
+    dry_run: bool
+    fail_under: float | None
+    encoding: str | None
+    stop_at_bad_row: bool
+
+
+_JUDGING: Mapping[str, Decorator[Any]] = {
+    "models": models,
+    "temperature": temperature,
+    "seed": seed,
+    "language": language,
+    "limit": limit,
+    "at_once": at_once,
+    "run_folder": run_folder,
+    "max_usd": max_usd,
+    "max_calls": max_calls,
+    "max_tokens": max_tokens,
+    "prices": prices,
+    "no_cache": no_cache,
+    "quiet": quiet,
+    "dry_run": dry_run,
+    "fail_under": fail_under,
+    "encoding": encoding,
+    "bad_rows": bad_rows,
+}
+
+
+def judging(**other: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def call(**given: Any) -> int:
+            flags = Flags(**{one.name: given.pop(one.name) for one in fields(Flags)})
+            return function(flags=flags, **given)
+
+        decorated: Callable[..., int] = together(*{**_JUDGING, **other}.values())(call)
+        return decorated
+
+    return decorate
 
 
 def budget_from(max_usd: float | None, max_calls: int | None, max_tokens: int | None) -> Budget | None:
     """The limits that were set, or None where none was."""
+    from adjudge.gateway.layers.budget import Budget
+
     return None if max_usd is max_calls is max_tokens is None else Budget(max_usd, max_calls, max_tokens)

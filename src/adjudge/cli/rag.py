@@ -3,131 +3,139 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
+import click
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.inputs import columns_from, keeping_from
-from adjudge.cli.options import (
-    AtOnce,
-    DryRun,
-    Limit,
-    MaxCalls,
-    MaxTokens,
-    MaxUsd,
-    NoCache,
-    Prices,
-    RunFolder,
-    Seed,
-    Temperature,
-    budget_from,
-)
-from adjudge.cli.show import say_excluded
+from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.inputs import columns_from
+from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, SHARE, Flags, command, judging
 from adjudge.cli.show_rag import say_columns, show_rag
-from adjudge.cli.watch import Watch
+from adjudge.data.dataset import BlankRows
+from adjudge.domain.frozen import FrozenDict
 from adjudge.errors import SetupError
-from adjudge.gateway.open import MAX_CONCURRENCY, ModelLike, default_model, open_model
 from adjudge.rag.evaluator import RagEvaluator
-from adjudge.reports.gate import ExitCode, exit_code
+from adjudge.rag.result import RagResult
+from adjudge.rag.rows import Rows
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.outcome import Outcome
 from adjudge.reports.rag_files import write_reports
-from adjudge.reports.rag_report import ENTRIES, rag_report
-from adjudge.runs.known import KnownVotes
+from adjudge.reports.rag_report import ENTRIES, RagReport, rag_report
+from adjudge.runs.eval_file import RagEntry
+from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, Event
 
-_CSV = typer.Option("--csv", "--data", "-f", "--file", help="The rows to judge: .csv, .tsv or .jsonl.")
-_PROVIDER = typer.Option("--model-provider", help="Such as mistral or ollama; with --model-name.")
-_NAME = typer.Option("--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider.")
-_KEY = typer.Option(
-    "--api-key", help="The model's key. Default: $API_KEY with --model-provider, else the provider's own variable."
+_OTHER = {
+    "models": click.option(
+        "-m", "--model", multiple=True, help="Model to ask, as provider/model; repeat for a panel. Default: the embedded model."
+    ),
+    "language": click.option("--language", default="en", help="Of prompts, explanations and reports: en or ru."),
+    "quiet": click.option("-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."),
+    "fail_under": click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean composite is below this."),
+}
+
+
+@command()
+@click.option("--csv", "--data", "-f", "--file", "csv", type=PATH, required=True, help="The rows to judge: .csv, .tsv or .jsonl.")
+@click.option("--model-provider", help="Such as mistral or ollama; with --model-name.")
+@click.option("--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider.")
+@click.option("--api-key", help="The model's key. Default: $API_KEY with --model-provider, else the provider's own variable.")
+@click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension.")
+@click.option("--dimensions", help="Only these, separated by commas.")
+@click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
+@click.option("--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable.")
+@click.option("-o", "--output", type=PATH, default=Path("reports"), help="Folder for the reports.")
+@click.option(
+    "--entries",
+    type=FROM_ZERO,
+    default=ENTRIES,
+    help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
 )
-_MODEL = typer.Option("-m", "--model", help="Model to ask, as provider/model; repeat for a panel. Default: the embedded model.")
-_STRICTNESS = typer.Option(help="Votes per model and dimension.", min=1)
-_DIMENSIONS = typer.Option("--dimensions", help="Only these, separated by commas.")
-_CONFIG = typer.Option("-c", "--config", help="YAML or JSON: further dimensions, other weights and gates.")
-_COLUMN = typer.Option("--column", help="Which column is which field, as FIELD=COLUMN; repeatable.")
-_OUTPUT = typer.Option("-o", "--output", help="Folder for the reports.")
-_ENTRIES = typer.Option(help="How many answers the Markdown and HTML show, the worst first; the CSV has all.", min=0)
-
-
+@judging(**_OTHER)
 def rag(
-    csv: Annotated[Path, _CSV],
-    model_provider: Annotated[str | None, _PROVIDER] = None,
-    model_name: Annotated[str | None, _NAME] = None,
-    api_key: Annotated[str | None, _KEY] = None,
-    temperature: Temperature = None,
-    seed: Seed = None,
-    model: Annotated[list[str] | None, _MODEL] = None,
-    strictness: Annotated[int, _STRICTNESS] = 1,
-    dimensions: Annotated[str | None, _DIMENSIONS] = None,
-    config: Annotated[Path | None, _CONFIG] = None,
-    column: Annotated[list[str] | None, _COLUMN] = None,
-    language: Annotated[str, typer.Option(help="Of prompts, explanations and reports: en or ru.")] = "en",
-    output: Annotated[Path, _OUTPUT] = Path("reports"),
-    limit: Limit = None,
-    entries: Annotated[int, _ENTRIES] = ENTRIES,
-    max_concurrency: AtOnce = MAX_CONCURRENCY,
-    run: RunFolder = None,
-    max_usd: MaxUsd = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    prices: Prices = None,
-    no_cache: NoCache = False,
-    dry_run: DryRun = False,
-    fail_under: Annotated[
-        float | None, typer.Option(help="Exit with 4 when the mean composite is below this.", min=0, max=1)
-    ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the paths of the reports and nothing else.")] = False,
+    csv: Path,
+    model_provider: str | None,
+    model_name: str | None,
+    api_key: str | None,
+    strictness: int,
+    dimensions: str | None,
+    config: Path | None,
+    column: tuple[str, ...],
+    output: Path,
+    entries: int,
+    flags: Flags,
 ) -> int:
     """Score every answer of a file on answer relevance, clarity, completeness, conciseness, groundedness and harmfulness.
 
     Writes a Markdown, a CSV and an HTML report. Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage,
     3 some answers have no score, 4 gate failed, 5 gate inconclusive.
     """
-    evaluator = RagEvaluator(
-        _models(model_provider, model_name, api_key, model, max_concurrency=max_concurrency, cache=not no_cache),
-        dimensions=[name.strip() for name in dimensions.split(",")] if dimensions else None,
-        config=config,
+    ids, key = _models(model_provider, model_name, api_key, flags.model)
+    entry = RagEntry(
+        kind="rag",
+        dimensions=tuple(name.strip() for name in dimensions.split(",")) if dimensions else (),
+        config=str(config) if config else None,
         strictness=strictness,
-        language=language,
-        temperature=temperature,
-        seed=seed,
+        temperature=flags.temperature,
+        seed=flags.seed,
     )
-    rows = evaluator.rows(csv, columns_from(column), limit)
-    keeping = keeping_from(run, budget_from(max_usd, max_calls, max_tokens), prices)
-    if dry_run:
-        show_estimate(evaluator.estimate(rows.instances, KnownVotes(run) if run else None))
+    data = data_entry(flags, csv, columns_from(column))
+    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key))
+    if flags.dry_run:
+        show_estimate(outcome.run.estimate())
         return ExitCode.OK
     _check_folder(output)
-    if not quiet:
-        say_columns(rows, evaluator.language)
-    with Watch(len(rows.instances), quiet=quiet) as watch:
-        results = evaluator.evaluate(rows.instances, progress=watch.saw, **keeping)
-    report = rag_report(evaluator, rows, results, source=str(csv), shown=entries)
+    seen = _Rows(outcome, quiet=flags.quiet)
+    judge_all(seen)
+    report = _report(seen, source=str(csv), shown=entries)
     paths = write_reports(report, output)
-    if not quiet:
-        show_rag(report, evaluator.language)
+    if not flags.quiet:
+        show_rag(report, flags.language)
     for path in paths:
-        typer.echo(str(path))
-    say_excluded(report.summary.overall, evaluator.language)
-    return exit_code(report.summary.overall, fail_under)
+        click.echo(str(path))
+    say_all_excluded(outcome)
+    return outcome.exit_code()
 
 
-def _models(provider: str | None, name: str | None, api_key: str | None, ids: list[str] | None, **how: Any) -> list[ModelLike]:
-    """The seed's way of naming a model, or ours."""
+class _Rows(Seen):
+    """Says which columns were taken; blank rows are for the report to tell of."""
+
+    columns: Mapping[str, str] = FrozenDict()
+    blank: BlankRows | None = None
+
+    def event(self, event: Event) -> None:
+        """Count it, and show it where that helps."""
+        if isinstance(event, ColumnsChosen):
+            self.columns = event.columns
+            if not self.quiet:
+                say_columns(event.columns, self.outcome.run.file.language)
+        if isinstance(event, BlankRowsSkipped):
+            self.blank = event.rows
+        else:
+            super().event(event)
+
+
+def _report(seen: _Rows, source: str, shown: int) -> RagReport:
+    (evaluator,) = (one.judge for one in seen.outcome.run.judges if isinstance(one.judge, RagEvaluator))
+    results = [one.result for one in seen.judged if isinstance(one.result, RagResult)]
+    rows = Rows([result.instance for result in results], seen.columns, seen.blank)
+    return rag_report(evaluator, rows, results, source=source, shown=shown)
+
+
+def _models(provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]) -> tuple[Sequence[str], str | None]:
+    """The seed's way of naming a model, or ours; and its key."""
     if (provider is None) != (name is None):
         raise SetupError("--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL")
     if provider and ids:
         raise SetupError("name the model once: with --model-provider and --model-name, or with -m")
     if provider:
-        key = api_key or os.environ.get("API_KEY") or None
-        return [open_model(f"{provider}/{name}", api_key=key, **how)]
-    chosen = ids or [default_model()]
-    if api_key and len(chosen) > 1:
+        return [f"{provider}/{name}"], api_key or os.environ.get("API_KEY") or None
+    if api_key and len(ids) > 1:
         raise SetupError(
             "--api-key is for one model: with several, set each provider's own variable ('adjudge models' lists them)"
         )
-    return [open_model(id, api_key=api_key, **how) for id in chosen]
+    return ids, api_key
 
 
 def _check_folder(folder: Path) -> None:

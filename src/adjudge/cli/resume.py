@@ -7,11 +7,12 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from adjudge.cli.commands import COMMANDS
+from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.origin import is_ours
 from adjudge.cli.show import clean
 from adjudge.data.dataset import STDIN
@@ -24,37 +25,34 @@ _RUN = ("run", "folder")
 """What commands call the run folder."""
 
 
-def resume(
-    context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A run folder.")],
-    more: Annotated[list[str] | None, typer.Argument(help="Options to add, behind --.")] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Resume also a run that was not made by you on this machine, without asking.")
-    ] = False,
-) -> int:
+@command()
+@argument("folder", "A run folder.", type=PATH)
+@argument("more", "Options to add, behind --.", nargs=-1)
+@click.option("--yes", is_flag=True, help="Resume also a run that was not made by you on this machine, without asking.")
+@click.pass_context
+def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: bool) -> int:
     """Resume a run that was stopped or killed: the command that made it is given again, and asks only what is missing.
 
     A run that was not made by you on this machine is resumed when you have seen its command and said yes, or with --yes.
     Options behind -- are added to the command, such as: adjudge resume RUN -- --max-usd 10
     """
-    command = _command(folder)
-    ours = is_ours(command)
-    words = _again(command["argv"], folder.absolute(), more or [])
+    kept = _command(folder)
+    ours = is_ours(kept)
+    words = _again(kept["argv"], folder.absolute(), more)
     try:
-        os.chdir(command["cwd"])
+        os.chdir(kept["cwd"])
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RunError(
             clean(
-                f"{command['cwd']}, where the run was begun, cannot be entered: {reason}. Go on where its files are "
+                f"{kept['cwd']}, where the run was begun, cannot be entered: {reason}. Go on where its files are "
                 f"now, with: adjudge {shlex.join(words)}"
             )
         ) from error
-    group: Any = context.find_root().command
     if not ours:
-        _confirm(folder, words, COMMANDS[words[0]].load(words[0]), yes=yes)
+        _confirm(folder, words, COMMANDS[words[0]].load(), yes=yes)
     sys.argv[1:] = words
-    return int(group.main(words, standalone_mode=False) or 0)
+    return int(context.find_root().command.main(words, standalone_mode=False) or 0)
 
 
 def _command(folder: Path) -> Mapping[str, Any]:
@@ -87,7 +85,7 @@ def _without_folder(words: Sequence[str]) -> list[str]:
     return [word for place, word in enumerate(words) if not {place, place - 1} & named and not word.startswith("--run=")]
 
 
-def _confirm(folder: Path, words: list[str], command: Any, *, yes: bool) -> None:
+def _confirm(folder: Path, words: list[str], command: click.Command, *, yes: bool) -> None:
     """Show what the command would read, write and ask, and have the user agree to it."""
     given = command.make_context(words[0], words[1:]).params
     shown = [
@@ -97,12 +95,12 @@ def _confirm(folder: Path, words: list[str], command: Any, *, yes: bool) -> None
         *(f"  {verb:<7} {what}" for verb, what in dict.fromkeys(_what_it_does(words[0], given))),
     ]
     for line in shown:
-        typer.echo(clean(line).replace("\n", "�"), err=True)  # each is one line, whatever the folder says
+        click.echo(clean(line).replace("\n", "�"), err=True)  # each is one line, whatever the folder says
     if yes:
         return
     if not sys.stdin.isatty():
         raise RunError(f"{folder} was not made by you on this machine: look at the command above, and add --yes to resume it")
-    if not typer.confirm("Resume it?", err=True):
+    if not click.confirm("Resume it?", err=True):
         raise RunError("it is not resumed")
 
 

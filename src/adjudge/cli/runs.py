@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.options import PATH, Group, argument, as_json, command
 from adjudge.cli.show import clean
 from adjudge.cli.show_diff import print_diff, show_diff
 from adjudge.errors import RunError
@@ -22,20 +22,24 @@ from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 
-app = typer.Typer(help="Look at run folders: list, show, diff, recover, gc.", no_args_is_help=True)
-_Folder = Annotated[Path, typer.Argument(help="A run folder.")]
 _DAY = 86_400
+_folder = argument("folder", "A run folder.", type=PATH)
+_parent = argument("parent", "Where to look.", type=PATH, default=Path("runs"))
 
 
-@app.command("list")
-def list_runs(
-    parent: Annotated[Path, typer.Argument(help="Where to look.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
-) -> int:
+@click.group(cls=Group, no_args_is_help=True)
+def runs() -> None:
+    """Look at run folders: list, show, diff, recover, gc."""
+
+
+@runs.command("list")
+@_parent
+@as_json
+def list_runs(parent: Path, as_json: bool) -> int:
     """List the runs in a folder, the newest last."""
     found = [_readable(folder) for folder in find_runs(parent)]
     if as_json:
-        typer.echo(json.dumps([_data(one) for one in found], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([_data(one) for one in found], ensure_ascii=False, indent=2))
         return 0
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("run", "started", "judgments", "without a score", "calls", "cost", "state"):
@@ -46,12 +50,14 @@ def list_runs(
     return 0
 
 
-@app.command("show")
-def show_run(folder: _Folder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+@runs.command("show")
+@_folder
+@as_json
+def show_run(folder: Path, as_json: bool) -> int:
     """Show what a run holds, what it cost and how it was set up."""
     info = run_info(folder)
     if as_json:
-        typer.echo(json.dumps({**_data(info), "configuration": info.configuration}, ensure_ascii=False, indent=2))
+        click.echo(json.dumps({**_data(info), "configuration": info.configuration}, ensure_ascii=False, indent=2))
         return 0
     console = Console(highlight=False)
     console.print(Text(clean(f"{info.folder}: {info.state}"), style="bold"))
@@ -71,13 +77,12 @@ def show_run(folder: _Folder, as_json: Annotated[bool, typer.Option("--json", he
     return 0
 
 
-@app.command("diff")
-def diff_runs(
-    one: _Folder,
-    two: Annotated[Path, typer.Argument(help="Another run folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Show every row, not the first hundred of a kind.")] = False,
-) -> int:
+@runs.command("diff")
+@argument("one", "A run folder.", type=PATH)
+@argument("two", "Another run folder.", type=PATH)
+@as_json
+@click.option("--all", "everything", is_flag=True, help="Show every row, not the first hundred of a kind.")
+def diff_runs(one: Path, two: Path, as_json: bool, everything: bool) -> int:
     """Show how two runs differ: their configuration, the rows that came out otherwise, and those that only one has.
 
     Rows are joined by their content and criteria, wherever they stand; where the text changed, by their id.
@@ -89,21 +94,21 @@ def diff_runs(
     return 0
 
 
-@app.command("recover")
-def recover_run(folder: _Folder) -> int:
+@runs.command("recover")
+@_folder
+def recover_run(folder: Path) -> int:
     """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
     votes, rows = recover(folder)
-    typer.echo(f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the run: what is missing is asked again")
+    click.echo(f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the run: what is missing is asked again")
     return 0
 
 
-@app.command("gc")
-def collect(
-    parent: Annotated[Path, typer.Argument(help="Where to look.")] = Path("runs"),
-    older_than: Annotated[float, typer.Option(help="Days since a run was last written.", min=0)] = 30,
-    cache: Annotated[bool, typer.Option("--cache", help="Empty the user's cache of replies, too.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,
-) -> int:
+@runs.command("gc")
+@_parent
+@click.option("--older-than", type=click.FloatRange(min=0), default=30, help="Days since a run was last written.")
+@click.option("--cache", is_flag=True, help="Empty the user's cache of replies, too.")
+@click.option("--yes", is_flag=True, help="Delete; without it, only say what would be deleted.")
+def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
     """Delete old runs, but none that is under way. Says what it would delete, unless told --yes.
 
     Only a run's own files are deleted; its folder goes with them when nothing else is in it.
@@ -111,27 +116,27 @@ def collect(
     now = time.time()
     old = [folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY]
     for folder in old:
-        typer.echo(clean(_deleted(folder, parent, really=yes)))
+        click.echo(clean(_deleted(folder, parent, really=yes)))
     if cache:
         count, size = user_cache().size()
-        typer.echo(f"{'emptied' if yes else 'would empty'} the cache: {counted(count, 'reply')}, {size / 1e6:.1f} MB")
+        click.echo(f"{'emptied' if yes else 'would empty'} the cache: {counted(count, 'reply')}, {size / 1e6:.1f} MB")
         if yes:
             user_cache().clear()
     if not old and not cache:
-        typer.echo("nothing to delete")
+        click.echo("nothing to delete")
     return 0
 
 
-def export_run(
-    folder: _Folder,
-    to: Annotated[str | None, typer.Option("--to", help=f"The format: {', '.join(FORMATS)}.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file; by default beside the ledger.")] = None,
-) -> int:
+@command("export")
+@_folder
+@click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
+@click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
+def export_run(folder: Path, to: str | None, output: Path | None) -> int:
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown or HTML. Works while it is under way."""
     with reading(folder):  # that there is a run is asked before where it would be written
         target = output or folder / f"results.{(to or 'csv').lower()}"
     rows = export(folder, target, to)
-    typer.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
+    click.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
     return 0
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -20,12 +20,12 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
-from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.base import PlannedJudge
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.reports.summary import Summary, summarise
 from adjudge.reports.words import Word, counted, word
+
+if TYPE_CHECKING:
+    from adjudge.judges.aspect import AspectCritic
+    from adjudge.judges.base import PlannedJudge
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
@@ -44,7 +44,7 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
         console.print(Text(note, style="yellow"))
 
 
-def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: DirectJudge, language: str) -> None:
+def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
     """One row a judgment; with several criteria the aggregate behind them."""
     several = len(results[0].item_results) > 1
     table = _headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
@@ -58,7 +58,7 @@ def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: 
     _print(table, summarise(each), notes(judge, each), language)
 
 
-def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PairwiseJudge, language: str) -> None:
+def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
     """One row a comparison: the winner, everybody's rank, how certain."""
     table = _headed(language, "row", "verdict", "ranking", "certainty", "votes", "explanation")
     for number, result in enumerate(results, 1):
@@ -81,7 +81,7 @@ def say_excluded(summary: Summary, language: str) -> None:
     """Which models of a panel did not count, and on how many rows: on standard error, so that nobody misses it."""
     for model, rows in summary.excluded.items():
         share = f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
-        typer.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
+        click.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
 
 
 def scored_of(summary: Summary, language: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-import typer
+import click
 
 from adjudge.cli.show import clean
 from adjudge.runs.diff import Came, Change, JudgedRow, RunDiff, run_diff
@@ -22,28 +22,28 @@ def show_diff(one: Path, two: Path, *, everything: bool) -> None:
     with run_diff(one, two) as found:
         alone = (found.alone(0), found.alone(1))
         for line in found.settings:
-            typer.echo(clean(line))
+            click.echo(clean(line))
         _show(map(_change, found.changes()), found.changed, most)
         _show((f"only in {one}: {_row(row)}: {_came(row.came)}" for row in found.only_in(0)), alone[0], most)
         _show((f"only in {two}: {_row(row)}: {_came(row.came)}" for row in found.only_in(1)), alone[1], most)
         settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
         both = f"{settings} and {changed} differ, of {found.compared} in both runs"
-        typer.echo(clean(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
+        click.echo(clean(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
 
 
 def print_diff(one: Path, two: Path) -> None:
     """The same as JSON, written as it is read."""
     with run_diff(one, two) as found:
         for piece in _json(found):
-            typer.echo(piece, nl=False)
-        typer.echo("")
+            click.echo(piece, nl=False)
+        click.echo("")
 
 
 def _show(lines: Iterable[str], count: int, most: int | None) -> None:
     for line in islice(lines, most):
-        typer.echo(clean(line))
+        click.echo(clean(line))
     if most is not None and count > most:
-        typer.echo(f"… and {count - most} more: --all shows them")
+        click.echo(f"… and {count - most} more: --all shows them")
 
 
 def _change(change: Change) -> str:

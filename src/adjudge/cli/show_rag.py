@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import typer
+from collections.abc import Mapping
+
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.show import clean
-from adjudge.rag.rows import Rows
 from adjudge.reports.rag_report import RagReport
 from adjudge.reports.rag_summary import DimensionSummary
 from adjudge.reports.words import counted, is_word, word
 
 
-def say_columns(rows: Rows, language: str) -> None:
+def say_columns(columns: Mapping[str, str], language: str) -> None:
     """Which column was taken for which field."""
-    taken = ", ".join(f"{field} = {clean(column)}" for field, column in rows.columns.items())
-    typer.echo(f"{word('columns', language)}: {taken}", err=True)
+    taken = ", ".join(f"{field} = {clean(column)}" for field, column in columns.items())
+    click.echo(f"{word('columns', language)}: {taken}", err=True)
 
 
 def show_rag(report: RagReport, language: str) -> None:

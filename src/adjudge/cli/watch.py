@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cached_property
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+import click
 
 from adjudge.domain.results import Result, Status
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.prices import PriceTable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _SECONDS_A_LINE = 30.0
 
@@ -22,11 +25,11 @@ class Watch:
 
     def __init__(self, total: int | None, *, quiet: bool, prices: PriceTable | None = None) -> None:
         self.total = total
-        self._prices = prices or PriceTable.load()
+        self._own_prices = prices
         self._done = self._failed = self._unpriced = 0
         self._usd = 0.0
         self._started = self._said = time.monotonic()
-        shown = total != 1 and not quiet
+        self._shown = shown = total != 1 and not quiet
         self._bar = _bar() if shown and sys.stderr.isatty() else None
         self._lines = shown and self._bar is None
         self._task = self._bar.add_task("judging", total=total, note="") if self._bar else None
@@ -35,15 +38,19 @@ class Watch:
         """Count one more. ``spent``: by the whole run so far, where that is known; else what the votes took is added up."""
         self._done += 1
         self._failed += result.status is not Status.SCORED
-        if spent is None:
+        if spent is None and self._shown:
             self._add(result)
-        else:
+        elif spent is not None:
             self._usd, self._unpriced = spent.usd, spent.unpriced
         if self._bar and self._task is not None:
             self._bar.update(self._task, advance=1, note=self.note())
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE:
             self._said = time.monotonic()
-            typer.echo(f"judged {self._done}{f' of {self.total}' if self.total else ''}; {self.note()}", err=True)
+            click.echo(f"judged {self._done}{f' of {self.total}' if self.total else ''}; {self.note()}", err=True)
+
+    @cached_property
+    def _prices(self) -> PriceTable:
+        return self._own_prices or PriceTable.load()
 
     def _add(self, result: Result) -> None:
         for vote in result.votes:
@@ -74,6 +81,9 @@ class Watch:
 
 
 def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -46,6 +46,11 @@ class Result:
     """What a reader of this result must know: what was asked for and could not be done, what a number does not mean."""
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """What the score of a result without one could be, at least and at most."""
+        return 0.0, 1.0
+
+    @property
     def votes_requested(self) -> int:
         """How many votes were asked for."""
         return len(self.votes)

@@ -11,8 +11,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-import yaml
-
 from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
 
@@ -80,11 +78,15 @@ class PriceTable:
 @cache
 def _shipped() -> tuple[Mapping[str, Price], str]:
     """The shipped prices and their date."""
+    import yaml
+
     shipped = yaml.safe_load((files(__package__) / "prices.yaml").read_text(encoding="utf-8"))
     return _prices(shipped["prices"], "prices.yaml"), str(shipped["dated"])
 
 
 def _read(path: Path) -> dict[str, Price]:
+    import yaml
+
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

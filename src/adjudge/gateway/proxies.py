@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import host_of
@@ -19,6 +18,8 @@ def proxy_for(url: str) -> str | None:
     """The proxy to ask ``url`` through, or None for none; SetupError when the environment names one that cannot be used."""
     if not host_of(url):
         return None
+    from urllib.request import getproxies
+
     asked, proxies = urlsplit(url), getproxies()
     named = (proxies.get(asked.scheme) or proxies.get("all") or "").strip()
     if not named or _goes_direct(asked, proxies.get("no")):
@@ -40,6 +41,8 @@ def _check(proxy: str, asked: SplitResult) -> None:
 def _goes_direct(asked: SplitResult, exceptions: str | None) -> bool:
     host = (asked.hostname or "").rstrip(".")
     if exceptions is None:  # the exceptions of the system's own settings, where it has some
+        from urllib.request import proxy_bypass
+
         return bool(proxy_bypass(host))
     port = asked.port or _PORTS.get(asked.scheme)
     entries = (entry.strip().lower() for entry in re.split(r"[,\s]+", exceptions))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -11,7 +10,6 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property
-from importlib.metadata import version
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from adjudge.aio import event_loop
@@ -178,6 +176,9 @@ class PlannedJudge(ABC, Generic[I, R]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
+        import platform
+        from importlib.metadata import version
+
         own = {entry.name: getattr(self, entry.name) for entry in fields(self) if _is_setting(entry.name)}  # type: ignore[arg-type]
         return {
             "judge": type(self).__name__,

@@ -25,7 +25,7 @@ from adjudge.judges.direct import DirectJudge
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
-from adjudge.rag.rows import Row, Rows, check_fields, read_rows, shown
+from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
 
 _LOG = logging.getLogger("adjudge.rag")
 
@@ -91,6 +91,10 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
     def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
         return read_rows(source, self._scored, columns, limit)
+
+    def columns_of(self, first: Instance, columns: Mapping[str, str], source: Source) -> Mapping[str, str]:
+        """Field → column, by the first row; ``columns`` are those that were named."""
+        return columns_of(first, columns, source, needed_fields(self._scored))
 
     @overload
     def evaluate(self, rows: Row, **options: Any) -> RagResult: ...

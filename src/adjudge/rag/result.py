@@ -21,6 +21,11 @@ class RagResult(Result):
     """Each dimension's own result, with its votes."""
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """What the composite can be at least and at most, by the scores that there are."""
+        return super().bounds if self.fallback else (self.composite.lower, self.composite.upper)
+
+    @property
     def scores(self) -> dict[str, int | None]:
         """As chosen, from 0 to each dimension's maximum; None without a verdict."""
         return {name: _score(result) for name, result in self.judged.items()}

@@ -36,9 +36,8 @@ def read_rows(
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
         return Rows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []
-    must = [name for name in needed if name not in MAY_BE_ABSENT]
-    found = list(read_instances(source, columns, limit, must, on_blank_rows=blank.append))
-    return Rows(found, _columns(found[0], columns or {}, source, needed), *blank)
+    found = list(read_instances(source, columns, limit, must_have(dimensions), on_blank_rows=blank.append))
+    return Rows(found, columns_of(found[0], columns or {}, source, needed), *blank)
 
 
 def needed_fields(dimensions: Sequence[Dimension]) -> list[str]:
@@ -47,7 +46,13 @@ def needed_fields(dimensions: Sequence[Dimension]) -> list[str]:
     return [name for name in dict.fromkeys(read) if name != "history"]
 
 
-def _columns(first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]) -> Mapping[str, str]:
+def must_have(dimensions: Sequence[Dimension]) -> list[str]:
+    """The fields that every row must have."""
+    return [name for name in needed_fields(dimensions) if name not in MAY_BE_ABSENT]
+
+
+def columns_of(first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]) -> Mapping[str, str]:
+    """Field → the column that it was taken from. A file must have a column for each of the ``needed``."""
     row = first.metadata.get("row")
     if not isinstance(row, Mapping):
         return {name: name for name in first.fields}

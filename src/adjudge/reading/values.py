@@ -41,7 +41,7 @@ class WrongValue(SetupError):
 
     def __str__(self) -> str:
         where = ", ".join(filter(None, (self.place.file, self.place.entry, self.place.field)))
-        return f"{where}: {self.message}"
+        return f"{where}: {self.message}" if where else self.message
 
 
 def mapping(

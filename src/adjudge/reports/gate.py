@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
 
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
+from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.summary import Summary
-
-
-class ExitCode(IntEnum):
-    """What the command line answers to the shell."""
-
-    OK = 0
-    COULD_NOT_RUN = 1
-    USAGE = 2
-    UNSCORED = 3
-    """It ran, but some judgments have no score."""
-    GATE_FAILED = 4
-    GATE_INCONCLUSIVE = 5
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:

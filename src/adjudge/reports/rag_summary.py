@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adjudge.domain.results import Status
 from adjudge.rag.composite import MEAN, MISSING
@@ -101,7 +101,7 @@ def summarise_rag(results: Sequence[RagResult]) -> RagSummary:
     dimensions = results[0].dimensions if results else ()
     columns = {one.name: [_score(result, one.name) for result in results] for one in dimensions}
     return RagSummary(
-        overall=_overall(results),
+        overall=summarise(results),
         interval=mean_interval(composites),
         spread=_spread(composites),
         histogram=_histogram(composites),
@@ -112,18 +112,6 @@ def summarise_rag(results: Sequence[RagResult]) -> RagSummary:
         votes_valid=sum(result.votes_valid for result in results),
         votes_requested=sum(result.votes_requested for result in results),
     )
-
-
-def _overall(results: Sequence[RagResult]) -> Summary:
-    """The usual summary, with what each missing composite can be at least and at most."""
-    found = summarise(results)
-    ends = [(result.composite.lower, result.composite.upper) for result in results if not result.fallback]
-    made_up = len(results) - len(ends)
-    if not results:
-        return found
-    lower = math.fsum(low for low, _ in ends) / len(results)
-    upper = (math.fsum(high for _, high in ends) + made_up) / len(results)
-    return replace(found, lower=lower, upper=upper)
 
 
 def _rules(dimensions: Sequence[Dimension], results: Sequence[RagResult]) -> dict[str, int]:

@@ -21,9 +21,9 @@ class Summary:
     mean: float | None
     """Over the scored results that have a number; None when there are none."""
     lower: float
-    """The mean if every result that was not scored were 0."""
+    """The mean if every result that was not scored were the least it can be: 0, unless the result knows better."""
     upper: float
-    """The mean if every one of them were 1."""
+    """The mean if every one of them were the most it can be: 1, unless the result knows better."""
     usage: Usage
     without_number: int = 0
     """Scored, but no number: a comparison, or an option without points. They are in no mean, and in neither bound."""
@@ -58,6 +58,7 @@ class Tally:
     def __init__(self) -> None:
         self._counts = dict.fromkeys(Status, 0)
         self._total, self._without_number, self._usage = 0.0, 0, Usage()
+        self._least, self._most = 0.0, 0.0
         self._excluded: Counter[str] = Counter()
 
     def add(self, result: Result) -> None:
@@ -68,6 +69,10 @@ class Tally:
         if result.status is Status.SCORED:
             self._total += result.score or 0.0
             self._without_number += result.score is None
+        else:
+            least, most = result.bounds
+            self._least += least
+            self._most += most
 
     def summary(self) -> Summary:
         """What they come to so far."""
@@ -79,17 +84,22 @@ class Tally:
             abstained=self._counts[Status.ABSTAINED],
             failed=self._counts[Status.FAILED],
             mean=total / numbers if numbers else None,
-            lower=total / possible if possible else 0.0,
-            upper=(total + possible - numbers) / possible if possible else 1.0,
+            lower=(total + self._least) / possible if possible else 0.0,
+            upper=(total + self._most) / possible if possible else 1.0,
             usage=self._usage,
             without_number=self._without_number,
             excluded=dict(self._excluded),
         )
 
 
-def summarise(results: Iterable[Result]) -> Summary:
-    """What ``results`` come to."""
+def tally_of(results: Iterable[Result]) -> Tally:
+    """``results``, added up."""
     tally = Tally()
     for result in results:
         tally.add(result)
-    return tally.summary()
+    return tally
+
+
+def summarise(results: Iterable[Result]) -> Summary:
+    """What ``results`` come to."""
+    return tally_of(results).summary()

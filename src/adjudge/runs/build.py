@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,10 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, open_model
-from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.base import PlannedJudge
 from adjudge.judges.case import Judge
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
-from adjudge.rag.evaluator import RagEvaluator
 from adjudge.reading.values import Place, WrongValue
-from adjudge.runs.eval_criteria import Said
+from adjudge.runs.eval_criteria import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
 
 _FILES = (".yaml", ".yml", ".json")
@@ -38,10 +35,16 @@ class ReadyJudge:
 
     name: str
     judge: PlannedJudge[Any, Any]
+    label: str
+    """What its judgments are filed under."""
     criteria: tuple[Criteria, ...] = ()
     """What it judges by, one after the other; empty where the judge itself knows."""
     fail_under: float | None = None
     """Its own gate."""
+    compares: bool = False
+    """Whether it compares responses, which gives no score."""
+    columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
+    """Of a judge of RAG rows: which column was taken for which field, by the first row, those named, and the source."""
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
@@ -55,6 +58,12 @@ def instances(
     file: EvalFile, on_bad_row: OnBadRow | None = None, limit: int | None = None, on_blank_rows: OnBlankRows | None = None
 ) -> Iterator[Instance]:
     """The rows of the file's data. ``on_bad_row`` is told of bad ones, unless the file says that they stop the run."""
+    return map(partial(_accompanied, file.given), file.rows or _read(file, on_bad_row, limit, on_blank_rows))
+
+
+def _read(
+    file: EvalFile, on_bad_row: OnBadRow | None, limit: int | None, on_blank_rows: OnBlankRows | None
+) -> Iterator[Instance]:
     data = file.data
     told = {"on_bad_row": on_bad_row if file.on_bad_row == "report" else None, "on_blank_rows": on_blank_rows}
     options: Mapping[str, Any] = {"id": data.id, "format": data.format, "encoding": data.encoding, **told}
@@ -71,8 +80,13 @@ def needed_fields(file: EvalFile) -> list[str]:
         if isinstance(entry, DirectEntry):
             read += [name for one in _criteria(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))]
         else:
-            read += ["response", "user_input"] if isinstance(entry, RagEntry) else ["response"]
-    return list(dict.fromkeys(read))
+            read += _rag_fields(file, entry) if isinstance(entry, RagEntry) else ["response"]
+    return [name for name in dict.fromkeys(read) if name not in file.given]
+
+
+def _accompanied(given: Mapping[str, str | Sequence[str]], instance: Instance) -> Instance:
+    """The instance with what was given for all of them; its own fields come first."""
+    return replace(instance, fields={**given, **instance.fields}) if given else instance
 
 
 def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
@@ -95,10 +109,11 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     return made
 
 
-def open_entry(entry: ModelEntry, *, cache: bool = False) -> ModelLike:
-    """The model that an entry describes."""
+def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = None) -> ModelLike:
+    """The model that an entry describes. A key of its own is given beside it: none belongs in a file."""
     given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name != "model"}
-    return open_model(entry.model, cache=cache, **{name: value for name, value in given.items() if value is not None})
+    settings = {name: value for name, value in given.items() if value is not None}
+    return open_model(entry.model, cache=cache, api_key=api_key, **settings)
 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
@@ -108,6 +123,8 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
     except WrongValue:
         raise
     except SetupError as error:
+        if file.typed:
+            raise
         raise Place(str(file.path), f"line {entry.line}").wrong(str(error)) from error
 
 
@@ -117,6 +134,8 @@ def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
 
 
 def _aspects(file: EvalFile, entry: AspectEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.judges.aspect import AspectCritic
+
     found = [_definition(said, file.language) for said in entry.criteria]
     made = []
     for name, definition in found:
@@ -130,12 +149,16 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Any) -> list[ReadyJudge
             min_valid=entry.min_valid,
             **_common(file, entry),
         )
-        made.append(ReadyJudge(whole, critic, fail_under=entry.fail_under))
+        made.append(_labelled(file, whole, critic, fail_under=entry.fail_under))
     return made
 
 
 def _definition(said: Said, language: str) -> tuple[str, str]:
     """(name, what must be met) of an aspect."""
+    if isinstance(said.what, Aspect):
+        return said.what
+    if isinstance(said.what, Criteria):
+        return said.what.name, said.what.description
     if not isinstance(said.what, str):
         return str(said.what["name"]).strip(), str(said.what["description"]).strip()
     if said.what in aspects(language) or len(said.what.split()) == 1:
@@ -147,6 +170,8 @@ def _definition(said: Said, language: str) -> tuple[str, str]:
 
 
 def _direct(file: EvalFile, entry: DirectEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.judges.direct import DirectJudge
+
     judge = DirectJudge(
         models,
         self_consistency=entry.strictness,
@@ -159,6 +184,8 @@ def _direct(file: EvalFile, entry: DirectEntry, models: Any) -> list[ReadyJudge]
 
 
 def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.judges.pairwise import PairwiseJudge
+
     judge = PairwiseJudge(
         models,
         self_consistency=entry.strictness,
@@ -170,15 +197,27 @@ def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Any) -> list[ReadyJu
     return _with_criteria(file, entry, judge)
 
 
+def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
+    from adjudge.rag.dimensions import chosen, rag_dimensions, read_dimensions
+    from adjudge.rag.rows import must_have
+
+    config = file.beside(entry.config) if entry.config else None
+    known = read_dimensions(config, file.language) if config else rag_dimensions(file.language)
+    return sorted(must_have(chosen(known, entry.dimensions or None)), key=lambda name: name != "response")
+
+
 def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
+    from adjudge.rag.evaluator import RagEvaluator
+
     judge = RagEvaluator(
         models,
         dimensions=entry.dimensions or None,
+        config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,
         early_stop=entry.early_stop,
         **_common(file, entry),
     )
-    return [ReadyJudge(entry.name or "rag", judge, fail_under=entry.fail_under)]
+    return [_labelled(file, entry.name or "rag", judge, fail_under=entry.fail_under, columns=judge.columns_of)]
 
 
 _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudge]]] = {
@@ -192,7 +231,14 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudg
 def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Judge[Any]) -> list[ReadyJudge]:
     criteria = _criteria(file, entry)
     name = entry.name or ", ".join(one.name for one in criteria)
-    return [ReadyJudge(name, judge, criteria, entry.fail_under)]
+    return [
+        _labelled(file, name, judge, criteria=criteria, fail_under=entry.fail_under, compares=isinstance(entry, PairwiseEntry))
+    ]
+
+
+def _labelled(file: EvalFile, name: str, judge: PlannedJudge[Any, Any], **more: Any) -> ReadyJudge:
+    """A judge of a command has always been filed under its class, one of a file under its name."""
+    return ReadyJudge(name, judge, type(judge).__name__ if file.typed else name, **more)
 
 
 def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:
@@ -210,6 +256,8 @@ def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Crite
 
 def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
     """A file's, one of the catalogue, one written out, or a question."""
+    if isinstance(said.what, Criteria):
+        return [CatalogEntry(said.what, kind, file.language)]
     if not isinstance(said.what, str):
         return [parse_entry(said.what, said.place, file.language)]
     try:

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
+from adjudge.domain.criteria import Criteria
 from adjudge.reading.values import Place, mapping, phrase
 from adjudge.runs.eval_types import Node, Schema, Text, at_line, pairs_of
 
 _ASPECT_KEYS = ("name", "description")
 
 
+class Aspect(NamedTuple):
+    """What a response must meet, and what reports call that."""
+
+    name: str
+    definition: str
+
+
 @dataclass(frozen=True)
 class Said:
-    """What stands under ``criteria``, one of them."""
+    """What stands under ``criteria``, one of them; a command has looked up already what was typed."""
 
-    what: str | Mapping[str, object]
-    place: Place
+    what: str | Mapping[str, object] | Criteria | Aspect
+    place: Place = Place("", "")
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ The dataclasses are the format: the reader and the schema both follow their fiel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from adjudge.catalog.criteria_file import content_of
 from adjudge.data.dataset import FORMATS, STDIN
+from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.prompts.template import LANGUAGES
 from adjudge.reading.values import Place
@@ -113,6 +114,7 @@ class RagEntry(JudgeEntry):
     """Answers that rest on retrieved texts, on each dimension."""
 
     dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out.", ())
+    config: str | None = key(Text(), "A file with further dimensions, or other weights and gates; relative to this file.", None)
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
 
 
@@ -156,6 +158,12 @@ class EvalFile:
     on_bad_row: Literal["report", "stop"] = key(Word(("report", "stop")), "What happens when a row cannot be read.", "report")
     path: Path = field(default=Path("eval.yaml"))
     """The file itself; its paths are relative to it."""
+    typed: bool = False
+    """Made of a command's options: one judge, and nothing is kept unless ``run`` says where."""
+    rows: tuple[Instance, ...] = ()
+    """What is judged, where it was typed rather than read."""
+    given: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    """Fields for every row that lacks its own."""
 
     @property
     def source(self) -> Path:
@@ -163,8 +171,10 @@ class EvalFile:
         return Path(STDIN) if self.data.path == STDIN else self.beside(self.data.path)
 
     @property
-    def run_folder(self) -> Path:
-        """Where the run is kept."""
+    def run_folder(self) -> Path | None:
+        """Where the run is kept, if it is."""
+        if self.typed and self.run is None:
+            return None
         return self.beside(self.run or f"runs/{self.path.stem}")
 
     @property

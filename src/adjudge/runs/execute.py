@@ -1,16 +1,22 @@
-"""An eval file, carried out: every judge over every row, in one run folder."""
+"""An eval file, carried out: every judge over every row. Every command that judges goes through here.
+
+What happens is told as events; who listens shows it, counts it or keeps it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, BlankRows
 from adjudge.data.sources.open import hold_stdin
+from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, opened
@@ -41,8 +47,10 @@ class Judged:
     number: int
     """The place of the judgment among the judge's, from 0."""
     result: Result
-    spent: Spent
-    """By the whole run so far."""
+    row: int
+    """The place of its row among those that were read, from 0: a row has a judgment for each criteria."""
+    spent: Spent | None = None
+    """By the whole run so far; None where none is kept."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,19 @@ class BlankRowsSkipped:
     rows: BlankRows
 
 
-Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped
+@dataclass(frozen=True)
+class ColumnsChosen:
+    """Which columns the rows of a RAG assistant were taken from."""
+
+    columns: Mapping[str, str]
+    """Field → column."""
+
+
+Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | ColumnsChosen
 """What happens in a run, in the order it happens."""
+
+
+Listen = Callable[[Event], None]
 
 
 def _limits(given: Budget | None, own: BudgetEntry) -> Budget:
@@ -84,69 +103,122 @@ class EvalRun:
 
     file: EvalFile
     judges: tuple[ReadyJudge, ...]
-    folder: Path
+    folder: Path | None
+    """Where it is kept; None where it is not."""
     limit: int | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, file: EvalFile, *, cache: bool = True, folder: Path | None = None, **more: Any) -> EvalRun:
-        """``cache``: whether replies are taken from the user's cache, and kept there."""
-        made = judges(file, partial(open_entry, cache=cache))
+    def of(
+        cls, file: EvalFile, *, cache: bool = True, api_key: str | None = None, folder: Path | None = None, **more: Any
+    ) -> EvalRun:
+        """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``: of the file's one model."""
+        made = judges(file, partial(open_entry, cache=cache, api_key=api_key))
         if file.data.path == STDIN:
             hold_stdin()
         return cls(file, tuple(made), folder or file.run_folder, **more)
 
     def execute(
         self,
-        listen: Callable[[Event], None],
+        listen: Listen,
         *,
         budget: Budget | None = None,
         fork_of: Path | None = None,
         retry_failed: bool = False,
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end."""
-        run = Run(self.folder, fork_of, retry_failed, self.facts)
-        event_loop.run(self._execute(run, _limits(budget, self.file.budget), listen))
+        limits = _limits(budget, self.file.budget)
+        run = Run(self.folder, fork_of, retry_failed, self.facts) if self.folder else None
+        event_loop.run(self._execute(run, limits, listen))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
-        begun = (self.folder / FILE).is_file()
-        known = KnownVotes(self.folder if begun or fork_of is None else fork_of, retry_failed=retry_failed)
-        found = [ready.judge.estimate(self._items(ready, _nobody), known) for ready in self.judges]
+        begun = self.folder is not None and (self.folder / FILE).is_file()
+        answered = self.folder if begun or fork_of is None else fork_of
+        known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
+        found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
 
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
         source = self.file.source
+        if self.file.rows:
+            return self._judgments(len(self.file.rows))
         try:
             if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
                 return None
             rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
+        return self._judgments(rows)
+
+    def _judgments(self, rows: int) -> int:
         return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
 
-    async def _execute(self, run: Run, budget: Budget, listen: Callable[[Event], None]) -> None:
-        configuration = {"judges": {ready.name: ready.judge.configuration(ready.criteria) for ready in self.judges}}
-        async with opened(run, configuration, budget) as under_way:
-            for place, ready in enumerate(self.judges):
-                listen(JudgeStarted(ready.name))
-                await self._judge(ready, under_way, listen, first=place == 0)
+    async def _execute(self, run: Run | None, budget: Budget, listen: Listen) -> None:
+        first, *others = self.judges
+        rows = _begun(self._items(first, listen))  # what is wrong with the whole source is said before a folder is made
+        async with self._opened(run, budget) as under_way:
+            await self._judge(first, rows, under_way, budget, listen)
+            for ready in others:
+                await self._judge(ready, self._items(ready, _nobody), under_way, budget, listen)
 
-    async def _judge(self, ready: ReadyJudge, run: OpenRun, listen: Callable[[Event], None], *, first: bool) -> None:
+    def _opened(self, run: Run | None, budget: Budget) -> AbstractAsyncContextManager[OpenRun | None]:
+        if run is None:
+            return nullcontext()
+        configuration = {"judges": {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}}
+        return opened(run, configuration, budget)
+
+    async def _judge(
+        self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, budget: Budget, listen: Listen
+    ) -> None:
+        under_way: dict[int, int] = {}
+        """Judgment → row, while it is judged."""
+
+        def items() -> Iterator[Any]:
+            for number, (row, item) in enumerate(rows):
+                under_way[number] = row
+                yield item
+
         def saw(number: int, result: Result) -> None:
-            listen(Judged(ready.name, number, result, run.allowance.spent))
+            listen(Judged(ready.name, number, result, under_way.pop(number), run.allowance.spent if run else None))
 
-        items = self._items(ready, listen if first else _nobody)
-        await ready.judge.judge_stream(items, saw, run=run, criteria=ready.criteria, label=ready.name)
+        listen(JudgeStarted(ready.name))
+        limits = budget if run is None and budget != Budget() else None
+        await ready.judge.judge_stream(items(), saw, run=run, budget=limits, criteria=ready.criteria, label=ready.label)
 
-    def _items(self, ready: ReadyJudge, listen: Callable[[Event], None]) -> Iterator[Any]:
+    def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
+        """(row, what the judge takes) of all that can be judged."""
         bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
-        for instance in instances(self.file, bad, self.limit, blank):
-            for item in ready.items(instance):
-                try:
-                    ready.judge.check(item)
-                except SetupError as error:
-                    listen(RowSkipped(BadRow(str(instance.metadata.get("place", instance.id)), str(error))))
-                else:
-                    yield item
+        for row, instance in enumerate(instances(self.file, bad, self.limit, blank)):
+            if row == 0 and ready.columns:
+                listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))
+            for item in self._judgeable(ready, instance, listen):
+                yield row, item
+
+    def _judgeable(self, ready: ReadyJudge, instance: Instance, listen: Listen) -> Iterator[Any]:
+        try:
+            items = ready.items(instance)
+        except SetupError as error:
+            return self._skip(instance, error, listen)
+        for item in items:
+            try:
+                ready.judge.check(item)
+            except SetupError as error:
+                self._skip(instance, error, listen)
+            else:
+                yield item
+
+    def _skip(self, instance: Instance, error: SetupError, listen: Listen) -> None:
+        """Tell of what cannot be judged; what was typed, or is to stop the run, raises."""
+        if self.file.rows:
+            raise error
+        row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))
+        if self.file.on_bad_row == "stop":
+            raise RunError(str(row)) from error
+        listen(RowSkipped(row))
+
+
+def _begun(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """The same rows, with the first one read."""
+    return chain([first], rows) if (first := next(rows, None)) else rows

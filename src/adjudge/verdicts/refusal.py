@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 _SORRY = r"""
     (?:(?:i(?:'m|\ am)\ (?:\w+\ )?(?:sorry|afraid)|(?:my\ )?apologies|i\ apologi[sz]e|sorry|unfortunately|regrettably
@@ -33,10 +34,9 @@ _DECLINE = r"""
     i\ ?(?:(?:must|have\ to|need\ to|will|would|'ll|'d)\ )?(?:(?:respectfully|politely)\ )?(?:decline|refuse)\b
     |i\ ?(?:do\ not|don't|am\ not|'m\ not)\ (?:feel\ )?comfortable\ (?:\w+ing|with)\b
 """
-_ENGLISH = re.compile(rf"{_SORRY}(?:{_CANNOT}(?:{_HELP}|{_JUDGE})|{_DECLINE})", re.VERBOSE | re.IGNORECASE)
+_ENGLISH = rf"{_SORRY}(?:{_CANNOT}(?:{_HELP}|{_JUDGE})|{_DECLINE})"
 
-_RUSSIAN = re.compile(
-    r"""
+_RUSSIAN = r"""
     (?:(?:извините|простите|сожалею|к\ сожалению|прошу\ прощения|приношу\ извинения
        |как\ (?:языковая|ии|искусственн)[^.,!?]{0,40}?(?=[.,]|\ я\b))
        [\s,.:;!–—-]*(?:но\b\ ?)?){0,4}+
@@ -46,9 +46,7 @@ _RUSSIAN = re.compile(
          |(?:оцени|ответ|отвеч|суди|рассм|коммент|анализ)\w*\ (?:на\ |о\ )?(?:эт|так|ваш|данн|подобн)\w+(?=\ \w+|\s*[.,!]|\Z)
          |(?:дать|давать|вынести|предостав\w+)\ (?:оценку|вердикт|ответ|заключение))
       |(?:я\ )?(?:вынужден[аы]?\ |долж(?:ен|на|ны)\ )?отказ(?:аться|ываюсь)\b)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+"""
 _LACKS = re.compile(
     r"\b(?:without|enough|insufficient|missing|lacks?|empty|no (?:response|text|answer|content)|unless|certain(?:ty)?"
     r"|not (?:provided|given|included|available)|more (?:context|information)|highly|above|higher than"
@@ -64,7 +62,7 @@ _LONGEST = 2000
 def declines(text: str, options: Sequence[str], *, numeric: bool = False) -> bool:
     """Whether ``text`` begins by declining, in English or Russian, and then does not name some of the options after all."""
     plain = " ".join(text[:_LONGEST].replace("’", "'").split()).lstrip("*_\"'«“ ")
-    found = _ENGLISH.match(plain) or _RUSSIAN.match(plain)
+    found = _pattern(_ENGLISH).match(plain) or _pattern(_RUSSIAN).match(plain)
     if found is None or _names_some(plain, options, numeric):
         return False
     rest = _TWO_SENTENCES.match(plain, found.end())
@@ -83,3 +81,9 @@ def _names(text: str, option: str) -> bool:
     """Short names only as they are written: "a" is a word."""
     flags = re.IGNORECASE if len(option) > 2 else re.NOFLAG
     return re.search(rf"(?<!\w){re.escape(option)}(?!\w)", text, flags) is not None
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Made when a reply has no verdict: few do, and these take long to make."""
+    return re.compile(text, re.VERBOSE | re.IGNORECASE)

@@ -1,0 +1,115 @@
+"""What every command that judges does alike, since one runner does it for all of them: a real process each time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adjudge.runs.folder import run_info
+
+ROWS = "id,question,answer,contexts\na,Q1,one,C1\nb,Q2,two,C2,too,many\nc,Q3,three,C3\n"
+PAIRS = "id,question,response_a,response_b\na,Q1,one,eins\nb,Q2,two,zwei,too,many\nc,Q3,three,drei\n"
+COMMANDS = {
+    "check": (ROWS, ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted")),
+    "judge": (ROWS, ("judge", "-f", "rows.csv", "--criterion", "Is it short?", "--criterion", "Is it true?", "-m", "scripted")),
+    "compare": (PAIRS, ("compare", "-f", "rows.csv", "--criterion", "Which is shorter?", "-m", "scripted")),
+    "rag": (ROWS, ("rag", "-f", "rows.csv", "-m", "scripted/2", "-o", "reports")),
+}
+JUDGMENTS = {"check": 2, "judge": 4, "compare": 2, "rag": 2}
+
+
+def adjudge(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "adjudge", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_bad_row_is_skipped_and_said_and_the_others_are_judged(tmp_path: Path, name: str) -> None:
+    rows, args = COMMANDS[name]
+    (tmp_path / "rows.csv").write_text(rows)
+    done = adjudge(tmp_path, *args, "--run", "kept")
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("skipped rows.csv") == 1
+    assert "1 row could not be judged" in done.stderr
+    info = run_info(tmp_path / "kept")
+    assert (info.rows, info.state) == (JUDGMENTS[name], "complete")
+    votes = info.votes
+    again = adjudge(tmp_path, *args, "--run", "kept")
+    assert again.returncode == 3
+    assert run_info(tmp_path / "kept").votes == votes, "nothing is asked twice"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_bad_row_stops_a_run_that_is_to_be_strict(tmp_path: Path, name: str) -> None:
+    rows, args = COMMANDS[name]
+    (tmp_path / "rows.csv").write_text(rows)
+    done = adjudge(tmp_path, *args, "--stop-at-bad-row")
+    assert done.returncode == 1
+    assert "rows.csv" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_wrong_with_the_whole_file_leaves_no_run_folder_behind(tmp_path: Path, name: str) -> None:
+    _, args = COMMANDS[name]
+    (tmp_path / "rows.csv").write_text("id,question\na,Q1\n")
+    done = adjudge(tmp_path, *args, "--run", "kept")
+    assert done.returncode == 1, done.stdout
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_budget_stops_it_and_the_rest_is_asked_when_it_is_resumed(tmp_path: Path, name: str) -> None:
+    rows, args = COMMANDS[name]
+    (tmp_path / "rows.csv").write_text(rows)
+    stopped = adjudge(tmp_path, *args, "--run", "kept", "--max-calls", "1", "-j", "1", "--no-cache")
+    assert stopped.returncode == 1
+    assert "budget is spent" in stopped.stderr
+    assert run_info(tmp_path / "kept").votes == 1
+    whole = adjudge(tmp_path, "resume", "kept", "--", "--max-calls", "100")
+    assert whole.returncode == 3, whole.stderr
+    assert run_info(tmp_path / "kept").rows == JUDGMENTS[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_dry_run_asks_nothing_and_keeps_nothing(tmp_path: Path, name: str) -> None:
+    rows, args = COMMANDS[name]
+    (tmp_path / "rows.csv").write_text(rows)
+    done = adjudge(tmp_path, *args, "--run", "kept", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert f"judgments: {JUDGMENTS[name]}" in done.stdout
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_file_in_another_encoding_is_read_when_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\na,Größe\n", encoding="cp1252")
+    done = adjudge(
+        tmp_path, "check", "-f", "rows.csv", "--criterion", "It is.", "-m", "scripted", "--encoding", "cp1252", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["results"][0]["id"] == "a"
+
+
+def test_the_judges_of_a_command_are_filed_as_they_always_were(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,question,answer,contexts\na,Q1,one,C1\n")
+    labels = {"check": "AspectCritic", "judge": "DirectJudge", "rag": "RagEvaluator"}
+    for name, label in labels.items():
+        assert adjudge(tmp_path, *COMMANDS[name][1], "--run", name).returncode == 0
+        assert list(run_info(tmp_path / name).judges) == [label]
+
+
+def test_a_gate_on_comparisons_is_refused_before_anything_is_asked() -> None:
+    done = adjudge(Path.cwd(), "compare", "a", "b", "--criterion", "Which?", "-m", "scripted", "--fail-under", "0.5")
+    assert done.returncode == 1
+    assert "it compares responses" in done.stderr
+
+
+@pytest.mark.parametrize(("flag", "code"), [((), 3), (("--skip-bad-rows",), 3), (("--stop-at-bad-row",), 1)])
+def test_the_command_line_says_what_becomes_of_bad_rows_of_an_eval_file(tmp_path: Path, flag: tuple[str, ...], code: int) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    judges = [{"kind": "aspect", "criteria": "It is short."}]
+    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    assert adjudge(tmp_path, "run", "eval.yaml", *flag).returncode == code
