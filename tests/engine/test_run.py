@@ -31,7 +31,7 @@ from adjudge import (
 from adjudge.aio import event_loop
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Vote
-from adjudge.engine.run import Asker, Remembering, Run, opened
+from adjudge.engine.run import Asker, RecordedVotes, Run, opened
 from adjudge.errors import BudgetSpent, RunStopped, Unavailable
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.layers.reply_store import ReplyStore
@@ -220,7 +220,7 @@ def test_a_stop_waits_for_what_is_under_way_and_keeps_it(tmp_path: Path, provide
 
     stopper = threading.Thread(target=stop)
     stopper.start()
-    with pytest.raises(RunStopped, match="go on with the same run"):
+    with pytest.raises(RunStopped, match="the same run resumes it"):
         critic(open_at(provider, max_concurrency=4), strictness=3).evaluate(texts, run=tmp_path)
     stopper.join()
     asked = len(provider.requests)
@@ -469,7 +469,7 @@ def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_other
         judge = AspectCritic("c", slow)
         asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration())
         async with opened(Run(tmp_path), {"judges": {"c": asker.configuration}}, None) as run:
-            answers = Remembering(run, asker)
+            answers = RecordedVotes(run, asker)
             (ballot,) = judge.plan(judge.prepare("x"), ())
             first, second = (asyncio.create_task(answers.ask(ballot)) for _ in range(2))
             for _ in range(5):

@@ -7,7 +7,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.ledger.bloom import MaybeKnown
+from adjudge.ledger.bloom import BloomFilter
 
 
 def key(number: int) -> bytes:
@@ -16,17 +16,17 @@ def key(number: int) -> bytes:
 
 @given(st.sets(st.binary(min_size=16, max_size=16), max_size=50))
 def test_what_was_added_may_be_known(keys: set[bytes]) -> None:
-    filter_ = MaybeKnown()
+    filter_ = BloomFilter()
     for each in keys:
         filter_.add(each)
     assert all(each in filter_ for each in keys)
 
 
 def test_what_was_not_added_is_hardly_ever_taken_for_known() -> None:
-    filter_ = MaybeKnown()
+    filter_ = BloomFilter()
     for number in range(100_000):
         filter_.add(key(number))
     wrong = sum(key(number) in filter_ for number in range(100_000, 200_000))
     assert wrong < 20
     assert key(5) in filter_
-    assert key(5) not in MaybeKnown()
+    assert key(5) not in BloomFilter()

@@ -141,7 +141,7 @@ def test_a_failed_call_is_no_answer_but_stays_on_record(tmp_path: Path) -> None:
 
 def test_whatever_cannot_be_written_is_an_error_and_nobody_waits_for_ever(tmp_path: Path) -> None:
     async def go() -> None:
-        with opened(tmp_path) as ledger, pytest.raises(RunError, match="then go on with the run"):
+        with opened(tmp_path) as ledger, pytest.raises(RunError, match="then resume the run"):
             await asyncio.wait_for(ledger.keep(key_of(ballot()), vote(usage=Usage(1, 2**70, 0))), 60)
 
     asyncio.run(go())
@@ -326,7 +326,7 @@ def test_a_program_that_locks_the_ledger_is_named_as_the_cause(tmp_path: Path, m
     async def go() -> None:
         with opened(tmp_path) as ledger, connect(tmp_path / FILE) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(RunError, match="another program has held it"):
+            with pytest.raises(RunError, match="locked by another program"):
                 await ledger.keep(key_of(ballot(1)), vote(1))
             with pytest.raises(RunError, match="another program"):  # and it stays so: nothing is promised after a failure
                 await ledger.keep(key_of(ballot(2)), vote(2))

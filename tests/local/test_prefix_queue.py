@@ -1,4 +1,4 @@
-"""One at a time, like after like, nobody forgotten."""
+"""One call at a time, grouped by prefix, none forgotten."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.local import prefix_queue
-from adjudge.local.prefix_queue import Turns
+from adjudge.local.prefix_queue import PrefixQueue
 
 
 async def served(kinds: str, cancelled: frozenset[int] = frozenset()) -> str:
     """The order in which waiting ``kinds`` are let in, some of them cancelled while they wait."""
-    queue, order = Turns(), ""
+    queue, order = PrefixQueue(), ""
 
     async def one(kind: str) -> None:
         nonlocal order

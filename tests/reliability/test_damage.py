@@ -1,4 +1,4 @@
-"""A ledger that is damaged in every way a disk or a copy can damage it: noticed or harmless, saved, and gone on with.
+"""A ledger that is damaged in every way a disk or a copy can damage it: noticed or harmless, saved, and resumed.
 
 ``ADJUDGE_DAMAGES`` says how often (``make test-reliability``: 200). The run has two hundred votes and some more; a model that
 always says the same about a text shows whether any value is other than in the run that nobody disturbed.

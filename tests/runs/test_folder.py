@@ -14,7 +14,7 @@ from adjudge import AspectCritic, DirectJudge, Instance, Outcome, RunError, Scri
 from adjudge.cli.main import main
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.gateway.open import open_model
-from adjudge.ledger.bloom import MaybeKnown
+from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.file import FILE, connect, under_lock
 from adjudge.ledger.rows import seal_sql
 from adjudge.reports.export import export
@@ -255,7 +255,7 @@ def test_what_is_known_already_is_told_of_ballots(tmp_path: Path) -> None:
 def test_a_key_that_only_may_be_known_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     critic = AspectCritic("c", "scripted")
     critic.evaluate(["a"], run=tmp_path)
-    monkeypatch.setattr(MaybeKnown, "__contains__", lambda self, key: True)
+    monkeypatch.setattr(BloomFilter, "__contains__", lambda self, key: True)
     ballots = [*critic.plan(Instance({"response": "a"}), ()), *critic.plan(Instance({"response": "b"}), ())]
     votes = KnownVotes(tmp_path).recall(ballots, [critic.vote_key(ballot) for ballot in ballots])
     assert [vote is not None for vote in votes] == [True, False]

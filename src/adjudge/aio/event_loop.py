@@ -69,7 +69,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     loop = home_loop()
     if _home is not None and threading.current_thread() is _home.thread:
         coroutine.close()
-        raise SetupError("a synchronous call was made on adjudge's own event loop: await the a… form there")
+        raise SetupError("a synchronous call was made on adjudge's own event loop: use `await judge.aevaluate(...)` there")
     ended = threading.Event()
     future = _submit(_then_set(coroutine, ended), loop, None)
     try:

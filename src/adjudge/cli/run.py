@@ -35,7 +35,7 @@ from adjudge.runs.execute import EvalRun
     default=None,
     help="What to do at a row that cannot be judged, whatever the file says: stop, or leave it out, say so and exit with 3.",
 )
-@click.option("--fork", type=PATH, help="Begin with what this other run was answered, where it still holds.")
+@click.option("--fork", type=PATH, help="Reuse the answers of this other run that still apply.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where an answer had no verdict.")
 @dry_run
 @quiet
@@ -59,8 +59,8 @@ def run(
 ) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
-    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is gone on with by
-    the same command or 'adjudge resume RUN'. Exit codes: 0 all scored and the gates hold, 1 could not run or stopped before
+    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is
+    resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored and the gates hold, 1 could not run or stopped before
     the end, 2 usage, 3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
     """
     if show_schema:
@@ -86,7 +86,7 @@ def run(
             made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
     except (BudgetSpent, RunStopped) as halt:
         _show(outcome, kept)
-        click.echo(f"adjudge: {halt}. Go on with: adjudge resume {kept}", err=True)
+        click.echo(f"adjudge: {halt}. Resume it with: adjudge resume {kept}", err=True)
         return ExitCode.COULD_NOT_RUN
     for path in wanted.output_paths:
         export(kept, path)

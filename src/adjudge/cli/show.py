@@ -45,7 +45,7 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
 
 
 def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
-    """One row a judgment; with several criteria the aggregate behind them."""
+    """One row per judgment; with several criteria the aggregate behind them."""
     several = len(results[0].item_results) > 1
     table = _headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
     for number, result in enumerate(results, 1):
@@ -59,7 +59,7 @@ def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: 
 
 
 def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
-    """One row a comparison: the winner, everybody's rank, how certain."""
+    """One row per comparison: the winner, everybody's rank, how certain."""
     table = _headed(language, "row", "verdict", "ranking", "certainty", "votes", "explanation")
     for number, result in enumerate(results, 1):
         chosen = result.selected_option

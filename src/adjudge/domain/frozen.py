@@ -57,7 +57,7 @@ NOTHING: FrozenDict[Any] = FrozenDict()
 
 
 def plain(value: object) -> object:
-    """``value`` as JSON knows it: dataclasses and mappings become dicts, tuples lists, enums their values."""
+    """``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists, enums their values."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):

@@ -142,7 +142,7 @@ class DirectInstanceResult(_DirectFields):
         return self.option
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as a JSON-ready dict, with or without its votes."""
         bias = self.positional_bias
         shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
         own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
@@ -188,7 +188,7 @@ class PairwiseInstanceResult(Result):
         return tuple(system.ranking for system in self.per_system_results)
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as a JSON-ready dict, with or without its votes."""
         bias = self.positional_bias
         own = {
             "selected_option": self.selected_option,
@@ -234,7 +234,7 @@ class AspectResult(Result):
         return {entry.model: entry.score for entry in self.panel}
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as a JSON-ready dict, with or without its votes."""
         own = {
             "verdict": self.verdict,
             "model_scores": self.model_scores,
@@ -285,7 +285,7 @@ class MultiCriteriaDirectInstanceResult:
         return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
 
     def to_dict(self) -> dict[str, object]:
-        """This result as JSON knows it."""
+        """This result as a JSON-ready dict."""
         return {
             "id": self.instance.id,
             "status": self.status.value,

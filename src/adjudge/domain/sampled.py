@@ -17,7 +17,7 @@ class SampledResult(Result):
     """Share of the valid samples for each answer, the commonest first."""
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as a JSON-ready dict, with or without its votes."""
         return super().to_dict(votes=votes) | {"distribution": plain(self.distribution)}
 
 
@@ -38,7 +38,7 @@ class QualitativeResult(SampledResult):
         return self.verdict == "PASS"
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as a JSON-ready dict, with or without its votes."""
         return super().to_dict(votes=votes) | {"verdict": self.verdict, "passes": self.passes, "min_pass": self.min_pass}
 
 
@@ -55,6 +55,6 @@ class QuantitativeResult(SampledResult):
     """The lowest and the highest number that was allowed."""
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as a JSON-ready dict, with or without its votes."""
         own = {"numbers": list(self.numbers), "agg": self.agg, "spread": self.spread, "range": list(self.range)}
         return super().to_dict(votes=votes) | own

@@ -94,7 +94,7 @@ class Vote:
         return self.ballot.order
 
     def to_dict(self) -> dict[str, object]:
-        """This vote as JSON knows it."""
+        """This vote as a JSON-ready dict."""
         return {
             "model": self.model,
             "sample": self.sample,

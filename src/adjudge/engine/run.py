@@ -28,11 +28,11 @@ _NO_PRICES = PriceTable({})
 
 @dataclass(frozen=True)
 class Run:
-    """Where a run is kept, and how it is gone on with."""
+    """Where a run is kept, and how it is resumed."""
 
     folder: str | Path
     fork_of: str | Path | None = None
-    """Begin with what another run was answered, where that still holds."""
+    """Another run whose answers are reused where they still apply."""
     retry_failed: bool = False
     """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Asker:
     configuration: Mapping[str, Any]
 
 
-class Answering:
+class LiveVotes:
     """Asks a judge's models; nothing is kept."""
 
     def __init__(self, judge: Asker) -> None:
@@ -115,7 +115,7 @@ class OpenRun:
         self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
 
 
-class Remembering(Answering):
+class RecordedVotes(LiveVotes):
     """Asks what the ledger does not know, each question once, and keeps every answer before anybody sees it."""
 
     def __init__(self, run: OpenRun, judge: Asker) -> None:
@@ -194,19 +194,19 @@ RunLike = str | Path | Run | OpenRun
 
 
 @asynccontextmanager
-async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) -> AsyncIterator[Answering]:
+async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) -> AsyncIterator[LiveVotes]:
     """Who answers a judge's ballots: with ``run`` the ledger first, within ``budget``."""
     if isinstance(run, OpenRun):
-        yield Remembering(run, judge)
+        yield RecordedVotes(run, judge)
     elif run is not None:
         async with opened(Run.of(run), {"judges": {judge.label: judge.configuration}}, budget) as under_way:
-            yield Remembering(under_way, judge)
+            yield RecordedVotes(under_way, judge)
     else:
         allowance = _unkept(budget)
         if allowance:
             _check_prices(budget, allowance.prices, judge.configuration)
         with _spending(allowance):
-            yield Answering(judge)
+            yield LiveVotes(judge)
 
 
 def _unkept(budget: Budget | None) -> Allowance | None:
@@ -222,7 +222,7 @@ async def opened(
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
-    table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, go on with the same run"
+    table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, and the same run resumes it"
     _check_prices(budget, table, *configuration["judges"].values())
     ledger = Ledger(folder, configuration, fork_of=other)
     try:

@@ -229,7 +229,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             notes=notes_on(votes, self.language, self._temperatures),
         )
 
-    def stand_in(self, result: AspectResult, choice: random.Random) -> AspectResult:
+    def fallback_result(self, result: AspectResult, choice: random.Random) -> AspectResult:
         """A random verdict; the status stays what it was, so no aggregate takes it for a judgment."""
         option = choice.choice(self.criteria.options)
         return replace(result, verdict=option.name, score=option.score, fallback="random")

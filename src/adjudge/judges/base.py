@@ -21,7 +21,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask, requests_for
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.run import Answering, Asker, RunLike, answering
+from adjudge.engine.run import Asker, LiveVotes, RunLike, answering
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -76,7 +76,7 @@ class PlannedJudge(ABC, Generic[I, R]):
         """Raise a SetupError when the item cannot be judged; called for all of them before any model is."""
 
     @abstractmethod
-    def stand_in(self, result: R, choice: random.Random) -> R:
+    def fallback_result(self, result: R, choice: random.Random) -> R:
         """``result`` with a stand-in, marked as such: a random option for ``on_failure="random"``, a fixed one for "fallback"."""
 
     @property
@@ -198,16 +198,16 @@ class PlannedJudge(ABC, Generic[I, R]):
             reasons = "; ".join(dict.fromkeys(f"{vote.model}: {vote.reason}" for vote in result.votes if vote.reason))
             raise RunError(f"no verdict for {result.instance.id or 'an instance'}: {reasons}")
         if self.on_failure in ("random", "fallback"):
-            return self.stand_in(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
+            return self.fallback_result(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
         return result
 
 
-_ASKING: ContextVar[tuple[object, Answering] | None] = ContextVar("asking", default=None)
+_ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", default=None)
 """The judge whose ballots are being asked, and who answers them."""
 
 
 @asynccontextmanager
-async def _asking(judge: object, answers: Answering) -> AsyncIterator[None]:
+async def _asking(judge: object, answers: LiveVotes) -> AsyncIterator[None]:
     token = _ASKING.set((judge, answers))
     try:
         yield
@@ -220,7 +220,7 @@ def _is_setting(name: str) -> bool:
 
 
 def _plain_setting(value: object) -> object:
-    """A setting as JSON knows it; of what it does not know, what kind of thing it is."""
+    """A setting as JSON-ready data; of anything else, the name of its type."""
     return json.loads(json.dumps(plain(value), default=lambda thing: type(thing).__name__))
 
 

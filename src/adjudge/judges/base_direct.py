@@ -50,7 +50,7 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         shown = replace(criteria, options=[criteria.option(name) for name in ballot.options], to_evaluate_field=judged)
         return await self._ask_own(ballot, ballot.instance, shown)
 
-    def stand_in(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
+    def fallback_result(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
         """A random option; the status stays what it was, so no aggregate takes it for a judgment."""
         option = choice.choice(result.criteria.options)
         return replace(result, option=option.name, score=option.points, fallback="random")

@@ -83,7 +83,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         shown = replace(ballot.instance, fields={**ballot.instance.fields, name: [responses[place] for place in order]})
         return await self._ask_own(ballot, shown, ballot.criteria)
 
-    def stand_in(self, result: PairwiseInstanceResult, choice: random.Random) -> PairwiseInstanceResult:
+    def fallback_result(self, result: PairwiseInstanceResult, choice: random.Random) -> PairwiseInstanceResult:
         """A random response; the status stays what it was, so no aggregate takes it for a judgment."""
         count = len(result.instance.fields[result.criteria.to_evaluate_field])
         return replace(result, selected_option=choice.randrange(count), fallback="random")

@@ -79,6 +79,6 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
             notes=self.notes(votes),
         )
 
-    def stand_in(self, result: QualitativeResult, choice: random.Random) -> QualitativeResult:  # noqa: ARG002 - nothing is random
+    def fallback_result(self, result: QualitativeResult, choice: random.Random) -> QualitativeResult:  # noqa: ARG002 - nothing is random
         """FAIL; the status stays what it was, so no aggregate takes it for a judgment."""
         return replace(self._fallen_back(result, "fail", FAIL), verdict=FAIL, score=0.0)

@@ -90,7 +90,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
             notes=self.notes(votes),
         )
 
-    def stand_in(self, result: QuantitativeResult, choice: random.Random) -> QuantitativeResult:  # noqa: ARG002 - nothing is random
+    def fallback_result(self, result: QuantitativeResult, choice: random.Random) -> QuantitativeResult:  # noqa: ARG002 - nothing is random
         """The midpoint; the status stays what it was, so no aggregate takes it for a judgment."""
         fallen_back = self._fallen_back(result, "midpoint", f"the midpoint {self.midpoint:g}")
         return replace(fallen_back, score=self.midpoint)

@@ -135,10 +135,10 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
         """Whether so many samples are valid that they count."""
         return sum(vote.valid for vote in votes) >= min(self.min_samples_for_aggregation, len(votes))
 
-    def _fallen_back(self, result: R, name: str, stand_in: str) -> R:
+    def _fallen_back(self, result: R, name: str, fallback_result: str) -> R:
         reasons = "; ".join(dict.fromkeys(f"{vote.outcome.value}: {vote.reason}" for vote in result.votes if not vote.valid))
         counts = f"{result.votes_valid} of {result.votes_requested} samples valid, {self.min_samples_for_aggregation} needed"
-        _LOG.warning("%r: %s, so it is %s (%s)", self.expression, counts, stand_in, reasons)
+        _LOG.warning("%r: %s, so it is %s (%s)", self.expression, counts, fallback_result, reasons)
         return replace(result, fallback=name)
 
     def _check_reachable(self, name: str, needed: int) -> None:

@@ -1,4 +1,4 @@
-"""What judges that ask models share: which models, and how warm."""
+"""What judges that ask models share: the models and their temperature."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ _BITS = 1 << 26
 _MASK = _BITS - 1
 
 
-class MaybeKnown:
+class BloomFilter:
     """A Bloom filter of eight megabytes: of two million keys, about one in two hundred unknown ones is taken for known."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The ledger's file: its tables, its lock, and whether it may be gone on with."""
+"""The ledger's file: its tables, its lock, and whether it may be resumed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _on_read_only_media(path: Path) -> bool:
 
 @contextmanager
 def under_lock(folder: Path) -> Iterator[None]:
-    """One process at a time goes on with a run; one that dies lets go."""
+    """One process at a time writes to a run; one that dies lets go of the lock."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         refuse_links(folder)
@@ -259,11 +259,11 @@ def trouble(path: Path, error: Exception) -> RunError:
     """What happened to the ledger, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
     if code == sqlite3.SQLITE_FULL:
-        advice = "the disk is full: make room, then go on with the run; what was acknowledged is kept"
+        advice = "the disk is full: make room, then resume the run; what was acknowledged is kept"
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        advice = f"another program has held it for {PATIENCE:.0f} s: close that, then go on with the run"
+        advice = f"locked by another program for {PATIENCE:.0f} s: close that, then resume the run"
     elif code in _NO_ACCESS or not isinstance(error, sqlite3.Error):
-        advice = "see that the file can be read and written, then go on with the run"
+        advice = "see that the file can be read and written, then resume the run"
     elif code == sqlite3.SQLITE_IOERR:
         advice = f"the disk is full or failing, or the file was cut short: if going on does not help, {RECOVER}"
     else:

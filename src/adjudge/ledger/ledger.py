@@ -19,7 +19,7 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Verdict, Vote
-from adjudge.ledger.bloom import MaybeKnown
+from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
 from adjudge.ledger.rows import checked, insert, sealed, select, whole
@@ -127,8 +127,8 @@ class Ledger:
         except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
             raise trouble(self.path, sqlite3.DatabaseError(str(error))) from error
 
-    def _known_so_far(self) -> MaybeKnown:
-        found = MaybeKnown()
+    def _known_so_far(self) -> BloomFilter:
+        found = BloomFilter()
         try:
             for (key,) in self._reader.execute("SELECT ballot FROM votes"):
                 found.add(key)

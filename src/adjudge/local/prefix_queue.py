@@ -1,4 +1,4 @@
-"""One at a time, and like after like."""
+"""Runs one call at a time, grouping calls that share a prompt prefix."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 _LONGEST_RUN = 256
-"""Turns one kind may take in a row while another waits."""
+"""PrefixQueue one kind may take in a row while another waits."""
 
 
-class Turns:
+class PrefixQueue:
     """Lets one in at a time. Of those waiting, whoever is of the same kind as the last goes first."""
 
     def __init__(self) -> None:

@@ -148,10 +148,11 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         judged = {case.criteria.name: self._judge.pool(case, _about(case.criteria, votes)) for case in self._cases(item)}
         return self._result(item, tuple(votes), judged)
 
-    def stand_in(self, result: RagResult, choice: random.Random) -> RagResult:
+    def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
         judged = {
-            name: one if one.status is Status.SCORED else self._judge.stand_in(one, choice) for name, one in result.judged.items()
+            name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
+            for name, one in result.judged.items()
         }
         made_up = self._result(result.instance, result.votes, judged)
         return replace(made_up, status=result.status, fallback="random")

@@ -48,7 +48,7 @@ class RagResult(Result):
         return self.composite.rule if self.composite.rule in _rules(self.dimensions) else None
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes."""
+        """This result as a JSON-ready dict, with or without its votes."""
         own = {
             "composite": plain(self.composite),
             "scores": self.scores,

@@ -36,7 +36,7 @@ class Summary:
         return [model for model, rows in self.excluded.items() if rows == self.attempted]
 
     def to_dict(self) -> dict[str, object]:
-        """This summary as JSON knows it."""
+        """This summary as a JSON-ready dict."""
         return {
             "attempted": self.attempted,
             "scored": self.scored,

@@ -1,4 +1,4 @@
-"""Results as rows of a file: one row a judgment, and CSV that is safe to open in a spreadsheet."""
+"""Results as rows of a file: one row per judgment, and CSV that is safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
         columns = [text_of(name) for name in next(reader, [])]
         for row in reader:
             if len(row) != len(columns):
-                raise RunError(f"{path}, line {reader.line_num}: the row has not as many cells as there are columns")
+                raise RunError(f"{path}, line {reader.line_num}: the row has another number of cells than there are columns")
             yield {name: text_of(value) for name, value in zip(columns, row, strict=True)}
 
 

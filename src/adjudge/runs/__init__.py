@@ -1,4 +1,4 @@
-"""Many rows: eval files, run folders, what is in them and how to go on with them."""
+"""Many rows: eval files, run folders, what is in them and how they are resumed."""
 
 from adjudge.engine.run import Run
 from adjudge.gateway.layers.budget import Budget

@@ -120,7 +120,7 @@ class RagEntry(JudgeEntry):
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetEntry:
-    """Where a run stops, to be gone on with later."""
+    """Where a run stops; it can be resumed later."""
 
     max_usd: float | None = key(_ABOVE_ZERO, "Money, in US dollars.", None)
     max_calls: int | None = key(_COUNT, "Requests to models.", None)

@@ -13,7 +13,7 @@ from weakref import finalize
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.estimate import Known
-from adjudge.ledger.bloom import MaybeKnown
+from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.file import FILE, trouble, wordings_in
 from adjudge.runs.folder import reading, run_info
 
@@ -29,7 +29,7 @@ class KnownVotes(Known):
         super().__init__()
         self._path = Path(folder) / FILE
         self._retry_failed = retry_failed
-        self._maybe = MaybeKnown()
+        self._maybe = BloomFilter()
         self._ledger: sqlite3.Connection | None = None
         if self._path.is_file():
             self._open(Path(folder))

@@ -42,7 +42,7 @@ class Try:
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
     def to_dict(self) -> dict[str, object]:
-        """This try as JSON knows it."""
+        """This try as a JSON-ready dict."""
         results = [result.to_dict() for result in self.results]
         return {"code": self.code, "reasons": list(self.reasons), "cost": self.cost, "no_cost": self.no_cost, "results": results}
 
@@ -74,7 +74,7 @@ class Candidate:
         return self.tries[-1].results if self.tries else ()
 
     def to_dict(self) -> dict[str, object]:
-        """This candidate as JSON knows it."""
+        """This candidate as a JSON-ready dict."""
         tries = [one.to_dict() for one in self.tries]
         return {"number": self.number, "state": self.state, "why": self.why, "code": self.code, "cost": self.cost, "tries": tries}
 
@@ -133,7 +133,7 @@ class Selection:
         return [one.cost for one in self.candidates if one.cost is not None]
 
     def to_dict(self) -> dict[str, object]:
-        """This selection as JSON knows it."""
+        """This selection as a JSON-ready dict."""
         fresh = self.fresh and {"cost": self.fresh.cost, "reason": self.fresh.reason}
         chosen = {"cost": self.cost, "compared": self.compared, "cost_spread": self.cost_spread, "cost_is": self.cost_is}
         return {

@@ -260,7 +260,7 @@ def test_a_schema_that_was_silently_ignored_is_noticed_and_said_once(
     assert [ask(model, schema=SCHEMA).ignored for _ in range(3)] == [("schema",)] * 3
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert record.getMessage() == f"{model.name} was asked for schema and did not do it"
+    assert record.getMessage() == f"{model.name} ignored schema"
 
 
 def test_log_probabilities_and_samples_that_were_silently_ignored_are_noticed(provider: FakeProvider) -> None:

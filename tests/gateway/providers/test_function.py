@@ -268,7 +268,7 @@ def test_a_sync_call_on_our_own_loop_is_refused_instead_of_waiting_for_itself() 
     async def blocks(prompt: str) -> str:
         return inner.evaluate("REC-00001-Y").verdict or ""
 
-    with pytest.raises(ModelError, match=r"await the a… form"):
+    with pytest.raises(ModelError, match=r"await judge.aevaluate"):
         event_loop.run(open_model(blocks).complete(a_request()))
 
 

@@ -137,7 +137,7 @@ def _are_blank(cells: list[str]) -> bool:
 
 
 def _wrong_width(cells: list[str], header: list[str]) -> str:
-    said = f"the row has not as many cells ({len(cells)}) as there are columns ({len(header)})"
+    said = f"the row has {len(cells)} {'cell' if len(cells) == 1 else 'cells'}, {len(header)} columns expected"
     return f"{said}: there is none for column {header[len(cells)]!r}" if len(cells) < len(header) else said
 
 

@@ -117,7 +117,7 @@ def _is_cut(line: bytes) -> bool:
 
 
 def reply_data(reply: Reply) -> dict[str, Any]:
-    """A reply as JSON knows it."""
+    """A reply as a JSON-ready dict."""
     data = {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
     return data | {part: plain(getattr(reply, part)) for part in ("more", "logprobs") if getattr(reply, part)}
 

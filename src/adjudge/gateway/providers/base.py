@@ -150,7 +150,7 @@ class HttpProvider(ABC):
         if not ignored:
             return ()
         for part in ignored - self._warned:
-            _LOG.warning("%s was asked for %s and did not do it", self.name, part)
+            _LOG.warning("%s ignored %s", self.name, part)
         self._warned |= ignored
         return tuple(sorted(ignored))
 

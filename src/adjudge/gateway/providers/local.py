@@ -18,7 +18,7 @@ from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
 from adjudge.local.llama import Llama
-from adjudge.local.prefix_queue import Turns
+from adjudge.local.prefix_queue import PrefixQueue
 from adjudge.local.weights.shipped import RAW, adapter_for, calibration_for
 from adjudge.local.weights.store import KNOWN, find
 
@@ -73,7 +73,7 @@ class _Loaded:
 
     def __init__(self, path: Path, adapter: Path | None) -> None:
         self.llama = Llama(path, adapter)
-        self.turns = Turns()
+        self.turns = PrefixQueue()
 
     def answer(self, request: Request) -> Reply:
         started = perf_counter()
