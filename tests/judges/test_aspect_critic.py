@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from adjudge import DirectJudge, QualitativeCriteria, RagEvaluator
 from adjudge.domain.instance import DirectInstance, Instance
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import AspectResult, Status
@@ -483,3 +484,15 @@ def test_votes_of_an_excluded_model_are_in_no_agreement_and_give_no_explanation(
     result = AspectCritic("x", [sure, torn], strictness=3, min_valid=2, max_repairs=0).evaluate("y")
     assert list(result.excluded_models) == ["torn"]
     assert (result.verdict, result.score, result.agreement, result.explanation) == ("PASS", 1.0, 1.0, None)
+
+
+def test_more_votes_than_anybody_could_pool_are_refused_and_not_planned() -> None:
+    for make in (
+        lambda most: AspectCritic("c", ScriptedModel(), strictness=most),
+        lambda most: DirectJudge(ScriptedModel(), self_consistency=most),
+        lambda most: RagEvaluator(ScriptedModel(), strictness=most),
+        lambda most: QualitativeCriteria("c", ScriptedModel(), num_samples=most),
+    ):
+        make(10_000)
+        with pytest.raises(SetupError, match=r"must be at most 10,000, not 1,000,000,000,000"):
+            make(10**12)

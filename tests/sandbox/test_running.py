@@ -180,9 +180,9 @@ def test_a_cancelled_run_is_ended(sandbox: Sandbox) -> None:
 
 def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> None:
     """A filter the kernel does not take, given to the real process."""
-    job = Job("open('ran', 'w')", {}, {}, Limits(), b"\xff" * 8)
+    job = Job("open('ran', 'w')", {}, {}, Limits())
     with pytest.raises(SandboxError, match=r"could not be shut, so nothing was run: OSError.*filter"):
-        asyncio.run(execute(Launch(python.command(CHILD, tmp_path), tmp_path), job))
+        asyncio.run(execute(Launch(python.command(CHILD, tmp_path), tmp_path, filter=b"\xff" * 8), job))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -59,9 +59,9 @@ def run(
 ) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
-    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is
-    resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored and the gates hold, 1 could not run or stopped before
-    the end, 2 usage, 3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
+    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
+    command or by 'adjudge resume RUN'. Exit codes: 0 all scored and the gates hold, 1 could not run or stopped before the end,
+    2 usage, 3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
     """
     if show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))

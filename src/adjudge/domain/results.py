@@ -78,7 +78,7 @@ class Result:
         return lost if len({vote.model for vote in self.votes}) > 1 else {}
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
-        """This result as JSON knows it, with or without its votes; ``excluded_models`` where a panel lost some."""
+        """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a panel lost some."""
         found: dict[str, object] = {
             "id": self.instance.id,
             "criteria": self.criteria.name,

@@ -27,6 +27,7 @@ from adjudge.judges.base import (
     PlannedJudge,
     at_least,
     check_mode,
+    check_votes,
     one_of,
     seed_for,
     temperature_for,
@@ -77,7 +78,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
     def __post_init__(self) -> None:
         if not isinstance(self.definition, str) or not self.definition.strip():
             raise SetupError("the criterion is empty: say in a sentence what a response must meet to pass")
-        at_least("strictness", self.strictness, 1)
+        check_votes("strictness", self.strictness)
         at_least("min_valid", self.min_valid, 1)
         at_least("max_repairs", self.max_repairs, 0)
         one_of("on_failure", self.on_failure, ("abstain", "raise", "random"))

@@ -47,6 +47,8 @@ OnTooFew = Literal["fallback", "raise"]
 """The same for sampled criteria, whose callers need a bool or a number."""
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
+_MOST_VOTES = 10_000
+"""Per model and row."""
 _NO_SETTINGS = ("models", "inference_engine", "model", "llm", "batch_size")
 InstanceLike = str | Mapping[str, str | Sequence[str]] | Instance
 
@@ -232,6 +234,13 @@ def at_least(name: str, value: int, least: int) -> None:
     """Say so when ``value`` is no whole number from ``least`` up."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SetupError(f"{name} must be a whole number from {least} up, not {value!r}")
+
+
+def check_votes(name: str, value: int) -> None:
+    """Say so when ``value`` is no number of votes: all of them are planned at once, so there is a most."""
+    at_least(name, value, 1)
+    if value > _MOST_VOTES:
+        raise SetupError(f"{name} must be at most {_MOST_VOTES:,}, not {value:,}")
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:

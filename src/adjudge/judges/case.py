@@ -24,7 +24,7 @@ from adjudge.engine.run import Asker, RunLike
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.base import OnFailure, PlannedJudge, at_least, one_of, temperature_for
+from adjudge.judges.base import OnFailure, PlannedJudge, at_least, check_votes, one_of, temperature_for
 from adjudge.judges.batches import Batches, answers_of, gathered
 from adjudge.judges.inputs import fitted, items_of
 from adjudge.judges.notes import notes_on
@@ -76,7 +76,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.self_consistency, bool):
-            at_least("self_consistency", self.self_consistency, 1)
+            check_votes("self_consistency", self.self_consistency)
         at_least("max_repairs", self.max_repairs, 0)
         at_least("batch_size", self.batch_size, 1)
         one_of("on_failure", self.on_failure, ("abstain", "raise", "random"))

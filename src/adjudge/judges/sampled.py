@@ -17,7 +17,7 @@ from adjudge.domain.sampled import SampledResult
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
-from adjudge.judges.base import OnTooFew, PlannedJudge, at_least, one_of, seed_for, temperature_for
+from adjudge.judges.base import OnTooFew, PlannedJudge, at_least, check_votes, one_of, seed_for, temperature_for
 from adjudge.judges.notes import notes_on
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.code_text import extract_code
@@ -72,7 +72,7 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
     def __post_init__(self) -> None:
         if not isinstance(self.expression, str) or not self.expression.strip():
             raise SetupError("the expression is empty: say in a sentence what is judged")
-        at_least("num_samples", self.num_samples, 1)
+        check_votes("num_samples", self.num_samples)
         at_least("min_samples_for_aggregation", self.min_samples_for_aggregation, 1)
         at_least("max_repairs", self.max_repairs, 0)
         one_of("on_failure", self.on_failure, ("fallback", "raise"))

@@ -19,7 +19,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Vote
 from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.base import OnFailure, PlannedJudge, at_least
+from adjudge.judges.base import OnFailure, PlannedJudge, check_votes
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.rag.composite import composite
@@ -65,7 +65,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        at_least("strictness", self.strictness, 1)
+        check_votes("strictness", self.strictness)
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), self.weights))

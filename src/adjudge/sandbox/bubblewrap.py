@@ -6,16 +6,14 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 from adjudge.errors import SetupError
 from adjudge.sandbox import python
-from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
-from adjudge.sandbox.host import CHILD, Job, Launch, execute
-from adjudge.sandbox.scratch import scratch_folder
+from adjudge.sandbox.base import Limits
+from adjudge.sandbox.host import CHILD, Launch, Wall
 from adjudge.sandbox.seccomp import filter_program
 
 _INSIDE = "/scratch"
@@ -42,7 +40,7 @@ def _find_bwrap() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Bubblewrap:
+class Bubblewrap(Wall):
     """Runs code in namespaces of its own: an empty file system, no network, no other process."""
 
     name: str = "bubblewrap"
@@ -50,20 +48,11 @@ class Bubblewrap:
     program: str = field(default_factory=_find_bwrap)
     """The bwrap to start."""
 
-    async def run(
-        self,
-        code: str,
-        *,
-        inputs: Mapping[str, object] = {},
-        tools: Mapping[str, Tool] = {},
-        limits: Limits = NO_LIMITS_NAMED,
-    ) -> Execution:
-        """Run the code; see ``Sandbox.run``."""
-        async with scratch_folder() as folder:
-            user = _FIRST_USER + secrets.randbelow(_USERS) if os.geteuid() == 0 else None
-            command = self._command(folder, limits, _AS_USER if user is None else _AS_ROOT)
-            launch = Launch(command, folder, inside=_INSIDE)
-            return await execute(launch, Job(code, inputs, tools, limits, filter_program(), user, alone=True))
+    def launch(self, folder: Path, limits: Limits) -> Launch:
+        """How the process is started in this scratch folder."""
+        user = _FIRST_USER + secrets.randbelow(_USERS) if os.geteuid() == 0 else None
+        command = self._command(folder, limits, _AS_USER if user is None else _AS_ROOT)
+        return Launch(command, folder, inside=_INSIDE, filter=filter_program(), user=user, alone=True)
 
     def _command(self, folder: Path, limits: Limits, user: list[str]) -> list[str]:
         """The scratch folder is memory that is gone with the process; the one on disk stays empty."""

@@ -6,16 +6,14 @@ import os
 import secrets
 import shutil
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from adjudge.errors import SetupError
 from adjudge.sandbox import python
-from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
-from adjudge.sandbox.host import CHILD, Job, Launch, execute
+from adjudge.sandbox.base import Limits
+from adjudge.sandbox.host import CHILD, Launch, Wall
 from adjudge.sandbox.meter import MOST_FILES
-from adjudge.sandbox.scratch import scratch_folder
 from adjudge.sandbox.seccomp import filter_program
 
 IMAGE = "python:3.12-slim"
@@ -29,7 +27,7 @@ _WALLS = [
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class Container(Wall):
     """Runs code in a container of its own, named so that it can be ended."""
 
     name: str
@@ -41,28 +39,20 @@ class Container:
         if shutil.which(self.name) is None:
             raise SetupError(f"{self.name} is not installed")
 
-    async def run(
-        self,
-        code: str,
-        *,
-        inputs: Mapping[str, object] = {},
-        tools: Mapping[str, Tool] = {},
-        limits: Limits = NO_LIMITS_NAMED,
-    ) -> Execution:
-        """Run the code; see ``Sandbox.run``."""
-        async with scratch_folder() as folder:
-            container = f"adjudge-{uuid.uuid4().hex}"
-            program = str(shutil.which(self.name))
-            command = self._command([program, "run", f"--name={container}"], folder, limits)
-            launch = Launch(
-                command,
-                folder,
-                os.environ,  # for the client alone
-                stop=[[program, "kill", container], [program, "rm", "--force", container]],
-                inside="" if self.name == "docker" else _INSIDE,
-                process_file=None if self.name == "docker" else folder / _PROCESS_FILE,
-            )
-            return await execute(launch, Job(code, inputs, tools, limits, filter_program(), alone=True))
+    def launch(self, folder: Path, limits: Limits) -> Launch:
+        """How the process is started in this scratch folder."""
+        container = f"adjudge-{uuid.uuid4().hex}"
+        program = str(shutil.which(self.name))
+        return Launch(
+            self._command([program, "run", f"--name={container}"], folder, limits),
+            folder,
+            os.environ,  # for the client alone
+            stop=[[program, "kill", container], [program, "rm", "--force", container]],
+            inside="" if self.name == "docker" else _INSIDE,
+            process_file=None if self.name == "docker" else folder / _PROCESS_FILE,
+            filter=filter_program(),
+            alone=True,
+        )
 
     def _command(self, start: list[str], folder: Path, limits: Limits) -> list[str]:
         """A user of its own for each, since the kernel counts threads by user."""

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -17,7 +18,7 @@ from time import monotonic, sleep
 from typing import IO, Any, cast
 
 from adjudge.errors import SetupError
-from adjudge.sandbox.base import Execution, Limits, Tool
+from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
 from adjudge.sandbox.endings import (
     Ending,
     after_exit,
@@ -29,6 +30,7 @@ from adjudge.sandbox.endings import (
     took_too_long,
 )
 from adjudge.sandbox.meter import Meter
+from adjudge.sandbox.scratch import scratch_folder
 from adjudge.sandbox.tools import answer, strict_json, unique_keys
 
 Process = subprocess.Popen[bytes]
@@ -54,17 +56,11 @@ class Job:
     """Its functions, by name."""
     limits: Limits
     """What it may use up."""
-    filter: bytes = b""
-    """The system call filter; without one the process keeps its rights."""
-    user: int | None = None
-    """Whom the process becomes, where it is started as root and may."""
-    alone: bool = False
-    """Whether its user has no other process, so that the kernel can count its threads."""
 
-    def line(self) -> bytes:
+    def line(self, launch: Launch) -> bytes:
         """As the process reads it."""
         message: dict[str, object] = {"code": self.code, "inputs": dict(self.inputs), "tools": list(self.tools)}
-        message |= {"limits": asdict(self.limits), "filter": self.filter.hex(), "user": self.user, "alone": self.alone}
+        message |= {"limits": asdict(self.limits), "filter": launch.filter.hex(), "user": launch.user, "alone": launch.alone}
         try:
             return strict_json(message)
         except (TypeError, ValueError, RecursionError) as error:
@@ -89,11 +85,39 @@ class Launch:
     """Where the number of the process behind the wall is written, where it is none of the command's."""
     inside: str = ""
     """The scratch folder as the code sees it, where its files have to be counted from outside."""
+    filter: bytes = b""
+    """The system call filter; without one the process keeps its rights."""
+    user: int | None = None
+    """Whom the process becomes, where it is started as root and may."""
+    alone: bool = False
+    """Whether its user has no other process, so that the kernel can count its threads."""
+
+
+class Wall(ABC):
+    """A sandbox by how it starts the process inside; the rest is the same for all."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def launch(self, folder: Path, limits: Limits) -> Launch:
+        """How the process is started in this scratch folder."""
+
+    async def run(
+        self,
+        code: str,
+        *,
+        inputs: Mapping[str, object] = {},
+        tools: Mapping[str, Tool] = {},
+        limits: Limits = NO_LIMITS_NAMED,
+    ) -> Execution:
+        """Run the code; see ``Sandbox.run``."""
+        async with scratch_folder() as folder:
+            return await execute(self.launch(folder, limits), Job(code, inputs, tools, limits))
 
 
 async def execute(launch: Launch, job: Job) -> Execution:
     """Run the job to its end, or end it."""
-    line, started = job.line(), monotonic()
+    line, started = job.line(launch), monotonic()
     process = _start(launch)
     talk = _Talk(process, job, _meter(launch, process, job.limits))
     try:

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from adjudge.sandbox import python
-from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
-from adjudge.sandbox.host import CHILD, Job, Launch, execute
-from adjudge.sandbox.scratch import scratch_folder
+from adjudge.sandbox.base import Limits
+from adjudge.sandbox.host import CHILD, Launch, Wall
 
 
 @dataclass(frozen=True, slots=True)
-class NoSandbox:
+class NoSandbox(Wall):
     """Runs code with all the rights of whoever runs adjudge. Only by name: ``sandbox="none"``."""
 
     name: str = "none"
     """How it is asked for."""
 
-    async def run(
-        self,
-        code: str,
-        *,
-        inputs: Mapping[str, object] = {},
-        tools: Mapping[str, Tool] = {},
-        limits: Limits = NO_LIMITS_NAMED,
-    ) -> Execution:
-        """Run the code; see ``Sandbox.run``."""
-        async with scratch_folder() as folder:
-            return await execute(Launch(python.command(CHILD, folder), folder), Job(code, inputs, tools, limits))
+    def launch(self, folder: Path, limits: Limits) -> Launch:  # noqa: ARG002 - the child keeps to them by itself
+        """How the process is started in this scratch folder."""
+        return Launch(python.command(CHILD, folder), folder)

@@ -6,23 +6,21 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from adjudge.errors import SetupError
 from adjudge.sandbox import python
-from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
-from adjudge.sandbox.host import CHILD, Job, Launch, execute
-from adjudge.sandbox.scratch import scratch_folder
+from adjudge.sandbox.base import Limits
+from adjudge.sandbox.host import CHILD, Launch, Wall
 from adjudge.sandbox.seccomp import filter_program
 
 _KEEPER = Path(__file__).with_name("keeper.py")
 
 
 @dataclass(frozen=True, slots=True)
-class Sandlock:
+class Sandlock(Wall):
     """Runs code under Landlock and seccomp."""
 
     name: str = "sandlock"
@@ -36,22 +34,10 @@ class Sandlock:
         if find_spec("sandlock") is None:
             raise SetupError("the package sandlock is not installed: pip install 'adjudge[sandbox]'")
 
-    async def run(
-        self,
-        code: str,
-        *,
-        inputs: Mapping[str, object] = {},
-        tools: Mapping[str, Tool] = {},
-        limits: Limits = NO_LIMITS_NAMED,
-    ) -> Execution:
-        """Run the code; see ``Sandbox.run``."""
-        async with scratch_folder() as folder:
-            surroundings = {
-                "PYTHONPATH": _where_sandlock_lies(),
-                "HOME": str(folder),
-            }  # sandlock wants a home, not every user has one
-            launch = Launch(self._command(folder, limits), folder, surroundings, signal.SIGTERM)
-            return await execute(launch, Job(code, inputs, tools, limits, filter_program()))
+    def launch(self, folder: Path, limits: Limits) -> Launch:
+        """How the process is started in this scratch folder."""
+        home = {"PYTHONPATH": _where_sandlock_lies(), "HOME": str(folder)}  # sandlock wants a home, not every user has one
+        return Launch(self._command(folder, limits), folder, home, signal.SIGTERM, filter=filter_program())
 
     def _command(self, folder: Path, limits: Limits) -> list[str]:
         policy = {

@@ -129,11 +129,11 @@ def test_a_bad_row_does_not_stop_the_rest() -> None:
     ]
     bad = {row.where: row.reason for row in found if isinstance(row, BadRow)}
     assert list(bad) == ["a.csv, line 3", "a.csv, line 4", "a.csv, line 6", "a.csv, line 7"]
-    assert "not as many cells (1) as there are columns (2): there is none for column 'b'" in bad["a.csv, line 3"]
+    assert "the row has 1 cell, 2 columns expected: there is none for column 'b'" in bad["a.csv, line 3"]
     assert "expected after" in bad["a.csv, line 4"]
     assert "byte 0xe9 (character 3) is not UTF-8" in bad["a.csv, line 6"]
     assert "cp1252" in bad["a.csv, line 6"]
-    assert "not as many cells (3)" in bad["a.csv, line 7"]
+    assert "the row has 3 cells, 2 columns expected" in bad["a.csv, line 7"]
 
 
 def test_a_quote_that_is_never_closed_is_told_with_where_it_opens() -> None:

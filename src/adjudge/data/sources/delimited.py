@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -137,7 +137,7 @@ def _are_blank(cells: list[str]) -> bool:
 
 
 def _wrong_width(cells: list[str], header: list[str]) -> str:
-    said = f"the row has {len(cells)} {'cell' if len(cells) == 1 else 'cells'}, {len(header)} columns expected"
+    said = f"the row has {_several(cells, 'cell')}, {_several(header, 'column')} expected"
     return f"{said}: there is none for column {header[len(cells)]!r}" if len(cells) < len(header) else said
 
 
@@ -148,3 +148,7 @@ def _said(error: csv.Error) -> str:
     if "field larger" in said:
         return f"a cell is longer than {_LONGEST_CELL:,} characters; is a quote never closed?"
     return said
+
+
+def _several(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
