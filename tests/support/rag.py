@@ -50,12 +50,13 @@ def gives(scores: Mapping[str, object] | None = None, name: str = "scripted", **
 
 
 def varied(name: str = "scripted") -> ScriptedModel:
-    """A model whose scores depend on the question alone, and on nothing else."""
+    """A model whose scores depend on the dimension and the row alone, not on how it is asked."""
 
     def script(request: Request) -> str:
         properties: Mapping[str, Any] = request.schema or {}
         offered = properties["properties"]["selected_option"]["enum"]
-        place = int(hashlib.sha256(request.prompt.text.encode()).hexdigest(), 16) % len(offered)
+        asked = f"{asked_about(request)} {shown_fields(request)}"
+        place = int(hashlib.sha256(asked.encode()).hexdigest(), 16) % len(offered)
         return json.dumps({"explanation": f"by digest {place}", "selected_option": offered[place]})
 
     return ScriptedModel(script, name)
