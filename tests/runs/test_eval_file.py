@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.errors import SetupError
+from adjudge.reading.types import keys_of
 from adjudge.runs.eval_file import DataEntry, EvalFile, ModelEntry, load_eval, parse_eval, schema
-from adjudge.runs.eval_types import keys_of
 from support.tiny_schema import fits
 
 JUDGE = "judges: [{kind: aspect, criteria: It is short.}]\n"
