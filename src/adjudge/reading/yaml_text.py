@@ -68,11 +68,12 @@ class _Reader:
         for written, below in node.value:
             made.key_lines[written.value] = _line(written)
             made.lines[written.value] = _line(below)
-            made[written.value] = self.value(below, place.at(written.value))
+            made[written.value] = self.value(below, place if below.id == "scalar" else place.at(written.value))
         return made
 
     def _items(self, node: Any, place: Place) -> Items:
-        made = Items(self.value(below, place.item(number)) for number, below in enumerate(node.value, 1))
+        places = (place if below.id == "scalar" else place.item(number) for number, below in enumerate(node.value, 1))
+        made = Items(map(self.value, node.value, places))
         made.lines = [_line(below) for below in node.value]
         return made
 
