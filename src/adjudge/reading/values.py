@@ -52,9 +52,10 @@ class Place:
 
     def at(self, field: str) -> Place:
         """A field below this one."""
-        inside = self.value if isinstance(self.value, Keys) else Keys()
         whole = f"{self.field}.{field}" if self.field else field
-        return replace(self, field=whole, line=inside.lines.get(field, self.line), value=inside.get(field))
+        if not isinstance(self.value, Keys):
+            return Place(self.file, self.entry, whole, self.line)
+        return Place(self.file, self.entry, whole, self.value.lines.get(field, self.line), self.value.get(field))
 
     def at_key(self, key: str) -> Place:
         """The same as ``at``, on the line of the key itself."""
