@@ -23,6 +23,7 @@ from pathlib import Path
 from adjudge import Criteria, CriteriaOption, Instance, open_model
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.message import Usage
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
 from adjudge.gateway.model import Model
@@ -52,6 +53,7 @@ class Answer:
     orders_agree: bool = True
     sure: bool = True
     """Whether the verdict is not marked low-confidence."""
+    usage: Usage = Usage()
 
 
 def main() -> None:
@@ -68,11 +70,14 @@ def main() -> None:
     print("| set | model | items | raw | calibrated | AUC | sure: share, right | skew | baselines | both orders |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     sets = {name: _drawn(list(build(args.data)), args.limit) for name, build in SETS.items()}
+    usage: dict[str, Usage] = {}
     for name, items in (sets | _kinds(args.data, args.kinds)).items():
         for model in models:
-            print(_row(name, model.name, items, event_loop.run(_answers(items, model))), flush=True)
+            answers = event_loop.run(_answers(items, model))
+            usage[model.name] = sum((answer.usage for answer in answers), usage.get(model.name, Usage()))
+            print(_row(name, model.name, items, answers), flush=True)
     for model in models:
-        used = model.meter.usage
+        used = usage[model.name]
         print(f"\n{model.name}: {used.calls} prompts, {used.prompt_tokens} tokens, {used.cached_tokens} from the prefix cache")
 
 
@@ -206,7 +211,8 @@ async def _answer(item: Item, model: Model) -> Answer:
     other = {"A": "B", "B": "A"}
     raw = {option: (first.raw[option] + second.raw[other[option]]) / 2 for option in other}
     calibrated = {option: (first.calibrated[option] + second.calibrated[other[option]]) / 2 for option in other}
-    return Answer(raw, calibrated, _best(first.calibrated) == other[_best(second.calibrated)], first.sure and second.sure)
+    agree = _best(first.calibrated) == other[_best(second.calibrated)]
+    return Answer(raw, calibrated, agree, first.sure and second.sure, first.usage + second.usage)
 
 
 async def _vote(item: Item, instance: Instance, model: Model) -> Vote:
@@ -217,7 +223,7 @@ async def _vote(item: Item, instance: Instance, model: Model) -> Vote:
 def _read(vote: Vote) -> Answer:
     assert vote.distribution is not None and vote.text is not None, vote.reason
     calibrated = {option: math.log(max(share, 1e-30)) for option, share in vote.distribution.items()}
-    return Answer(json.loads(vote.text)["logprobs"], calibrated, sure=not vote.low_confidence)
+    return Answer(json.loads(vote.text)["logprobs"], calibrated, sure=not vote.low_confidence, usage=vote.usage)
 
 
 # -- figures -------------------------------------------------------------------

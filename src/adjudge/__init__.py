@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from adjudge.judges import HOME_OF
+from adjudge.lazy import loader
 
 __version__ = "0.1.0"
 
@@ -78,14 +78,7 @@ if TYPE_CHECKING:
     from adjudge.strategy.strategy import Strategy as Strategy
     from adjudge.strategy.texts import best_of as best_of
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name when it is first used, so that ``import adjudge`` stays light."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'adjudge' has no attribute {name!r}")
-    value: object = getattr(import_module(f"adjudge.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, _HOME_OF)
 
 
 def __dir__() -> list[str]:

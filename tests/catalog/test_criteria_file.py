@@ -186,11 +186,11 @@ BAD_FILES: list[tuple[str, str, str]] = [
     ("own.json", "[" * 100_000, "is not JSON"),
     ("own.yaml", "name: [", "is not YAML: while parsing"),
     ("own.yaml", "[" * 100_000 + "]" * 100_000, "is not YAML: maximum recursion depth"),
-    ("own.yaml", "name: a\nname: b\n", "is not YAML: the key 'name' stands twice"),
+    ("own.yaml", "name: a\nname: b\n", "line 2: the key 'name' stands twice; the first is on line 1"),
     ("own.yaml", "name: !!python/object/apply:os.system [ls]", "is not YAML: could not determine a constructor"),
     ("own.yaml", "name: a\n---\nname: b\n", "is not YAML: expected a single document"),
-    ("own.yaml", "just a text", "entry 1: must be keys with values, not 'just a text'"),
-    ("own.yaml", "- name: a\n  description: d\n  options: [A, B]\n- 7", "entry 2: must be keys with values, not '7'"),
+    ("own.yaml", "just a text", "line 1, entry 1: must be keys with values, not the text 'just a text'"),
+    ("own.yaml", "- name: a\n  description: d\n  options: [A, B]\n- 7", "line 4, entry 2: must be keys with values, not 7"),
     ("own.txt", YAML, "is neither YAML nor JSON: its name must end in .yaml, .yml, .json"),
 ]
 
@@ -201,6 +201,31 @@ def test_a_wrong_file_is_refused(tmp_path: Path, name: str, content: str, said: 
     with pytest.raises(SetupError, match=re.escape(said)) as caught:
         read_criteria(path)
     assert str(caught.value).startswith(str(path))
+
+
+BAD_LINES: list[tuple[str, str]] = [
+    ("  options:\n    - Yes\n    - name: No\n      scor: 1\n", "line 6, entry 1 ('a'), options[2].scor: is not a key here"),
+    ("  options:\n    - Yes\n    - name: No\n      score: high\n", "line 6, entry 1 ('a'), options[2].score: must be a number"),
+    ("  options:\n    Yes: 1\n", "line 4, entry 1 ('a'), options: must be a list, not keys with values"),
+    ("  options: [Yes, No]\n  higher_is_better: 7\n", "line 4, entry 1 ('a'), higher_is_better: must be true or false, not 7"),
+    ("  kind: direct\n", "line 1, entry 1 ('a'), options: is missing"),
+    (
+        "  options:\n    - &no {name: No}\n    - {<<: *no, score: x}\n",
+        "line 5, entry 1 ('a'), options[2].score: must be a number",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rest", "said"), BAD_LINES, ids=lambda value: str(value)[:30])
+def test_a_wrong_value_in_yaml_is_named_by_its_line_too(tmp_path: Path, rest: str, said: str) -> None:
+    path = written(tmp_path, "- name: a\n  description: d\n" + rest)
+    with pytest.raises(SetupError, match=re.escape(f"{path}, {said}")):
+        read_criteria(path)
+
+
+def test_an_entry_may_take_over_the_keys_of_another(tmp_path: Path) -> None:
+    content = "- &a {name: a, description: d, options: [Yes, No]}\n- {<<: *a, name: b}\n"
+    assert [(one.name, one.description) for one in read_criteria(written(tmp_path, content))] == [("a", "d"), ("b", "d")]
 
 
 def test_the_entry_with_a_used_name_is_refused(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def shown(error: BaseException) -> Iterator[str]:
 def representations(model: OpenModel) -> Iterator[str]:
     """Every way in which a model is shown."""
     provider: Any = model.provider
-    yield from map(repr, (model, provider, provider.connection, provider._endpoint("/x"), model.inner, model.meter))
+    yield from map(repr, (model, provider, provider.connection, provider._endpoint("/x"), model.inner))
     yield from (model.name, repr(vars(model)), repr(vars(provider)))
 
 

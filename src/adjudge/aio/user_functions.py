@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from adjudge.aio.event_loop import caller_loop
+from adjudge.aio.threads import started
 
 
 async def call(function: Callable[..., object], /, *args: object, **kwargs: object) -> object:
@@ -37,19 +37,8 @@ async def _contained(coroutine: Coroutine[Any, Any, object]) -> object:
 
 async def _in_thread(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """In a thread of its own: a call that hangs keeps no other call waiting, and not the process either."""
-    answer: Future[object] = Future()
-    answer.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            answer.set_result(function(*args, **kwargs))
-        except StopIteration as error:  # no future can carry it
-            answer.set_exception(RuntimeError(f"StopIteration {error}"))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            answer.set_exception(error)
-
-    threading.Thread(target=run, name=f"adjudge {getattr(function, '__name__', 'call')}", daemon=True).start()
-    return await asyncio.wrap_future(answer)
+    name = f"adjudge {getattr(function, '__name__', 'call')}"
+    return await asyncio.wrap_future(started(partial(function, *args, **kwargs), name))
 
 
 async def _where_it_belongs(coroutine: Coroutine[Any, Any, object]) -> object:

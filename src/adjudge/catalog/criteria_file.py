@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
 from adjudge.errors import SetupError
 from adjudge.reading.values import Place, WrongValue, flag, list_of, mapping, number, one_of, phrase, text, texts
-from adjudge.reading.yaml_text import load_yaml, refuse_repeats
+from adjudge.reading.yaml_text import load_yaml
 
 PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
 KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options")
@@ -30,13 +31,13 @@ def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
 
 def parse_entries(content: str, file: str, language: str = "en") -> list[CatalogEntry]:
     """Every criteria in the text of a file of ours; ``file`` is what errors call it."""
-    return [parse_entry(value, place, language) for place, value in _numbered(load_yaml(content, trusted=True), file)]
+    return [parse_entry(value, place, language) for place, value in _numbered(load_yaml(content, Place(file), trusted=True))]
 
 
 def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
     """What the file holds, entry by entry, not yet looked at."""
     path = Path(path)
-    return _numbered(_load(content_of(path), str(path)), str(path))
+    return _numbered(_load(content_of(path), str(path)))
 
 
 def parse_entry(value: object, place: Place, language: str = "en", kind: Kind = "direct") -> CatalogEntry:
@@ -148,28 +149,33 @@ def content_of(path: Path) -> str:
         raise SetupError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
 
 
-def _load(content: str, file: str) -> object:
+def _load(content: str, file: str) -> Place:
     suffix = Path(file).suffix.lower()
     if suffix not in (*_JSON, *_YAML):
         raise SetupError(f"{file} is neither YAML nor JSON: its name must end in {', '.join((*_YAML, *_JSON))}")
     try:
-        return json.loads(content, object_pairs_hook=_object) if suffix in _JSON else load_yaml(content)
+        if suffix in _YAML:
+            return load_yaml(content, Place(file))
+        return Place(file, value=json.loads(content, object_pairs_hook=_object))
     except (ValueError, RecursionError) as error:
         raise SetupError(f"{file} is not {'JSON' if suffix in _JSON else 'YAML'}: {' '.join(str(error).split())}") from error
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    refuse_repeats([key for key, _ in pairs])
+    keys = [key for key, _ in pairs]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            raise ValueError(f"the key {key!r} stands twice in one place")
     return dict(pairs)
 
 
-def _numbered(value: object, file: str) -> list[tuple[Place, object]]:
-    if value is None or value == []:
-        raise SetupError(f"{file} holds no criteria: write one, or a list of them")
-    each = value if isinstance(value, list) else [value]
-    return [(Place(file, _label(number, item)), item) for number, item in enumerate(each, 1)]
+def _numbered(whole: Place) -> list[tuple[Place, object]]:
+    if whole.value is None or whole.value == []:
+        raise SetupError(f"{whole.file} holds no criteria: write one, or a list of them")
+    each = list_of(whole.value, whole) if isinstance(whole.value, list) else [(whole, whole.value)]
+    return [(replace(at, entry=_label(number, item), field=""), item) for number, (at, item) in enumerate(each, 1)]
 
 
 def _label(number: int, item: object) -> str:
     name = item.get("name") if isinstance(item, Mapping) else None
-    return f"entry {number} ({name!r})" if isinstance(name, str) else f"entry {number}"
+    return f"entry {number} ({str(name)!r})" if isinstance(name, str) else f"entry {number}"

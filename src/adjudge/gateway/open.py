@@ -19,7 +19,6 @@ from adjudge.gateway.layers.cache import Cache, Cached, JsonlCache
 from adjudge.gateway.layers.circuit import Circuit, Paused, Reached
 from adjudge.gateway.layers.guard import Guarded
 from adjudge.gateway.layers.limit import Limited
-from adjudge.gateway.layers.meter import Metered
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Retrying, WithoutRejected
 from adjudge.gateway.layers.time import Timed
@@ -42,7 +41,6 @@ class OpenModel(Layer):
     def __init__(
         self,
         provider: Model,
-        meter: Metered,
         chain: Model,
         *,
         max_concurrency: int,
@@ -51,7 +49,6 @@ class OpenModel(Layer):
     ) -> None:
         super().__init__(chain)
         self.provider = provider
-        self.meter = meter
         self.max_concurrency = max_concurrency
         self.temperature = temperature
         self.seed = seed
@@ -116,10 +113,9 @@ def open_model(
         circuit = Circuit(careful=isinstance(provider, HttpProvider))
         limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, **pace)
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
-    meter = Metered(reached)
     kept = _cache(cache, provider)
-    chain = Cached(meter, kept) if kept is not None else meter
-    return OpenModel(provider, meter, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
+    chain = Cached(reached, kept) if kept is not None else reached
+    return OpenModel(provider, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
 
 
 def open_panel(models: ModelLike | Sequence[ModelLike] | None, **options: object) -> dict[str, OpenModel]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from adjudge.lazy import loader
 
 HOME_OF = {
     "AspectCritic": "judges.aspect",
@@ -35,11 +35,4 @@ HOME_OF = {
 """Where each name lives; the package's own table takes it over."""
 __all__ = sorted(HOME_OF)  # noqa: PLE0605
 
-
-def __getattr__(name: str) -> object:
-    """Load a judge when it is first used."""
-    if name not in HOME_OF:
-        raise AttributeError(f"module 'adjudge.judges' has no attribute {name!r}")
-    value: object = getattr(import_module(f"adjudge.{HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, HOME_OF)

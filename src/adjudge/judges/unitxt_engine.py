@@ -8,15 +8,15 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
+from adjudge.aio.threads import started
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.open import ModelLike
@@ -50,18 +50,7 @@ def message_of(error: Exception) -> str:
 
 async def in_thread(work: Callable[[], T]) -> T:
     """In a thread of its own, which waits for calls that need threads themselves."""
-    answer: Future[T] = Future()
-    answer.set_running_or_notify_cancel()
-    context = copy_context()
-
-    def run() -> None:
-        try:
-            answer.set_result(context.run(work))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            answer.set_exception(error)
-
-    threading.Thread(target=run, name=_THREAD, daemon=True).start()
-    return await asyncio.wrap_future(answer)
+    return await asyncio.wrap_future(started(partial(copy_context().run, work), _THREAD))
 
 
 class EngineModel:

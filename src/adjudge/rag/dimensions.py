@@ -175,7 +175,8 @@ def _ready_made(language: str) -> dict[str, tuple[Place, object]]:
 def _data(language: str) -> Mapping[str, object]:
     check_language(language)
     content = (files(__package__) / "data" / f"{language}.yaml").read_text(encoding="utf-8")
-    return mapping(load_yaml(content, trusted=True), Place(f"rag/data/{language}.yaml", "the file"))
+    place = load_yaml(content, Place(f"rag/data/{language}.yaml", "the file"), trusted=True)
+    return mapping(place.value, place)
 
 
 def _dimension(value: object, place: Place, language: str) -> Dimension:

@@ -5,9 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from difflib import get_close_matches
 
 from adjudge.errors import SetupError
+
+
+class Scalar(str):
+    """A text as it is written in a YAML file, which may mean something else there."""
+
+    meant: object
+    """What YAML takes it for; None where that is not a text, a number, true or false."""
+
+    def __new__(cls, written: str, meant: object = None) -> Scalar:
+        made = super().__new__(cls, written)
+        made.meant = meant
+        return made
+
+
+class Keys(dict[str, object]):
+    """Keys with values that know their lines."""
+
+    def __init__(self, *given: Iterable[tuple[str, object]]) -> None:
+        super().__init__(*given)
+        self.lines: dict[str, int] = {}
+        self.key_lines: dict[str, int] = {}
+
+
+class Items(list[object]):
+    """A list whose items know their lines."""
+
+    lines: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -15,16 +43,31 @@ class Place:
     """Where a value stands."""
 
     file: str
-    entry: str
+    entry: str = ""
     field: str = ""
+    line: int = 0
+    """Counted from one; 0 where it is not known."""
+    value: object = dataclass_field(default=None, compare=False, repr=False)
+    """What stands there: those below it have their lines from it."""
 
     def at(self, field: str) -> Place:
         """A field below this one."""
-        return replace(self, field=f"{self.field}.{field}" if self.field else field)
+        whole = f"{self.field}.{field}" if self.field else field
+        if not isinstance(self.value, Keys):
+            return Place(self.file, self.entry, whole, self.line)
+        return Place(self.file, self.entry, whole, self.value.lines.get(field, self.line), self.value.get(field))
+
+    def at_key(self, key: str) -> Place:
+        """The same as ``at``, on the line of the key itself."""
+        lines = self.value.key_lines if isinstance(self.value, Keys) else {}
+        return replace(self.at(key), line=lines.get(key, self.line))
 
     def item(self, number: int) -> Place:
         """An item of this list, counted from one."""
-        return replace(self, field=f"{self.field}[{number}]")
+        whole = f"{self.field}[{number}]"
+        if isinstance(self.value, Items) and number <= len(self.value.lines):
+            return replace(self, field=whole, line=self.value.lines[number - 1], value=self.value[number - 1])
+        return replace(self, field=whole, value=None)
 
     def wrong(self, message: str) -> WrongValue:
         """What to raise when the value is not what it should be."""
@@ -40,7 +83,8 @@ class WrongValue(SetupError):
         self.message = message
 
     def __str__(self) -> str:
-        where = ", ".join(filter(None, (self.place.file, self.place.entry, self.place.field)))
+        line = f"line {self.place.line}" if self.place.line else ""
+        where = ", ".join(filter(None, (self.place.file, line, self.place.entry, self.place.field)))
         return f"{where}: {self.message}" if where else self.message
 
 
@@ -49,11 +93,11 @@ def mapping(
 ) -> Mapping[str, object]:
     """Keys with values; a key that is not ``valid`` is refused with the nearest that is."""
     if not isinstance(value, Mapping):
-        raise place.wrong(f"must be keys with values, not {_what(value)}")
+        raise place.wrong(f"must be keys with values, not {what(value)}")
     given = {str(key): item for key, item in value.items()}
     for key in given:
         if valid is not None and key not in valid:
-            raise place.at(key).wrong(f"is not a key here; {nearest(key, valid)}")
+            raise place.at_key(key).wrong(f"is not a key here; {nearest(key, valid)}")
     for key in required:
         if given.get(key) is None:
             raise place.at(key).wrong("is missing")
@@ -63,17 +107,17 @@ def mapping(
 def list_of(value: object, place: Place) -> list[tuple[Place, object]]:
     """The items of a list, each with its place."""
     if not isinstance(value, list):
-        raise place.wrong(f"must be a list, not {_what(value)}")
+        raise place.wrong(f"must be a list, not {what(value)}")
     return [(place.item(number), item) for number, item in enumerate(value, 1)]
 
 
 def text(value: object, place: Place) -> str:
     """A text; a number is one as it is written."""
     if isinstance(value, str):
-        return value
+        return str(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise place.wrong(f"must be a text, not {_what(value)}")
+    raise place.wrong(f"must be a text, not {what(value)}")
 
 
 def phrase(value: object, place: Place) -> str:
@@ -93,7 +137,7 @@ def number(value: object, place: Place) -> float:
     except (ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found):
-        raise place.wrong(f"must be a number, not {_what(value)}")
+        raise place.wrong(f"must be a number, not {what(value)}")
     return found
 
 
@@ -104,14 +148,14 @@ def flag(value: object, place: Place) -> bool:
         return True
     if said in ("false", "no") or said is False:
         return False
-    raise place.wrong(f"must be true or false, not {_what(value)}")
+    raise place.wrong(f"must be true or false, not {what(value)}")
 
 
 def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
     """One of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
-    raise place.wrong(f"must be {' or '.join(allowed)}, not {_what(value)}")
+    raise place.wrong(f"must be {' or '.join(allowed)}, not {repr(str(value)) if isinstance(value, str) else what(value)}")
 
 
 def nearest(word: str, valid: Sequence[str]) -> str:
@@ -120,11 +164,17 @@ def nearest(word: str, valid: Sequence[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(valid)}"
 
 
-def _what(value: object) -> str:
+def what(value: object) -> str:
+    """What stands there instead."""
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
         return "keys with values"
     if isinstance(value, list):
         return "a list"
-    return repr(value if not isinstance(value, str) or len(value) <= 40 else value[:39] + "…")
+    if not isinstance(value, str):
+        return repr(value)
+    short = str(value) if len(value) <= 40 else value[:39] + "…"
+    if not isinstance(value, Scalar):
+        return repr(short)
+    return f"the text {short!r}" if isinstance(value.meant, str) else short

@@ -125,7 +125,7 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
     except SetupError as error:
         if file.typed:
             raise
-        raise Place(str(file.path), f"line {entry.line}").wrong(str(error)) from error
+        raise Place(str(file.path), line=entry.line).wrong(str(error)) from error
 
 
 def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
@@ -275,7 +275,7 @@ def _compares(file: EvalFile) -> bool:
     compared = [isinstance(entry, PairwiseEntry) for entry in file.judges]
     if any(compared) and not all(compared):
         line = file.judges[compared.index(True)].line
-        raise Place(str(file.path), f"line {line}").wrong(
+        raise Place(str(file.path), line=line).wrong(
             "a pairwise judge compares several responses of a row, and the other judges read one: use a file for each"
         )
     return any(compared)

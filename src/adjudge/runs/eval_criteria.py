@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
 from adjudge.domain.criteria import Criteria
+from adjudge.reading.types import Schema, Text
 from adjudge.reading.values import Place, mapping, phrase
-from adjudge.runs.eval_types import Node, Schema, Text, at_line, pairs_of
 
 _ASPECT_KEYS = ("name", "description")
 
@@ -26,7 +26,7 @@ class Said:
     """What stands under ``criteria``, one of them; a command has looked up already what was typed."""
 
     what: str | Mapping[str, object] | Criteria | Aspect
-    place: Place = Place("", "")
+    place: Place = Place("")
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,10 @@ class CriteriaType:
 
     kind: Literal["aspect", "direct", "pairwise"]
 
-    def read(self, node: Node, place: Place) -> Said:
-        place = at_line(place, node)
-        if node.id != "mapping":
-            return Said(Text().read(node, place), place)
-        given = _plain(node, place)
+    def read(self, value: object, place: Place) -> Said:
+        if not isinstance(value, Mapping):
+            return Said(Text().read(value, place), place)
+        given = mapping(value, place)
         written = given if self.kind == "aspect" else {"kind": self.kind, **given}
         self._check(written, place)
         return Said(written, place)
@@ -94,16 +93,3 @@ _PROPERTIES: Mapping[str, Schema] = {
         },
     },
 }
-
-
-def _plain(node: Node, place: Place) -> dict[str, Any]:
-    return {name: _value(value, place.at(name)) for name, _, value in pairs_of(node, place)}
-
-
-def _value(node: Node, place: Place) -> object:
-    """Scalars stay the texts they are written as: ``Yes`` and ``1.10`` are names of options."""
-    if node.id == "mapping":
-        return _plain(node, place)
-    if node.id == "sequence":
-        return [_value(each, place.item(number)) for number, each in enumerate(node.value, 1)]
-    return None if node.tag == "tag:yaml.org,2002:null" else node.value

@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from adjudge.catalog.criteria_file import content_of
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.prompts.template import LANGUAGES
+from adjudge.reading.types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Word, key
 from adjudge.reading.values import Place
+from adjudge.reading.yaml_text import load_yaml
 from adjudge.runs.eval_criteria import CriteriaType, Said
-from adjudge.runs.eval_types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Word, key
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -194,14 +195,13 @@ def load_eval(path: str | Path) -> EvalFile:
 
 def parse_eval(content: str, path: str | Path = "eval.yaml") -> EvalFile:
     """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths are relative to."""
-    place = Place(str(path), "line 1")
     try:
-        node = _compose(content, place)
-        if node is None:
+        place = load_yaml(content, Place(str(path)))
+        if place.value is None:
             raise place.wrong("the file is empty: it needs data and judges")
-        if _size(node, {}) > _MOST_VALUES:
+        if _size(place.value, {}) > _MOST_VALUES:
             raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
-        found: EvalFile = Record(EvalFile).read(node, place)
+        found: EvalFile = Record(EvalFile).read(place.value, place)
     except RecursionError as error:
         raise SetupError(f"{path}: is nested too deep") from error
     return replace(found, path=Path(path))
@@ -213,24 +213,11 @@ def schema() -> Schema:
     return {**about, **Record(EvalFile).schema()}
 
 
-def _size(node: Any, known: dict[int, int]) -> int:
+def _size(value: object, known: dict[int, int]) -> int:
     """How many values there are once every alias stands for what it means."""
-    if node.id == "scalar":
+    if not isinstance(value, Mapping | list):
         return 1
-    if id(node) not in known:
-        parts = node.value if node.id == "sequence" else [part for pair in node.value for part in pair]
-        known[id(node)] = 1 + sum(_size(part, known) for part in parts)
-    return known[id(node)]
-
-
-def _compose(content: str, place: Place) -> Any:
-    import yaml
-
-    try:
-        return yaml.compose(content, yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        hint = "a text with : ? # or brackets in it needs quotes"
-        raise replace(place, entry=f"line {line}").wrong(f"is not YAML: {error.problem or error}; {hint}") from error
-    except yaml.YAMLError as error:
-        raise place.wrong(f"is not YAML: {' '.join(str(error).split())}") from error
+    if id(value) not in known:
+        parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+        known[id(value)] = 1 + sum(_size(part, known) for part in parts)
+    return known[id(value)]

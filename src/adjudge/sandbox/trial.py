@@ -7,12 +7,12 @@ import os
 import secrets
 import socket
 import tempfile
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adjudge.aio.threads import started
 from adjudge.errors import AdjudgeError
 from adjudge.sandbox.attempts import ATTEMPTS, KEPT
 from adjudge.sandbox.base import Limits, Sandbox
@@ -80,18 +80,4 @@ def _bait() -> Iterator[dict[str, object]]:
 
 def in_a_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run to the end on a loop of its own, so that it works whatever loop the caller is on."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="adjudge probe")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    return started(lambda: asyncio.run(work()), "adjudge probe", daemon=False).result()

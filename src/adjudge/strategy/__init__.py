@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from adjudge.lazy import loader
 
 HOME_OF = {
     "Agent": "strategy.agent",
@@ -38,11 +39,4 @@ if TYPE_CHECKING:
     from adjudge.strategy.texts import abest_of as abest_of
     from adjudge.strategy.texts import best_of as best_of
 
-
-def __getattr__(name: str) -> object:
-    """Load a name when it is first used."""
-    if name not in HOME_OF:
-        raise AttributeError(f"module 'adjudge.strategy' has no attribute {name!r}")
-    value: object = getattr(import_module(f"adjudge.{HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, HOME_OF)

@@ -20,7 +20,6 @@ class LLM(OpenModel):
         opened = model if isinstance(model, OpenModel) else open_model(model, **settings)
         super().__init__(
             opened.provider,
-            opened.meter,
             opened.inner,
             max_concurrency=opened.max_concurrency,
             temperature=opened.temperature,

@@ -1,4 +1,4 @@
-"""The fourth link: how many requests run at once, and how many a minute."""
+"""The third link: how many requests run at once, and how many a minute."""
 
 from __future__ import annotations
 

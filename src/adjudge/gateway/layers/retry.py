@@ -1,4 +1,4 @@
-"""The third link: what a retry can mend is tried again."""
+"""The second link: what a retry can mend is tried again."""
 
 from __future__ import annotations
 

@@ -1,0 +1,237 @@
+"""What a value of a file may be: each type reads one, and says the same to editors as JSON schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
+
+Schema = dict[str, Any]
+_LARGEST = 2**63 - 1
+"""What counters and clocks can hold; no setting means more."""
+
+
+class Type(Protocol):
+    """What a value may be."""
+
+    def read(self, value: object, place: Place) -> Any:
+        """The value, or a WrongValue raised that says where it is wrong."""
+        ...
+
+    def schema(self) -> Schema:
+        """The same for editors."""
+        ...
+
+
+def key(type: Type, help: str, default: Any = MISSING) -> Any:
+    """A field of a dataclass that is a key of the file; without a default it must be there."""
+    return field(default=default, metadata={"type": type, "help": help})
+
+
+@dataclass(frozen=True)
+class Text:
+    """Any text; a number or a date is one as it is written."""
+
+    endings: Sequence[str] = ()
+    """What it must end in."""
+
+    def read(self, value: object, place: Place) -> str:
+        said = _scalar(value, place, "a text").strip()
+        if not said:
+            raise place.wrong("is empty")
+        if "\0" in said or not _storable(said):
+            raise place.wrong("holds a character that no file can: NUL, or half of an emoji")
+        if self.endings and not said.endswith(tuple(self.endings)):
+            raise place.wrong(f"must end in {' or '.join(self.endings)}, not {said!r}")
+        return said
+
+    def schema(self) -> Schema:
+        if self.endings:
+            return {"type": "string", "pattern": f"({'|'.join(ending.replace('.', chr(92) + '.') for ending in self.endings)})$"}
+        return {"type": ["string", "number", "boolean"], "pattern": r"\S"}
+
+
+@dataclass(frozen=True)
+class Word:
+    """One of some words."""
+
+    allowed: Sequence[str]
+
+    def read(self, value: object, place: Place) -> str:
+        said = _scalar(value, place, f"one of {', '.join(self.allowed)}")
+        if said in self.allowed:
+            return said
+        near = get_close_matches(said.lower(), self.allowed, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise place.wrong(f"must be one of {', '.join(self.allowed)}, not {said!r}{hint}")
+
+    def schema(self) -> Schema:
+        return {"enum": list(self.allowed)}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number within limits."""
+
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+    above: float | None = None
+
+    def read(self, value: object, place: Place) -> float:
+        meant = _meant(value)
+        if isinstance(meant, bool) or not isinstance(meant, int if self.whole else int | float):
+            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
+        if meant not in (math.inf, -math.inf) and abs(meant) > _LARGEST:
+            raise place.wrong(f"is too large a number: {what(value)}")
+        if not math.isfinite(meant) or not self._within(meant):
+            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
+        return meant if self.whole else float(meant)
+
+    def schema(self) -> Schema:
+        limits = {"minimum": self.least, "maximum": self.most, "exclusiveMinimum": self.above}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        return {"type": "integer" if self.whole else "number", **given}
+
+    def _within(self, value: float) -> bool:
+        above = self.above is None or value > self.above
+        return above and (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+
+    def _wanted(self) -> str:
+        limits = {"from": self.least, "above": self.above, "up to": self.most}
+        said = " ".join(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)
+        return f"{'a whole number' if self.whole else 'a number'} {said}".strip()
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    def read(self, value: object, place: Place) -> bool:
+        meant = _meant(value)
+        if not isinstance(meant, bool):
+            raise place.wrong(f"must be true or false, not {what(value)}")
+        return meant
+
+    def schema(self) -> Schema:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Many:
+    """One or several of a type; one by itself needs no list."""
+
+    item: Type
+
+    def read(self, value: object, place: Place) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            return (self.item.read(value, place),)
+        if not value:
+            raise place.wrong("is an empty list: give it at least one item, or leave the key out")
+        return tuple(self.item.read(checked(each, at), at) for at, each in list_of(value, place))
+
+    def schema(self) -> Schema:
+        item = self.item.schema()
+        return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names with a text each."""
+
+    def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
+        given = mapping(value, place)
+        return tuple((name, Text().read(checked(given[name], place.at(name)), place.at(name))) for name in given)
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": Text().schema()}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A dataclass whose fields are the keys."""
+
+    made: type
+    short: str | None = None
+    """The key that a text by itself stands for."""
+
+    def read(self, value: object, place: Place) -> Any:
+        known = keys_of(self.made)
+        if self.short and isinstance(value, str):
+            return self.made(**{self.short: known[self.short].metadata["type"].read(value, place)}, **self._line(place))
+        given: dict[str, Any] = {}
+        for name, each in mapping(value, place).items():
+            if name not in known:
+                raise replace(place.at_key(name), field="").wrong(self._unknown(name, known))
+            given[name] = known[name].metadata["type"].read(checked(each, place.at(name)), place.at(name))
+        for name, one in known.items():
+            if one.default is MISSING and name not in given:
+                raise place.wrong(f"the key {name!r} is missing")
+        return self.made(**given, **self._line(place))
+
+    def schema(self) -> Schema:
+        known = keys_of(self.made)
+        properties = {name: {"description": one.metadata["help"], **one.metadata["type"].schema()} for name, one in known.items()}
+        required = [name for name, one in known.items() if one.default is MISSING]
+        whole: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        whole |= {"required": required} if required else {}
+        return {"anyOf": [known[self.short].metadata["type"].schema(), whole]} if self.short else whole
+
+    def _unknown(self, name: str, known: Mapping[str, object]) -> str:
+        refused = getattr(self.made, "REFUSED", {}).get(name)
+        return f"unknown key {name!r}; {refused or nearest(name, list(known))}"
+
+    def _line(self, place: Place) -> dict[str, int]:
+        return {"line": place.line} if "line" in {one.name for one in fields(self.made)} else {}
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Records of several kinds, told apart by a word under one key."""
+
+    by: str
+    records: Mapping[str, Record]
+
+    def read(self, value: object, place: Place) -> Any:
+        given, at = mapping(value, place), place.at(self.by)
+        if self.by in given:
+            kind = Word(list(self.records)).read(checked(given[self.by], at), at)
+            return self.records[kind].read(value, place)
+        raise place.wrong(f"the key {self.by!r} is missing: it is one of {', '.join(self.records)}")
+
+    def schema(self) -> Schema:
+        each = {kind: record.schema() for kind, record in self.records.items()}
+        return {"oneOf": [one | {"properties": {**one["properties"], self.by: {"const": kind}}} for kind, one in each.items()]}
+
+
+def keys_of(made: type) -> dict[str, Field[Any]]:
+    """The fields of a dataclass that are keys of the file."""
+    return {one.name: one for one in fields(made) if "type" in one.metadata}
+
+
+def checked(value: object, place: Place) -> object:
+    """``value``, which must not be nothing."""
+    if value is None:
+        raise place.wrong("has no value: give it one, or leave it out")
+    return value
+
+
+def _scalar(value: object, place: Place, wanted: str) -> str:
+    if not isinstance(value, str):
+        raise place.wrong(f"must be {wanted}, not {what(value)}")
+    return str(value)
+
+
+def _storable(text: str) -> bool:
+    try:
+        return bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _meant(value: object) -> object:
+    return value.meant if isinstance(value, Scalar) else None
