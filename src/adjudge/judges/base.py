@@ -27,6 +27,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
+from adjudge.judges.parameters import explain_parameters
 from adjudge.ledger.ledger import key_of
 from adjudge.prompts.template import wordings
 
@@ -42,6 +43,8 @@ class Item(Protocol):
 
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
+Progress = Callable[[R], None]
+"""Called with each result as it comes."""
 OnFailure = Literal["abstain", "raise", "random"]
 OnTooFew = Literal["fallback", "raise"]
 """The same for sampled criteria, whose callers need a bool or a number."""
@@ -50,7 +53,7 @@ _ROOM_FOR_A_PANEL = 2048
 _MOST_VOTES = 10_000
 """Per model and row."""
 _NO_SETTINGS = ("models", "inference_engine", "model", "llm", "batch_size")
-InstanceLike = str | Mapping[str, str | Sequence[str]] | Instance
+InstanceLike = str | Mapping[str, object] | Instance
 
 
 class PlannedJudge(ABC, Generic[I, R]):
@@ -59,6 +62,13 @@ class PlannedJudge(ABC, Generic[I, R]):
     max_repairs: int
     on_failure: OnFailure | OnTooFew
     seed: int | None
+    temperature: float | None = None
+    early_stop: bool = False
+
+    def __init_subclass__(cls) -> None:
+        """Have ``help()`` explain the parameters from base classes too."""
+        super().__init_subclass__()
+        explain_parameters(cls)
 
     @property
     @abstractmethod
@@ -100,9 +110,9 @@ class PlannedJudge(ABC, Generic[I, R]):
         self,
         items: Sequence[I],
         *,
-        progress: Callable[[R], None] | None = None,
         run: RunLike | None = None,
         budget: Budget | None = None,
+        progress: Progress[R] | None = None,
     ) -> list[R]:
         """A result for each item, in their order.
 
@@ -157,7 +167,7 @@ class PlannedJudge(ABC, Generic[I, R]):
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
-        all_votes = replace(self, early_stop=False) if getattr(self, "early_stop", False) else self  # type: ignore[type-var]
+        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
         caching = {name: model for name, model in self.panel.items() if model.keeps_replies}
 
         def has_reply(ballot: Ballot) -> bool:
@@ -191,9 +201,9 @@ class PlannedJudge(ABC, Generic[I, R]):
             "versions": {"adjudge": version("adjudge"), "python": platform.python_version()},
         }
 
-    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:
-        """The criteria that ``items`` are judged by, each once."""
-        return list({one.identity: one for item in items if (one := getattr(item, "criteria", None))}.values())
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
+        """The criteria that ``items`` bring along, each once."""
+        return []
 
     def _after_failure(self, result: R) -> R:
         if self.on_failure == "raise":

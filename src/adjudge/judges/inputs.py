@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from adjudge.data.columns import ALIASES, ID_COLUMNS, Columns, text_of
 from adjudge.data.dataset import check_responses, comparison_of
@@ -18,6 +18,24 @@ from adjudge.errors import SetupError
 
 Fields = dict[str, str | Sequence[str]]
 Cells = Mapping[str, object]
+
+
+class Frame(Protocol):
+    """A data frame of pandas, polars or their like."""
+
+    @property
+    def columns(self) -> object:
+        """The names of its columns."""
+        ...
+
+
+class DataSet(Protocol):
+    """A data set of rows, such as those of Hugging Face and of Arrow."""
+
+    @property
+    def column_names(self) -> object:
+        """The names of its columns."""
+        ...
 
 
 def is_one(given: object) -> bool:

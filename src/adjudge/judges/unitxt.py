@@ -136,10 +136,17 @@ class UnitxtVote(Vote):
 
 @dataclass(kw_only=True, eq=False)
 class _Unitxt:
-    """The models a unitxt judge asks."""
+    """The models a unitxt judge asks.
+
+    Parameters:
+        inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a model; None is the embedded
+            model.
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        language: of notes on the result; unitxt's prompts are English.
+        max_repairs: has no effect: unitxt asks once.
+    """
 
     inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False)
-    """One model or a panel, each an engine of unitxt's or whatever else is a model; None is the embedded model."""
     temperature: float | None = None
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
@@ -174,7 +181,12 @@ class UnitxtDirectJudge(_Unitxt, BaseDirectJudge):
 @dataclass(kw_only=True, eq=False)
 class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
     """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no tie. Responses are
-    equal where their contests are: then ``tie_enabled`` says whether the result is a tie."""
+    equal where their contests are.
+
+    Parameters:
+        tie_enabled: whether the result is then a tie.
+        contests: "pairs", since two responses are compared at a time.
+    """
 
     contests: Literal["joint", "pairs"] = "pairs"
 
