@@ -18,11 +18,12 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.gateway.providers.scripted import ScriptedModel
+from adjudge.judges import base
 from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.base import PlannedJudge
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.judges.planned import PlannedJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.rag.evaluator import RagEvaluator
@@ -138,3 +139,8 @@ def test_a_multi_criteria_is_made_of_bare_criteria_and_texts() -> None:
 def test_one_instance_by_itself_is_judged_too() -> None:
     (result,) = DirectJudge(ScriptedModel())(Instance({"response": "a"}), "Is it kind?")
     assert result.option == "Yes"
+
+
+def test_the_base_classes_are_where_evalassist_has_them() -> None:
+    assert [getattr(base, name) for name in base.__all__] == [getattr(judges, name) for name in base.__all__]
+    assert base.__all__ == ["BaseDirectJudge", "BasePairwiseJudge", "Judge"]

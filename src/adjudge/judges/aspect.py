@@ -22,7 +22,9 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
-from adjudge.judges.base import (
+from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
+from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import (
     InstanceLike,
     OnFailure,
     PlannedJudge,
@@ -34,8 +36,6 @@ from adjudge.judges.base import (
     seed_for,
     temperature_for,
 )
-from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
-from adjudge.judges.notes import notes_on
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.pooling.panel import panel, status_of
 from adjudge.prompts.render import shown_fields

@@ -16,9 +16,9 @@ from adjudge.domain.vote import Verdict, Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.base import InstanceLike, Progress
 from adjudge.judges.case import Case, InstancesLike, Judge, MultiCriteriaLike
 from adjudge.judges.inputs import as_instance
+from adjudge.judges.planned import InstanceLike, Progress
 from adjudge.pooling.composite import composite
 from adjudge.pooling.majority import majority
 from adjudge.pooling.orders import flip_rate, noise_rate

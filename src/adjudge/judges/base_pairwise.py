@@ -22,9 +22,9 @@ from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.base import Progress, one_of
 from adjudge.judges.case import Case, InstancesLike, Judge, MultiCriteriaLike, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
+from adjudge.judges.planned import Progress, one_of
 from adjudge.pooling.contests import certainty_of, contests, explanation_of, highest, selected, system_results
 from adjudge.pooling.orders import balanced_orders, flip_rate, noise_rate
 from adjudge.pooling.panel import status_of

@@ -24,10 +24,10 @@ from adjudge.engine.run import Asker, RunLike
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.base import InstanceLike, OnFailure, PlannedJudge, Progress, at_least, check_votes, one_of, temperature_for
 from adjudge.judges.batches import Batches, answers_of, gathered
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import InstanceLike, OnFailure, PlannedJudge, Progress, at_least, check_votes, one_of, temperature_for
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.options import match_option
 

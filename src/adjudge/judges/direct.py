@@ -14,10 +14,10 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask, ask_as, prompt_for
 from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.case import Case
 from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.served import Served
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.prompts.render import render_improvement, render_persona, shown_fields

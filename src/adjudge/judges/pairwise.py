@@ -10,9 +10,9 @@ from adjudge.domain.message import Prompt
 from adjudge.domain.results import PairwiseInstanceResult
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask, prompt_for
-from adjudge.judges.base import check_mode, seed_for, temperature_for
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
+from adjudge.judges.planned import check_mode, seed_for, temperature_for
 from adjudge.judges.served import Served
 
 

@@ -14,10 +14,10 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
-from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
+from adjudge.judges.planned import seed_for, temperature_for
 from adjudge.judges.served import Served
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import shown_fields

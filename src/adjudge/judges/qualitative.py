@@ -13,7 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.sampled import QualitativeResult
 from adjudge.domain.vote import Vote
 from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.base import OnTooFew, at_least
+from adjudge.judges.planned import OnTooFew, at_least
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.pooling.numbers import shares
 from adjudge.pooling.panel import status_of

@@ -16,7 +16,7 @@ from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.base import OnTooFew, one_of
+from adjudge.judges.planned import OnTooFew, one_of
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.pooling.numbers import AGGREGATIONS, Aggregation, aggregate, numbers_of, shares, spread
 from adjudge.pooling.panel import status_of

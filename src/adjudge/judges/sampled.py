@@ -19,8 +19,8 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
-from adjudge.judges.base import OnTooFew, PlannedJudge, Progress, at_least, check_votes, one_of, seed_for, temperature_for
 from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import OnTooFew, PlannedJudge, Progress, at_least, check_votes, one_of, seed_for, temperature_for
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.code_text import extract_code
 

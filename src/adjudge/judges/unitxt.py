@@ -17,9 +17,9 @@ from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.gateway.open import OpenModel, open_model, open_panel
-from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.planned import seed_for, temperature_for
 from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import read

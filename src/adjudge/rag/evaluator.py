@@ -21,9 +21,9 @@ from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.base import OnFailure, PlannedJudge, Progress, check_votes
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.planned import OnFailure, PlannedJudge, Progress, check_votes
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
