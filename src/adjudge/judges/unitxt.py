@@ -332,7 +332,7 @@ class _Call:
         if self.pending is not None:
             self.pending.cancel()
 
-    def vote(self, ballot: Ballot, outcome: Outcome, **parts: Any) -> UnitxtVote:
+    def vote(self, ballot: Ballot, outcome: Outcome, reason: str | None = None, verdict: Verdict | None = None) -> UnitxtVote:
         """A vote with what the calls cost."""
         usage = sum((reply.usage for reply in self.replies), Usage())
         return UnitxtVote(
@@ -342,7 +342,8 @@ class _Call:
             usage=usage,
             latency=sum(reply.latency for reply in self.replies),
             prompt=self.prompt.text if self.prompt else None,
-            **parts,
+            reason=reason,
+            verdict=verdict,
         )
 
 
