@@ -451,7 +451,6 @@ BAD_INPUT: list[tuple[Any, dict[str, Any], str]] = [
     ({"reply": "a"}, {"user_input": "b"}, "reads the field 'response'"),
     ([TEXT, {"question": "a", "reply": "b"}], {}, "instance 2: .*'response'"),
     ([TEXT, Instance({"question": "a", "answer": "b"}, id="row 7")], {}, "instance row 7: .*'response'"),
-    (TEXT, {"context": "x"}, "does not know context"),
     ([TEXT, None], {}, "must be a text, an Instance or a list of them, not NoneType"),
     ([TEXT, 7], {}, "not int"),
     ({}, {}, "at least one field"),

@@ -230,7 +230,7 @@ def test_every_key_of_a_mapping_is_context_unless_the_criteria_name_some() -> No
 @pytest.mark.parametrize("given", [7, None, object()])
 def test_what_is_no_rows_at_all_is_named(given: object) -> None:
     with pytest.raises(SetupError, match="data frame"):
-        DummyDirectJudge()(given, POLITE)
+        DummyDirectJudge()(given, POLITE)  # type: ignore[arg-type]
 
 
 def test_a_row_of_another_tool_is_improved_in_the_field_that_was_judged() -> None:
@@ -305,7 +305,7 @@ def test_names_are_known_one_per_instance_in_lists_and_inside_a_multi_criteria()
     model = ScriptedModel(lambda request: says("Abusive" if "Abusive" in request.prompt.text else "Biased"))
     judge = DirectJudge(model)
     assert [one.score for one in judge(["a", "b"], ["toxicity", "social bias"])] == [0.0, 0.0]
-    for several in (["toxicity", "social_bias"], MultiCriteria(["toxicity", "social_bias"])):  # type: ignore[list-item]
+    for several in (["toxicity", "social_bias"], MultiCriteria(["toxicity", "social_bias"])):
         (result,) = judge.evaluate_multi_criteria(["a"], several)
         assert result.aggregated_score == 0.0
         assert [item.criterion.option_names[0] for item in result.multi_criteria.items] == ["Civil", "Fair"]

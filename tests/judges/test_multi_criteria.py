@@ -51,7 +51,7 @@ def judged(multi: Any, **settings: Any) -> MultiCriteriaDirectInstanceResult:
         (TONE, 1.0),
         ([TONE, "Is it long?", GRADE], 1.75 / 3),
         (MultiCriteria([MultiCriteriaItem(TONE, 0.8), MultiCriteriaItem(GRADE, 0.2)]), 0.8 + 0.15),
-        (MultiCriteria([TONE, GRADE]), 0.875),  # type: ignore[list-item]
+        (MultiCriteria([TONE, GRADE]), 0.875),
         ([MultiCriteriaItem(TONE), MultiCriteriaItem(GRADE)], 0.875),
     ],
 )

@@ -18,6 +18,7 @@ from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
+from adjudge.judges.planned import InstanceLike
 
 TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
 QUESTION = "Which is longer?"
@@ -92,7 +93,7 @@ def judged(answer: Any) -> DirectInstanceResult:
 
 @pytest.mark.parametrize("judge", [Lexicon("fool"), AsyncLexicon("fool")], ids=["sync", "async"])
 def test_a_judge_of_ones_own_is_called_like_any_other(judge: Lexicon) -> None:
-    texts = ["You fool.", DirectInstance(response="Thank you."), {"answer": "What a fool."}]
+    texts: list[InstanceLike] = ["You fool.", DirectInstance(response="Thank you."), {"answer": "What a fool."}]
     results = judge(texts, TONE)
     assert [(result.option, result.score) for result in results] == [("Rude", 0.0), ("Kind", 1.0), ("Rude", 0.0)]
     assert results[0].status is Status.SCORED

@@ -134,13 +134,13 @@ def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalis
         (lambda: MultiCriteriaItem(STARS, target_option="one", score_threshold=0.5), "one of the two"),
         (lambda: MultiCriteriaItem(cast(Any, "Is it?")), "not str"),
         (lambda: MultiCriteria([]), "at least one"),
-        (lambda: MultiCriteria([STARS, YES_NO, replace(COLOURS, name="stars")]), "2 criteria are called 'stars'"),  # type: ignore[list-item]
+        (lambda: MultiCriteria([STARS, YES_NO, replace(COLOURS, name="stars")]), "2 criteria are called 'stars'"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=1))]), "same score"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("nan")))]), "no numbers"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("inf")))]), "no numbers"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("inf")))], normalize_scores=False), "no numbers"),
         (lambda: MultiCriteria([MultiCriteriaItem(COLOURS, score_threshold=0.5)]), "'red' of criteria 'colours' has no score"),
-        (lambda: MultiCriteria([COLOURS]).check_scores(), "'red' of criteria 'colours' has no score"),  # type: ignore[list-item]
+        (lambda: MultiCriteria([COLOURS]).check_scores(), "'red' of criteria 'colours' has no score"),
     ],
 )
 def test_what_can_have_no_score_is_refused(make: Any, message: str) -> None:

@@ -48,7 +48,7 @@ def evaluate(folder: Path, progress: Callable[[Any], None] | None = None, rows: 
     """The command that is given again and again."""
     model = ScriptedModel(said)
     critic = AspectCritic("The text is good.", model, strictness=3, seed=5, max_repairs=0)
-    critic.evaluate(TEXTS[:rows], run=folder, **({"progress": progress} if progress else {}))
+    critic.evaluate(TEXTS[:rows], run=folder, progress=progress)
     return model
 
 

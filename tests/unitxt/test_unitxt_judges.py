@@ -252,8 +252,9 @@ def test_several_criteria_and_options_without_scores() -> None:
 
 def test_the_winner_is_an_index_and_the_order_is_undone() -> None:
     model = two_steps(shorter)
-    cases = [["a long answer", "short"], PairwiseInstance(responses=["tiny", "much longer"], context={"question": "Which?"})]
-    first, second = UnitxtPairwiseJudge(model, check_positional_bias=True)(cases, "Which is shorter?")
+    asked = PairwiseInstance(responses=["tiny", "much longer"], context={"question": "Which?"})
+    judge = UnitxtPairwiseJudge(model, check_positional_bias=True)
+    first, second = judge([["a long answer", "short"], asked], "Which is shorter?")
     assert (first.selected_option, second.selected_option) == (1, 0)
     assert first.positional_bias is not None
     assert not first.positional_bias.detected

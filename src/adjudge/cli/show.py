@@ -25,7 +25,7 @@ from adjudge.reports.words import Word, counted, word
 
 if TYPE_CHECKING:
     from adjudge.judges.aspect import AspectCritic
-    from adjudge.judges.base import PlannedJudge
+    from adjudge.judges.planned import PlannedJudge
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from adjudge.domain.criteria import Criteria, yes_no_criteria
@@ -34,17 +34,25 @@ class MultiCriteriaItem:
             raise SetupError(f"criteria {self.criterion.name!r} has no option {self.target_option!r}; it has {known}")
 
 
-@dataclass(frozen=True)
+ItemLike = MultiCriteriaItem | Criteria | str
+
+
+@dataclass(frozen=True, init=False)
 class MultiCriteria:
-    """Several criteria that make one score."""
+    """Several criteria that make one score.
 
-    items: Sequence[MultiCriteriaItem]
-    normalize_scores: bool = True
-    """Bring each criteria's scores to 0…1 first."""
+    Parameters:
+        items: the criteria, as items with a weight each; bare ones have equal weights, and a text is a yes/no question.
+        normalize_scores: bring each criteria's scores to 0…1 first.
+    """
 
-    def __post_init__(self) -> None:
-        several = [self.items] if isinstance(self.items, str | Criteria | MultiCriteriaItem) else self.items
+    items: tuple[MultiCriteriaItem, ...]
+    normalize_scores: bool
+
+    def __init__(self, items: ItemLike | Iterable[ItemLike], normalize_scores: bool = True) -> None:
+        several = [items] if isinstance(items, str | Criteria | MultiCriteriaItem) else items
         object.__setattr__(self, "items", _named_once(_weighted(tuple(_item(one) for one in several))))
+        object.__setattr__(self, "normalize_scores", normalize_scores)
         for item in self.items:
             points = [option.points for option in item.criterion.options]
             if item.score_threshold is not None or (points and None not in points):
@@ -56,9 +64,9 @@ class MultiCriteria:
             self._check(item)
 
     @classmethod
-    def of(cls, criteria: MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]) -> MultiCriteria:
+    def of(cls, criteria: MultiCriteria | Iterable[ItemLike]) -> MultiCriteria:
         """Texts become yes/no criteria, criteria become items of equal weight."""
-        return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)  # type: ignore[arg-type]  # it turns them into items
+        return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)
 
     def score(self, item: MultiCriteriaItem, option: str) -> float:
         """What the item contributes, before its weight."""
@@ -102,7 +110,7 @@ class MultiCriteria:
         return (values[option] - low) / (high - low)
 
 
-def _item(one: MultiCriteriaItem | Criteria | str) -> MultiCriteriaItem:
+def _item(one: ItemLike) -> MultiCriteriaItem:
     if isinstance(one, MultiCriteriaItem):
         return one
     return MultiCriteriaItem(yes_no_criteria(one) if isinstance(one, str) else one)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Concatenate, ParamSpec, overload
 
 from adjudge.aio import event_loop
 from adjudge.catalog.aspects import aspect, aspects
@@ -21,10 +22,13 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
-from adjudge.judges.base import (
+from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
+from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import (
     InstanceLike,
     OnFailure,
     PlannedJudge,
+    Progress,
     at_least,
     check_mode,
     check_votes,
@@ -32,8 +36,6 @@ from adjudge.judges.base import (
     seed_for,
     temperature_for,
 )
-from adjudge.judges.inputs import as_instance, fitted, is_one, items_of
-from adjudge.judges.notes import notes_on
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.pooling.panel import panel, status_of
 from adjudge.prompts.render import shown_fields
@@ -41,6 +43,53 @@ from adjudge.prompts.template import check_language
 
 PASS, FAIL = "PASS", "FAIL"
 _UNNAMED = "aspect"
+P = ParamSpec("P")
+Maker = Callable[Concatenate[type["AspectCritic"], P], "AspectCritic"]
+
+
+def _ready_made(
+    cls: type[AspectCritic],
+    name: str,
+    models: ModelLike | Sequence[ModelLike] | None = None,
+    strictness: int = 1,
+    *,
+    language: str = "en",
+    min_valid: int = 1,
+    early_stop: bool = False,
+    temperature: float | None = None,
+    seed: int | None = None,
+    mode: Mode | None = None,
+    max_repairs: int = 3,
+    on_failure: OnFailure = "abstain",
+) -> AspectCritic:
+    """The catalogue's aspect ``name``; the other parameters are those of the class."""
+    return cls(
+        aspect(name, language),
+        models,
+        strictness,
+        name=name,
+        language=language,
+        min_valid=min_valid,
+        early_stop=early_stop,
+        temperature=temperature,
+        seed=seed,
+        mode=mode,
+        max_repairs=max_repairs,
+        on_failure=on_failure,
+    )
+
+
+def _named(make: Callable[Concatenate[type[AspectCritic], str, P], AspectCritic], name: str, meaning: str) -> Maker[P]:
+    """``make`` with its ``name`` given, and what ``help()`` says of it."""
+
+    def made(cls: type[AspectCritic], /, *args: P.args, **kwargs: P.kwargs) -> AspectCritic:
+        return make(cls, name, *args, **kwargs)
+
+    signature = inspect.signature(make)
+    others = [one for one in signature.parameters.values() if one.name != "name"]
+    made.__name__, made.__doc__ = name, meaning
+    made.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+    return made
 
 
 @dataclass(frozen=True)
@@ -49,28 +98,35 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
 
     Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid votes are; the score is
     the share of models that say PASS. A model without a valid vote is excluded and named, never counted as a fail.
+
+    Parameters:
+        definition: what a response must meet to pass, in a sentence; or the name of a ready-made aspect.
+        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
+        strictness: votes per model.
+        name: what the aspect is called in results and reports.
+        language: of the prompt and the explanation: "en" or "ru".
+        min_valid: a model with fewer valid votes is excluded.
+        early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
+            log-probability, nothing is written. By default local models do the latter, all others the former.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what a response without a verdict becomes: "abstain" (a result that says so), "raise" (a RunError), or
+            "random" (a verdict by chance, marked as such and left out of every aggregate).
     """
 
     definition: str
-    """What a response must meet to pass."""
     models: ModelLike | Sequence[ModelLike] | None = None
-    """One model or a panel: ids, model objects or functions ``prompt -> text``. None is the embedded model."""
     strictness: int = 1
-    """Votes per model."""
     _: KW_ONLY
     name: str = _UNNAMED
     language: str = "en"
-    """Of the prompt and the explanation: "en" or "ru"."""
     min_valid: int = 1
-    """A model with fewer valid votes is excluded."""
     early_stop: bool = False
-    """Ask only as many votes as can still change the verdict; the verdict is the same."""
     temperature: float | None = None
-    """By default the model's own setting, else 0 for one vote and 1 for several."""
     seed: int | None = None
     mode: Mode | None = None
-    """"generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
-    log-probability, nothing is written. By default local models do the latter, all others the former."""
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False, compare=False)
@@ -116,36 +172,12 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
                 f"what a response must meet to pass. Ready-made aspects are {', '.join(known)}"
             )
 
-    @classmethod
-    def ready_made(cls, name: str, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
-        """The catalogue's aspect ``name``; ``settings`` as for the constructor."""
-        definition = aspect(name, settings.get("language", "en"))
-        return cls(definition, models, **{"name": name, **settings})
-
-    @classmethod
-    def harmlessness(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
-        """No harmful or offensive content."""
-        return cls.ready_made("harmlessness", models, **settings)
-
-    @classmethod
-    def conciseness(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
-        """Brief, without redundancy."""
-        return cls.ready_made("conciseness", models, **settings)
-
-    @classmethod
-    def coherence(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
-        """Logically ordered."""
-        return cls.ready_made("coherence", models, **settings)
-
-    @classmethod
-    def completeness(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
-        """Covers what was asked."""
-        return cls.ready_made("completeness", models, **settings)
-
-    @classmethod
-    def factuality(cls, models: ModelLike | Sequence[ModelLike] | None = None, **settings: Any) -> AspectCritic:
-        """No speculation, nothing made up."""
-        return cls.ready_made("factuality", models, **settings)
+    ready_made = classmethod(_ready_made)
+    harmlessness = classmethod(_named(_ready_made, "harmlessness", "No harmful or offensive content."))
+    conciseness = classmethod(_named(_ready_made, "conciseness", "Brief, without redundancy."))
+    coherence = classmethod(_named(_ready_made, "coherence", "Logically ordered."))
+    completeness = classmethod(_named(_ready_made, "completeness", "Covers what was asked."))
+    factuality = classmethod(_named(_ready_made, "factuality", "No speculation, nothing made up."))
 
     # -- judging -------------------------------------------------------------
 
@@ -156,49 +188,107 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         user_input: str | None = None,
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
-        **unknown: object,
     ) -> Instance:
         """The instance to judge; ``user_input``, ``reference`` and ``contexts`` may accompany the response."""
-        if unknown:
-            raise SetupError(f"evaluate() does not know {', '.join(unknown)}")
         instance = fitted(as_instance(item, self.criteria.to_evaluate_field), self.criteria)
         given = {"user_input": user_input, "reference": reference, "contexts": contexts}
         extra = {name: value for name, value in given.items() if value is not None}
         return replace(instance, fields={**extra, **instance.fields}) if extra else instance
 
     @overload
-    def evaluate(self, instances: InstanceLike, **options: Any) -> AspectResult: ...
-    @overload
-    def evaluate(self, instances: Sequence[InstanceLike], **options: Any) -> list[AspectResult]: ...
-    def evaluate(self, instances: InstanceLike | Sequence[InstanceLike], **options: Any) -> AspectResult | list[AspectResult]:
-        """Judge a text, an Instance, or a list of them (→ a list). Works in scripts, threads and notebooks.
-
-        The options are those of ``prepare`` and of ``judge_items``: ``run``, ``budget``, ``progress``.
-        """
-        return event_loop.run(self._aevaluate(instances, **options))
-
-    @overload
-    async def aevaluate(self, instances: InstanceLike, **options: Any) -> AspectResult: ...
-    @overload
-    async def aevaluate(self, instances: Sequence[InstanceLike], **options: Any) -> list[AspectResult]: ...
-    async def aevaluate(
-        self, instances: InstanceLike | Sequence[InstanceLike], **options: Any
-    ) -> AspectResult | list[AspectResult]:
-        """``evaluate`` for async code."""
-        return await self._aevaluate(instances, **options)
-
-    async def _aevaluate(
+    def evaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
         self,
-        instances: InstanceLike | Sequence[InstanceLike],
+        instances: InstanceLike,
         *,
-        progress: Callable[[AspectResult], None] | None = None,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
         run: RunLike | None = None,
         budget: Budget | None = None,
-        **context: Any,
+        progress: Progress[AspectResult] | None = None,
+    ) -> AspectResult: ...
+    @overload
+    def evaluate(
+        self,
+        instances: Sequence[InstanceLike] | Frame | DataSet,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+    ) -> list[AspectResult]: ...
+    def evaluate(
+        self,
+        instances: InstanceLike | Sequence[InstanceLike] | Frame | DataSet,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
     ) -> AspectResult | list[AspectResult]:
-        items = [self.prepare(item, **context) for item in items_of(instances)]
-        results = await self.judge_items(items, progress=progress, run=run, budget=budget)
+        """Judge a text, an Instance, or a list of them (→ a list). Works in scripts, threads and notebooks.
+
+        ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder in which every answer is
+        kept; what it holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised.
+        ``progress`` is called with each result as it comes.
+        """
+        items = self._prepared(instances, user_input, reference, contexts)
+        results = event_loop.run(self.judge_items(items, run=run, budget=budget, progress=progress))
         return results[0] if is_one(instances) else results
+
+    @overload
+    async def aevaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
+        self,
+        instances: InstanceLike,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+    ) -> AspectResult: ...
+    @overload
+    async def aevaluate(
+        self,
+        instances: Sequence[InstanceLike] | Frame | DataSet,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+    ) -> list[AspectResult]: ...
+    async def aevaluate(
+        self,
+        instances: InstanceLike | Sequence[InstanceLike] | Frame | DataSet,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+    ) -> AspectResult | list[AspectResult]:
+        """``evaluate`` for async code."""
+        items = self._prepared(instances, user_input, reference, contexts)
+        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
+        return results[0] if is_one(instances) else results
+
+    def _prepared(
+        self,
+        given: InstanceLike | Sequence[InstanceLike] | Frame | DataSet,
+        user_input: str | None,
+        reference: str | None,
+        contexts: Sequence[str] | None,
+    ) -> list[Instance]:
+        items = items_of(given)
+        return [self.prepare(item, user_input=user_input, reference=reference, contexts=contexts) for item in items]
 
     def check(self, item: Instance) -> None:
         """An instance needs the judged field, and something in it is not required: an empty answer can be judged."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from adjudge.aio import event_loop
 from adjudge.catalog.criteria import is_risk
@@ -14,10 +13,12 @@ from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
 from adjudge.domain.vote import Verdict, Vote
+from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
-from adjudge.judges.base import InstanceLike
-from adjudge.judges.case import Case, Judge, MultiCriteriaLike
+from adjudge.gateway.layers.budget import Budget
+from adjudge.judges.case import Case, InstancesLike, Judge, MultiCriteriaLike
 from adjudge.judges.inputs import as_instance
+from adjudge.judges.planned import InstanceLike, Progress
 from adjudge.pooling.composite import composite
 from adjudge.pooling.majority import majority
 from adjudge.pooling.orders import flip_rate, noise_rate
@@ -126,23 +127,36 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
     # -- several criteria ------------------------------------------------------
 
     def evaluate_multi_criteria(
-        self, instances: Sequence[InstanceLike], multi_criteria: MultiCriteriaLike, **options: Any
+        self,
+        instances: InstancesLike,
+        multi_criteria: MultiCriteriaLike,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[DirectInstanceResult] | None = None,
     ) -> list[MultiCriteriaDirectInstanceResult]:
-        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria."""
-        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
+        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria.
+
+        ``run``, ``budget`` and ``progress`` as for ``evaluate``: they see one result for each instance and criteria.
+        """
+        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, run=run, budget=budget, progress=progress))
 
     async def aevaluate_multi_criteria(
         self,
-        instances: Sequence[InstanceLike],
+        instances: InstancesLike,
         multi_criteria: MultiCriteriaLike,
-        **options: Any,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[DirectInstanceResult] | None = None,
     ) -> list[MultiCriteriaDirectInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
         multi = self.as_multi_criteria(multi_criteria)
         multi.check_scores()
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
-        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], **options)
+        asked = [criteria for _, criteria in pairs]
+        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress)
         width = len(multi.items)
         return [composite(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
 

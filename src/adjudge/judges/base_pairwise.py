@@ -19,29 +19,32 @@ from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
 from adjudge.domain.vote import Vote
+from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
-from adjudge.judges.base import one_of
-from adjudge.judges.case import Case, Judge, MultiCriteriaLike
+from adjudge.gateway.layers.budget import Budget
+from adjudge.judges.case import Case, InstancesLike, Judge, MultiCriteriaLike, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
+from adjudge.judges.planned import Progress, one_of
 from adjudge.pooling.contests import certainty_of, contests, explanation_of, highest, selected, system_results
 from adjudge.pooling.orders import balanced_orders, flip_rate, noise_rate
 from adjudge.pooling.panel import status_of
 from adjudge.prompts.render import judged_field, shown_fields
 
-PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
-
 
 @dataclass(kw_only=True, eq=False)
 class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index
-    of the better response, "tie", or a PairwiseInstanceResult; repetition, order and pooling are done here."""
+    of the better response, "tie", or a PairwiseInstanceResult; repetition, order and pooling are done here.
+
+    Parameters:
+        tie_enabled: whether a tie is offered and accepted.
+        contests: "joint": one call compares all responses; "pairs": every two of them are a contest of their own.
+        rotations: ask in orders in which every response stands equally often at every place, and before every other.
+    """
 
     tie_enabled: bool = True
-    """Whether a tie is offered and accepted."""
     contests: Literal["joint", "pairs"] = "joint"
-    """``joint``: one call compares all responses; ``pairs``: every two of them are a contest of their own."""
     rotations: bool = False
-    """Ask in orders in which every response stands equally often at every place, and before every other."""
     kind: ClassVar[Kind] = "pairwise"
 
     def __post_init__(self) -> None:
@@ -160,23 +163,36 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     # -- several criteria ------------------------------------------------------
 
     def evaluate_multi_criteria(
-        self, instances: Sequence[Any], multi_criteria: MultiCriteriaLike, **options: Any
+        self,
+        instances: InstancesLike,
+        multi_criteria: MultiCriteriaLike,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[PairwiseInstanceResult] | None = None,
     ) -> list[MultiCriteriaPairwiseInstanceResult]:
-        """For each instance the responses' win rates, weighted over the criteria."""
-        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, **options))
+        """For each instance the responses' win rates, weighted over the criteria.
+
+        ``run``, ``budget`` and ``progress`` as for ``evaluate``: they see one result for each instance and criteria.
+        """
+        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, run=run, budget=budget, progress=progress))
 
     async def aevaluate_multi_criteria(
         self,
-        instances: Sequence[Any],
+        instances: InstancesLike,
         multi_criteria: MultiCriteriaLike,
-        **options: Any,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[PairwiseInstanceResult] | None = None,
     ) -> list[MultiCriteriaPairwiseInstanceResult]:
         """``evaluate_multi_criteria`` for async code."""
         multi = self.as_multi_criteria(multi_criteria)
         _check_weights_only(multi)
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
-        results = await self.aevaluate([one for one, _ in pairs], [criteria for _, criteria in pairs], **options)
+        asked = [criteria for _, criteria in pairs]
+        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress)
         width = len(multi.items)
         return [
             _combined(one, multi, tuple(results[place * width : (place + 1) * width]), self.tie_enabled)

@@ -24,17 +24,19 @@ from adjudge.engine.run import Asker, RunLike
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.base import OnFailure, PlannedJudge, at_least, check_votes, one_of, temperature_for
 from adjudge.judges.batches import Batches, answers_of, gathered
-from adjudge.judges.inputs import fitted, items_of
+from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import InstanceLike, OnFailure, PlannedJudge, Progress, at_least, check_votes, one_of, temperature_for
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.options import match_option
 
 R = TypeVar("R", bound=Result)
 CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
-PairwiseLike = Sequence[str] | Mapping[str, str | Sequence[str]] | Instance
+PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
+InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
+"""One or many; a data frame or a data set is its rows."""
 _DEFAULT_CONSISTENCY = 3
 _BATCHES_AT_ONCE = 8
 _NO_VERDICT = "the judge gave no verdict"
@@ -59,12 +61,21 @@ class Case:
 
 @dataclass(kw_only=True, eq=False)
 class Judge(PlannedJudge[Case, R], Generic[R]):
-    """The base of all judges that are called with instances and criteria."""
+    """The base of all judges that are called with instances and criteria.
+
+    Parameters:
+        self_consistency: votes per model and order: False is 1, True is 3, k is k.
+        check_positional_bias: ask the same again with the options (or the responses) in reversed order.
+        language: of the prompt and the explanation: "en" or "ru".
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what a case without a verdict becomes: "abstain" (a result that says so), "raise" (a RunError), or
+            "random" (an option by chance, marked as such and left out of every aggregate).
+        batch_size: cases that a judge of one's own is handed at once, at most.
+    """
 
     self_consistency: bool | int = False
-    """Votes per model and order: False is 1, True is 3, k is k."""
     check_positional_bias: bool = False
-    """Ask the same again with the options (or the responses) in reversed order."""
     language: str = "en"
     seed: int | None = None
     max_repairs: int = 3
@@ -72,7 +83,6 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     kind: ClassVar[Kind] = "direct"
     """Whether texts are judged one by one or compared: what a catalogue name may mean."""
     batch_size: int = 32
-    """Cases that a judge of one's own is handed at once, at most."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.self_consistency, bool):
@@ -103,36 +113,55 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     def instance_of(self, item: Any) -> Instance:
         """What the caller gave, as an instance."""
 
-    def __call__(self, instances: Any, criteria: Any, **options: Any) -> list[R]:
+    def __call__(
+        self,
+        instances: InstancesLike,
+        criteria: CriteriaLike | Sequence[CriteriaLike],
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
+    ) -> list[R]:
         """The same as ``evaluate``."""
-        return self.evaluate(instances, criteria, **options)
+        return self.evaluate(instances, criteria, run=run, budget=budget, progress=progress)
 
     def evaluate(
         self,
-        instances: Sequence[Any],
+        instances: InstancesLike,
         criteria: CriteriaLike | Sequence[CriteriaLike],
-        **options: Any,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
     ) -> list[R]:
         """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
 
-        The options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
         """
-        return event_loop.run(self.aevaluate(instances, criteria, **options))
+        return event_loop.run(self.aevaluate(instances, criteria, run=run, budget=budget, progress=progress))
 
     async def aevaluate(
         self,
-        instances: Sequence[Any],
+        instances: InstancesLike,
         criteria: CriteriaLike | Sequence[CriteriaLike],
-        **options: Any,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
     ) -> list[R]:
         """``evaluate`` for async code."""
-        return await self.judge_items(self._cases(instances, criteria), **options)
+        return await self.judge_items(self._cases(instances, criteria), run=run, budget=budget, progress=progress)
+
+    def criteria_of(self, items: Sequence[Case]) -> list[Criteria]:
+        """The criteria that ``items`` are judged by, each once."""
+        return list({item.criteria.identity: item.criteria for item in items}.values())
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
         """An instance with its criteria."""
         return Case(fitted(instance, criteria), criteria)
 
-    def instances_of(self, instances: Any) -> list[Instance]:
+    def instances_of(self, instances: InstancesLike) -> list[Instance]:
         """What the caller gave, one or many, as instances; of a data frame or a data set its rows."""
         reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
         return [self.instance_of(item) for item in items_of(instances, reader)]
@@ -148,7 +177,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     def as_multi_criteria(self, criteria: MultiCriteriaLike) -> MultiCriteria:
         """Texts as for one criteria, each with the same weight."""
         if isinstance(criteria, MultiCriteria):
-            return replace(criteria, items=[self._ready_made(item) for item in criteria.items])
+            return replace(criteria, items=tuple(map(self._ready_made, criteria.items)))
         several = [criteria] if isinstance(criteria, str | Criteria | MultiCriteriaItem) else criteria
         return MultiCriteria.of([self.as_criteria(one) if isinstance(one, str) else one for one in several])
 
@@ -169,9 +198,12 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - judges of one's own may need it
         """What a reader of the result must know."""
-        wanted, persona = getattr(self, "temperature", None), bool(getattr(self, "generate_synthetic_persona", False))
-        temperatures = {name: temperature_for(model, wanted, self.samples) for name, model in self.panel.items()}
-        return notes_on(votes, self.language, temperatures, persona=persona)
+        return notes_on(votes, self.language, self.temperatures)
+
+    @property
+    def temperatures(self) -> Mapping[str, float]:
+        """What each model is asked at."""
+        return {name: temperature_for(model, self.temperature, self.samples) for name, model in self.panel.items()}
 
     def metadata_with(self, votes: Sequence[Vote], option: object) -> Mapping[str, object]:
         """The metadata, and what a judge of one's own returned along with ``option``."""
@@ -179,7 +211,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
         return FrozenDict({**self.metadata(votes), **((agreeing or own)[0].metadata if own else {})})
 
-    def _cases(self, instances: Sequence[Any], criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+    def _cases(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             one = self.as_criteria(criteria)

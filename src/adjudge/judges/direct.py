@@ -14,9 +14,10 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask, ask_as, prompt_for
 from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.judges.base import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.case import Case
+from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import InstanceLike, check_mode, seed_for, temperature_for
 from adjudge.judges.served import Served
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.prompts.render import render_improvement, render_persona, shown_fields
@@ -30,17 +31,22 @@ _WHO_JUDGES = Criteria(_PERSONA, "Who is best placed to judge?")
 
 @dataclass(kw_only=True, eq=False)
 class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
-    """Asks models to choose one of the criteria's options."""
+    """Asks models to choose one of the criteria's options.
+
+    Parameters:
+        generate_feedback: ask for advice on how the text would get the best option.
+        judge_description_prompt: who the judge is told to be.
+        generate_synthetic_persona: have the model invent that, once for each criteria.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
+            log-probability, nothing is written. By default local models do the latter, all others the former.
+        early_stop: ask only as many votes as can still change the option.
+    """
 
     generate_feedback: bool = False
-    """Ask for advice on how the text would get the best option."""
     judge_description_prompt: str | None = None
-    """Who the judge is told to be."""
     generate_synthetic_persona: bool = False
-    """Have the model invent that, once for each criteria."""
     mode: Mode | None = None
     early_stop: bool = False
-    """Ask only as many votes as can still change the option."""
     _personas: dict[str, Vote] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,6 +91,10 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
             temperature=temperature_for(asked, self.temperature, self.samples),
             seed=seed_for(asked, self.seed, sample),
         )
+
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - as the base class has it
+        """What a reader of the result must know."""
+        return notes_on(votes, self.language, self.temperatures, persona=self.generate_synthetic_persona)
 
     def prompt(self, ballot: Ballot) -> Prompt:
         """What the model is shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from adjudge.data.columns import ALIASES, ID_COLUMNS, Columns, text_of
 from adjudge.data.dataset import check_responses, comparison_of
@@ -20,26 +20,47 @@ Fields = dict[str, str | Sequence[str]]
 Cells = Mapping[str, object]
 
 
+class Frame(Protocol):
+    """A data frame of pandas, polars or their like."""
+
+    @property
+    def columns(self) -> object:
+        """The names of its columns."""
+        ...
+
+
+class DataSet(Protocol):
+    """A data set of rows, such as those of Hugging Face and of Arrow."""
+
+    @property
+    def column_names(self) -> object:
+        """The names of its columns."""
+        ...
+
+
 def is_one(given: object) -> bool:
     """Whether the caller gave one thing to judge rather than many."""
     return isinstance(given, str | Path | Mapping | Instance)
 
 
-def items_of(given: Any, reader: str = "read_instances") -> list[Any]:
+def items_of(given: object, reader: str = "read_instances") -> list[Any]:
     """What the caller gave, one or many, as a list; of a data frame or a data set its rows.
 
     ``reader``: what reads the rows of a file for this kind of judge, for whoever gave the file's name instead.
     """
     if is_table(given):
         return list(table_rows(given))
-    if not is_one(given) and not isinstance(given, Iterable):
+    if is_one(given):
+        items = [given]
+    elif isinstance(given, Iterable):
+        items = list(given)
+    else:
         raise SetupError(f"what is judged must be a text, an Instance, a data frame or a list, not {type(given).__name__}")
-    items = [given] if is_one(given) else list(given)
     _refuse_files(items, reader)
     return items
 
 
-def as_instance(item: Any, field: str) -> Instance:
+def as_instance(item: object, field: str) -> Instance:
     """One text, mapping of fields, row or instance, as an instance."""
     if isinstance(item, Instance):
         return item
@@ -141,7 +162,7 @@ def texts_of(cells: Cells) -> Fields:
     return {name: text for name, text in texts.items() if text is not None}  # type: ignore[misc]
 
 
-def _refuse_files(items: Sequence[Any], reader: str) -> None:
+def _refuse_files(items: Sequence[object], reader: str) -> None:
     """The name of a data file is no text to judge. One among many texts is: a model may well have answered with it."""
     if not items or not all(isinstance(item, Path) or (isinstance(item, str) and is_data_file(item)) for item in items):
         return

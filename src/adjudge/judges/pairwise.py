@@ -10,15 +10,21 @@ from adjudge.domain.message import Prompt
 from adjudge.domain.results import PairwiseInstanceResult
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask, prompt_for
-from adjudge.judges.base import check_mode, seed_for, temperature_for
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
+from adjudge.judges.planned import check_mode, seed_for, temperature_for
 from adjudge.judges.served import Served
 
 
 @dataclass(kw_only=True, eq=False)
 class PairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
-    """Asks models which of two or more responses is better."""
+    """Asks models which of two or more responses is better.
+
+    Parameters:
+        judge_description_prompt: who the judge is told to be.
+        mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
+            log-probability, nothing is written. By default local models do the latter, all others the former.
+    """
 
     judge_description_prompt: str | None = None
     mode: Mode | None = None

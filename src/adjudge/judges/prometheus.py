@@ -14,10 +14,10 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
-from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
+from adjudge.judges.planned import seed_for, temperature_for
 from adjudge.judges.served import Served
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import shown_fields
@@ -42,8 +42,11 @@ _REFERENCE_FIELDS = ("reference", "reference_answer")
 class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
     """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1 the lowest score.
 
-    Options without scores are taken worst first, and their grade is the score. An unreadable reply is not asked for again:
-    the format leaves no room for that.
+    Options without scores are taken worst first, and their grade is the score.
+
+    Parameters:
+        language: of notes on the result; the format is English.
+        max_repairs: has no effect: the format leaves no room for asking again.
     """
 
     def check(self, item: Case) -> None:
@@ -82,7 +85,14 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
 
 @dataclass(kw_only=True, eq=False)
 class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
-    """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format."""
+    """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format.
+
+    Parameters:
+        tie_enabled: False, since the format has none.
+        contests: "pairs", since two responses are compared at a time.
+        language: of notes on the result; the format is English.
+        max_repairs: has no effect: the format leaves no room for asking again.
+    """
 
     tie_enabled: bool = False
     contests: Literal["joint", "pairs"] = "pairs"

@@ -16,7 +16,7 @@ from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.base import OnTooFew, one_of
+from adjudge.judges.planned import OnTooFew, one_of
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.pooling.numbers import AGGREGATIONS, Aggregation, aggregate, numbers_of, shares, spread
 from adjudge.pooling.panel import status_of
@@ -24,29 +24,39 @@ from adjudge.pooling.panel import status_of
 
 @dataclass(eq=False)
 class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
-    """How code does by a criterion in natural language, as a number from ``min`` to ``max``."""
+    """How code does by a criterion in natural language, as a number from ``min`` to ``max``.
+
+    Parameters:
+        expression: what is rated, best with what the ends of the scale mean.
+        llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is the embedded model.
+        min: the lower end of the scale.
+        max: the upper end of the scale.
+        agg: what the samples come to: "avg", "med", "min" or "max".
+        num_samples: samples per model, all at once.
+        min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the scale, and the result says
+            that it fell back.
+        language: of the prompt and the explanation: "en" or "ru".
+        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
+        seed: of the first sample, the next one has the next number; None: the model's own, if it has one.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or "raise" (a RunError).
+        on_result: called with every full result.
+    """
 
     expression: str
-    """What is rated, best with what the ends of the scale mean."""
     llm: ModelLike | Sequence[ModelLike] | None = None
-    """Who is asked: an LLM, a model id, a function ``prompt -> text``, or several. None is the embedded model."""
     min: float = 0.0
     max: float = 10.0
     agg: Aggregation = "avg"
-    """What the samples come to: "avg", "med", "min" or "max"."""
     num_samples: int = 1
-    """Samples per model, all at once."""
     min_samples_for_aggregation: int = 1
-    """With fewer valid samples ``compute`` says the middle of the scale, and the result says that it fell back."""
     _: KW_ONLY
     language: str = "en"
     temperature: float | None = None
-    """By default the model's own setting, else 0 for one sample and 1 for several."""
     seed: int | None = None
     max_repairs: int = 3
     on_failure: OnTooFew = "fallback"
     on_result: Callable[[QuantitativeResult], object] | None = None
-    """Called with every full result."""
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
     template: ClassVar[str] = "quantitative"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from adjudge.data.sources.open import is_data_file
 from adjudge.domain.ballot import Ballot
@@ -15,10 +15,12 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.sampled import SampledResult
 from adjudge.domain.vote import Vote
+from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
-from adjudge.judges.base import OnTooFew, PlannedJudge, at_least, check_votes, one_of, seed_for, temperature_for
 from adjudge.judges.notes import notes_on
+from adjudge.judges.planned import OnTooFew, PlannedJudge, Progress, at_least, check_votes, one_of, seed_for, temperature_for
 from adjudge.prompts.template import check_language
 from adjudge.verdicts.code_text import extract_code
 
@@ -85,12 +87,21 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
         """The models by the names on the ballots; each is asked ``num_samples`` times."""
         return self._panel
 
-    async def evaluate(self, code: str, agent: object | None = None, **options: Any) -> R:
+    async def evaluate(
+        self,
+        code: str,
+        agent: object | None = None,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[R] | None = None,
+    ) -> R:
         """The full result with every sample. ``agent``, where given, says what was asked for and whether it writes code.
 
-        The options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with the result.
         """
-        (result,) = await self.judge_items([self._instance(code, agent)], **options)
+        (result,) = await self.judge_items([self._instance(code, agent)], run=run, budget=budget, progress=progress)
         for hear in (self.on_result, _SAMPLING.get().hear):
             if hear:
                 hear(result)

@@ -15,12 +15,15 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(kw_only=True, eq=False)
 class Served(Judge[R], Generic[R]):
-    """A judge with a panel of models behind it."""
+    """A judge with a panel of models behind it.
+
+    Parameters:
+        inference_engine: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+    """
 
     inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False)
-    """One model or a panel; None is the embedded model."""
     temperature: float | None = None
-    """By default the model's own setting, else 0 for one vote and 1 for several."""
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

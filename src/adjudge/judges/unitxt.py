@@ -17,9 +17,9 @@ from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.gateway.open import OpenModel, open_model, open_panel
-from adjudge.judges.base import seed_for, temperature_for
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.planned import seed_for, temperature_for
 from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import read
@@ -136,10 +136,17 @@ class UnitxtVote(Vote):
 
 @dataclass(kw_only=True, eq=False)
 class _Unitxt:
-    """The models a unitxt judge asks."""
+    """The models a unitxt judge asks.
+
+    Parameters:
+        inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a model; None is the embedded
+            model.
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        language: of notes on the result; unitxt's prompts are English.
+        max_repairs: has no effect: unitxt asks once.
+    """
 
     inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False)
-    """One model or a panel, each an engine of unitxt's or whatever else is a model; None is the embedded model."""
     temperature: float | None = None
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
@@ -174,7 +181,12 @@ class UnitxtDirectJudge(_Unitxt, BaseDirectJudge):
 @dataclass(kw_only=True, eq=False)
 class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
     """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no tie. Responses are
-    equal where their contests are: then ``tie_enabled`` says whether the result is a tie."""
+    equal where their contests are.
+
+    Parameters:
+        tie_enabled: whether the result is then a tie.
+        contests: "pairs", since two responses are compared at a time.
+    """
 
     contests: Literal["joint", "pairs"] = "pairs"
 
@@ -320,7 +332,7 @@ class _Call:
         if self.pending is not None:
             self.pending.cancel()
 
-    def vote(self, ballot: Ballot, outcome: Outcome, **parts: Any) -> UnitxtVote:
+    def vote(self, ballot: Ballot, outcome: Outcome, reason: str | None = None, verdict: Verdict | None = None) -> UnitxtVote:
         """A vote with what the calls cost."""
         usage = sum((reply.usage for reply in self.replies), Usage())
         return UnitxtVote(
@@ -330,7 +342,8 @@ class _Call:
             usage=usage,
             latency=sum(reply.latency for reply in self.replies),
             prompt=self.prompt.text if self.prompt else None,
-            **parts,
+            reason=reason,
+            verdict=verdict,
         )
 
 

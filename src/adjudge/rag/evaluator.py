@@ -18,10 +18,12 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Vote
+from adjudge.engine.run import RunLike
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.base import OnFailure, PlannedJudge, check_votes
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.planned import OnFailure, PlannedJudge, Progress, check_votes
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
@@ -36,29 +38,35 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
 
     Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
     is what most of the valid votes say; a tie goes to the lower score.
+
+    Parameters:
+        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
+        dimensions: which to score, by name or as objects of one's own; None: all there are.
+        config: a file with further dimensions, or other weights and gates for the ready-made ones.
+        weights: dimension → weight, where it is another one.
+        strictness: votes per model and dimension.
+        language: of prompts, explanations and scale texts: "en" or "ru".
+        early_stop: ask only as many votes as can still change a score.
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
+        mode: "generate": the model writes a score with its explanation; "likelihood": the scores are compared by their
+            log-probability. By default local models do the latter, all others the former.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise" (a RunError), or
+            "random" (scores by chance, marked as such and left out of every aggregate).
     """
 
     model: ModelLike | Sequence[ModelLike] | None = None
-    """One model or a panel: ids, model objects or functions ``prompt -> text``. None is the embedded model."""
     _: KW_ONLY
     dimensions: Sequence[str | Dimension] | None = None
-    """Which to score, by name or as objects of one's own. None: all there are."""
     config: str | Path | None = None
-    """A file with further dimensions, or other weights and gates for the ready-made ones."""
     weights: Mapping[str, float] = field(default_factory=FrozenDict)
-    """Dimension → weight, where it is another one."""
     strictness: int = 1
-    """Votes per model and dimension."""
     language: str = "en"
-    """Of prompts, explanations and scale texts: "en" or "ru"."""
     early_stop: bool = False
-    """Ask only as many votes as can still change a score."""
     temperature: float | None = None
-    """By default the model's own setting, else 0 for one vote and 1 for several."""
     seed: int | None = None
     mode: Mode | None = None
-    """"generate": the model writes a score with its explanation; "likelihood": the scores are compared by their
-    log-probability. By default local models do the latter, all others the former."""
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
@@ -97,34 +105,91 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         return columns_of(first, columns, source, needed_fields(self._scored))
 
     @overload
-    def evaluate(self, rows: Row, **options: Any) -> RagResult: ...
+    def evaluate(
+        self,
+        rows: Row,
+        *,
+        columns: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[RagResult] | None = None,
+    ) -> RagResult: ...
     @overload
-    def evaluate(self, rows: Source, **options: Any) -> list[RagResult]: ...
-    def evaluate(self, rows: Row | Source, **options: Any) -> RagResult | list[RagResult]:
+    def evaluate(
+        self,
+        rows: Source,
+        *,
+        columns: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[RagResult] | None = None,
+    ) -> list[RagResult]: ...
+    def evaluate(
+        self,
+        rows: Row | Source,
+        *,
+        columns: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[RagResult] | None = None,
+    ) -> RagResult | list[RagResult]:
         """Score the rows of a file (a path), a list of mappings or Instances, or a single one of them.
 
-        ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows; the
-        other options are those of ``judge_items``: ``run``, ``budget``, ``progress``.
+        ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows.
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
         """
-        return event_loop.run(self._aevaluate(rows, **options))
+        found = self._instances(rows, columns, limit)
+        results = event_loop.run(self.judge_items(found, run=run, budget=budget, progress=progress))
+        return results[0] if _is_row(rows) else results
 
     @overload
-    async def aevaluate(self, rows: Row, **options: Any) -> RagResult: ...
+    async def aevaluate(
+        self,
+        rows: Row,
+        *,
+        columns: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[RagResult] | None = None,
+    ) -> RagResult: ...
     @overload
-    async def aevaluate(self, rows: Source, **options: Any) -> list[RagResult]: ...
-    async def aevaluate(self, rows: Row | Source, **options: Any) -> RagResult | list[RagResult]:
-        """``evaluate`` for async code."""
-        return await self._aevaluate(rows, **options)
-
-    async def _aevaluate(
-        self, rows: Row | Source, *, columns: Mapping[str, str] | None = None, limit: int | None = None, **options: Any
+    async def aevaluate(
+        self,
+        rows: Source,
+        *,
+        columns: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[RagResult] | None = None,
+    ) -> list[RagResult]: ...
+    async def aevaluate(
+        self,
+        rows: Row | Source,
+        *,
+        columns: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[RagResult] | None = None,
     ) -> RagResult | list[RagResult]:
-        if isinstance(rows, Mapping | Instance):
-            return (await self.judge_items(self.rows([rows], columns).instances, **options))[0]
-        read = self.rows(rows, columns, limit)
+        """``evaluate`` for async code."""
+        found = self._instances(rows, columns, limit)
+        results = await self.judge_items(found, run=run, budget=budget, progress=progress)
+        return results[0] if _is_row(rows) else results
+
+    def _instances(self, given: Row | Source, columns: Mapping[str, str] | None, limit: int | None) -> Sequence[Instance]:
+        if isinstance(given, Mapping | Instance):
+            return self.rows([given], columns).instances
+        read = self.rows(given, columns, limit)
         if read.blank:
             _LOG.warning("%s", read.blank)
-        return await self.judge_items(read.instances, **options)
+        return read.instances
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """With the dimensions as they are scored, wherever they came from."""
@@ -200,6 +265,10 @@ class _DimensionJudge(DirectJudge):
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:  # noqa: ARG002
         """None: the prompts of ten thousand rows would fill the memory."""
         return FrozenDict()
+
+
+def _is_row(given: Row | Source) -> bool:
+    return isinstance(given, Mapping | Instance)
 
 
 def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:

@@ -19,8 +19,8 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, open_model
-from adjudge.judges.base import PlannedJudge
 from adjudge.judges.case import Judge
+from adjudge.judges.planned import PlannedJudge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry

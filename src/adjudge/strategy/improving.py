@@ -8,9 +8,9 @@ from adjudge.aio import event_loop
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.errors import SetupError
-from adjudge.judges.base import InstanceLike, at_least
 from adjudge.judges.case import CriteriaLike
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.planned import InstanceLike, at_least
 from adjudge.prompts.render import shown_fields
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from adjudge.errors import SetupError
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.base import at_least, one_of
+from adjudge.judges.planned import at_least, one_of
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.judges.sampled import SampledCriteria
