@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -27,6 +27,9 @@ HOSTILE = "<script>document.title='taken'</script><img src=http://example.invali
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM")
 
 
+Scheme = Literal["light", "dark"]
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with playwright.sync_playwright() as running:
@@ -41,7 +44,7 @@ def troubles() -> list[str]:
     return []
 
 
-def opened(browser: Browser, troubles: list[str], path: Path, width: int = 1280, scheme: str = "light") -> Page:
+def opened(browser: Browser, troubles: list[str], path: Path, width: int = 1280, scheme: Scheme = "light") -> Page:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.on("console", lambda message: troubles.append(message.text))
@@ -69,12 +72,14 @@ def visible(page: Page) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_opens_without_a_word_and_fits(
-    tmp_path: Path, browser: Browser, troubles: list[str], width: int, scheme: str, language: str
+    tmp_path: Path, browser: Browser, troubles: list[str], width: int, scheme: Scheme, language: str
 ) -> None:
     page = opened(browser, troubles, written(tmp_path, language=language), width, scheme)
     assert troubles == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("svg.plot").bounding_box()["width"] > 250
+    plot = page.locator("svg.plot").bounding_box()
+    assert plot is not None
+    assert plot["width"] > 250
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(18, 22, 29)") == (scheme == "dark")
     if SCREENS:
