@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import NamedTuple
 
@@ -16,8 +17,11 @@ class Entry(NamedTuple):
     help: str
 
     def load(self) -> click.Command:
-        """The command itself."""
+        """The command itself. What was loaded stays, so the garbage collector need not look at it."""
         found: click.Command = getattr(import_module(f"adjudge.cli.{self.module}"), self.name)
+        if not gc.isenabled():  # by ``main``: in somebody else's process it is left alone
+            gc.freeze()
+            gc.enable()
         return found
 
 
