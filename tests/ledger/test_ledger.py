@@ -475,3 +475,22 @@ def test_what_a_dimension_is_called_in_reports_stops_no_older_run() -> None:
 
     assert differences(of("Harmfulness", 1.0), of("Safety", 1.0)) == []
     assert [change.path[-1] for change in differences(of("Harmfulness", 1.0), of("Safety", 2.0))] == ["weight"]
+
+
+@pytest.mark.parametrize("left", ["NULL", "0", "''"])
+def test_a_vote_of_a_large_ledger_without_its_key_is_damage_and_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    keep(tmp_path, vote(0))
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")  # as a disk damages it: without asking the schema
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'ballot BLOB NOT NULL', 'ballot BLOB') WHERE name = 'votes'"
+        )
+        connection.commit()
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute(f"UPDATE votes SET ballot = {left}")
+        connection.commit()
+    monkeypatch.setattr(file, "_SMALL", 0)
+    with pytest.raises(RunError, match="runs recover"):
+        recall(tmp_path, ballot())

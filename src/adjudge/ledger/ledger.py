@@ -22,7 +22,7 @@ from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
-from adjudge.ledger.rows import checked, insert, sealed, select, whole
+from adjudge.ledger.rows import checked, checked_key, insert, sealed, select, whole
 from adjudge.prompts.template import LIKELIHOOD, wording
 
 _Read = TypeVar("_Read")
@@ -131,7 +131,7 @@ class Ledger:
         found = BloomFilter()
         try:
             for (key,) in self._reader.execute("SELECT ballot FROM votes"):
-                found.add(key)
+                found.add(checked_key(key))
         except sqlite3.Error as error:
             raise trouble(self.path, error) from error
         return found

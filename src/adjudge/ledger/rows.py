@@ -80,6 +80,13 @@ def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
     return [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
 
 
+def checked_key(key: object) -> bytes:
+    """The key of a vote's ballot, which is read without the rest of its row."""
+    if not isinstance(key, bytes):
+        raise sqlite3.DatabaseError("a vote does not say which ballot it answers")
+    return key
+
+
 def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
     """The row's values, when they are those that were written. Otherwise they are damaged, which is SQLite's error to us."""
     *values, kept = row

@@ -15,6 +15,7 @@ from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.engine.estimate import Known
 from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.file import FILE, trouble, wordings_in
+from adjudge.ledger.rows import checked_key
 from adjudge.runs.folder import reading, run_info
 
 _ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
@@ -45,7 +46,7 @@ class KnownVotes(Known):
         self.wordings = wordings_in(run_info(folder).configuration)
         with reading(folder) as connection:
             for (key,) in connection.execute("SELECT ballot FROM votes WHERE outcome <> 'model_error'"):
-                self._maybe.add(key)
+                self._maybe.add(checked_key(key))
         held = ExitStack()
         self._ledger = held.enter_context(reading(folder))
         finalize(self, held.close)
