@@ -46,6 +46,11 @@ OBJECT = {
     "additionalProperties": False,
 }
 
+NESTED = {
+    "$defs": {"named": {"properties": {"b": {"type": "string"}}}},
+    "allOf": [{"properties": {"a": {"$ref": "#/$defs/named"}}}],
+}
+
 
 @pytest.mark.parametrize(
     ("value", "schema", "wanted"),
@@ -116,19 +121,20 @@ def test_what_fits(value: object, schema: Any, wanted: object) -> None:
         ({"start": {"x": "1"}, "end": {"x": 2}}, Line, r"output\['start'\]\['x'\] is '1'"),
         ([1, 2], Point, "wanted is dict"),
         ({"age": 3}, Person, "lacks name"),
-        ({"age": 3}, OBJECT, "output lacks name"),
-        ({"name": "", "age": 3}, OBJECT, r"output\['name'\] is ''"),
-        ({"name": "Ada", "age": -1}, OBJECT, "at least 0"),
-        ({"name": "Ada", "age": True}, OBJECT, "wanted is integer"),
-        ({"name": "Ada", "job": "x"}, OBJECT, "'job', which nobody asked for"),
-        (3.5, {"type": "integer"}, "wanted is integer"),
-        ([1, 2, 3], {"maxItems": 2}, "of a length of at most 2"),
-        ("c", {"enum": ["a", "b"]}, "wanted is 'a' or 'b'"),
-        (True, {"const": 1}, "wanted is 1"),
-        ("x1", {"pattern": "^[a-z]+$"}, "matches"),
-        (1.5, {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "anyOf"),
-        (1, {"oneOf": [{"type": "number"}, {"type": "integer"}]}, "oneOf"),
+        ({"age": 3}, OBJECT, "output: 'name' is a required property"),
+        ({"name": "", "age": 3}, OBJECT, r"output\['name'\]: ''"),
+        ({"name": "Ada", "age": -1}, OBJECT, r"output\['age'\]: -1 is less than the minimum of 0"),
+        ({"name": "Ada", "age": True}, OBJECT, "not of type 'integer'"),
+        ({"name": "Ada", "job": "x"}, OBJECT, "'job' was unexpected"),
+        (3.5, {"type": "integer"}, "not of type 'integer'"),
+        ([1, 2, 3], {"maxItems": 2}, "too long"),
+        ("c", {"enum": ["a", "b"]}, "not one of"),
+        (True, {"const": 1}, "1 was expected"),
+        ("x1", {"pattern": "^[a-z]+$"}, "does not match"),
+        (1.5, {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "any of the given schemas"),
+        (1, {"oneOf": [{"type": "number"}, {"type": "integer"}]}, "valid under each of"),
         ([1, "a"], {"type": "array", "items": {"type": "integer"}}, r"output\[1\]"),
+        ({"a": {"b": 1}}, NESTED, r"output\['a'\]\['b'\]: 1 is not of type 'string'"),
     ],
 )
 def test_what_does_not_fit_is_said_with_its_place(value: object, schema: Any, said: str) -> None:
@@ -191,3 +197,9 @@ def test_whatever_comes_either_fits_or_is_a_wrong_shape(value: object, schema: A
     except WrongShape:
         return
     assert isinstance(found, Point) or json.loads(json.dumps(found)) == value
+
+
+@pytest.mark.parametrize("reference", ["http://127.0.0.1:9/schema.json", "#/$defs/nowhere", "other.json"])
+def test_a_reference_out_of_the_schema_is_refused_and_not_fetched(reference: str) -> None:
+    with pytest.raises(SetupError, match="output_schema refers to"):
+        check_schema({"properties": {"a": {"anyOf": [{"$ref": reference}]}}})

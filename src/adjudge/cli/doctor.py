@@ -26,6 +26,7 @@ EXTRAS = {
     "local": "xllamacpp",
     "parquet": "pyarrow",
     "sandbox": "sandlock",
+    "schema": "jsonschema",
     "unitxt": "unitxt",
 }
 """Extra → the module whose presence shows it."""

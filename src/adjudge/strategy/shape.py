@@ -8,12 +8,12 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NotRequired, Protocol, TypeGuard, Union, get_args, get_origin, get_type_hints, runtime_checkable
 
 from adjudge.errors import SetupError
 from adjudge.strategy.json_schema import check_json_schema, mismatch
 
-_PLAIN: Mapping[Any, str] = {
+_PLAIN: Mapping[object, str] = {
     int: "int",
     float: "float",
     str: "str",
@@ -26,11 +26,22 @@ _PLAIN: Mapping[Any, str] = {
 _LONGEST_SHOWN = 80
 
 
+@runtime_checkable
+class Validating(Protocol):
+    """A class that checks values itself, as pydantic models do."""
+
+    __name__: str
+
+    def model_validate(self, value: object) -> object: ...
+
+    def model_json_schema(self) -> object: ...
+
+
 class WrongShape(ValueError):
     """A value is not what was asked for; the message says where and why."""
 
 
-def check_schema(schema: Any) -> None:
+def check_schema(schema: object) -> None:
     """Say so when nothing can be checked by ``schema``."""
     if isinstance(schema, Mapping):
         check_json_schema(schema)
@@ -38,13 +49,13 @@ def check_schema(schema: Any) -> None:
         describe(schema)
 
 
-def describe(schema: Any) -> str:
+def describe(schema: object) -> str:
     """``schema`` in words that a model reads: ``list[int]``, a dict with keys, a JSON schema."""
     if schema is None or schema is Any:
         return "any JSON value"
     if isinstance(schema, type) and schema in _PLAIN:
         return _PLAIN[schema]
-    if isinstance(schema, Mapping) or hasattr(schema, "model_validate"):
+    if isinstance(schema, Mapping | Validating):
         found = schema if isinstance(schema, Mapping) else _json_schema_of(schema)
         return f"a value that fits the JSON schema {json.dumps(found, ensure_ascii=False)}"
     if _is_record(schema):
@@ -55,7 +66,7 @@ def describe(schema: Any) -> str:
     return _describe_generic(schema, get_origin(schema), get_args(schema))
 
 
-def conform(value: object, schema: Any) -> object:
+def conform(value: object, schema: object) -> object:
     """``value`` as ``schema`` wants it (a dict becomes the dataclass that was asked for), or WrongShape."""
     if isinstance(schema, Mapping):
         wrong = mismatch(value, schema)
@@ -65,18 +76,17 @@ def conform(value: object, schema: Any) -> object:
     return _conform(value, schema, "output")
 
 
-def _json_schema_of(model: Any) -> object:
+def _json_schema_of(model: Validating) -> object:
     try:
         return model.model_json_schema()
     except Exception as error:  # a class of somebody's own: whatever it raises, there is nothing to check by
-        name = getattr(model, "__name__", repr(model))
         raise SetupError(
-            f"output_schema {name} cannot be described as a JSON schema ({type(error).__name__}: {error}): "
+            f"output_schema {model.__name__} cannot be described as a JSON schema ({type(error).__name__}: {error}): "
             "give a pydantic model with fields of its own, a dataclass or a JSON schema"
         ) from error
 
 
-def _describe_generic(schema: Any, origin: Any, parts: Sequence[Any]) -> str:
+def _describe_generic(schema: object, origin: object, parts: Sequence[object]) -> str:
     if origin is Literal:
         return " or ".join(map(repr, parts))
     if origin in (Union, types.UnionType):
@@ -94,12 +104,12 @@ def _describe_generic(schema: Any, origin: Any, parts: Sequence[Any]) -> str:
     )
 
 
-def _conform(value: object, schema: Any, where: str) -> Any:
+def _conform(value: object, schema: object, where: str) -> object:
     if schema is None or schema is Any:
         return value
     if isinstance(schema, type) and schema in _PLAIN:
         return _plain(value, schema, where)
-    if hasattr(schema, "model_validate"):
+    if isinstance(schema, Validating):
         return _validated(value, schema, where)
     if _is_record(schema):
         return _record(value, schema, where)
@@ -108,7 +118,7 @@ def _conform(value: object, schema: Any, where: str) -> Any:
     return _generic(value, schema, where)
 
 
-def _plain(value: object, schema: Any, where: str) -> object:
+def _plain(value: object, schema: object, where: str) -> object:
     """A bool is no int, a whole int is a float, and 3.0 is no int: nothing is rounded."""
     if schema is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
@@ -119,7 +129,7 @@ def _plain(value: object, schema: Any, where: str) -> object:
     return value
 
 
-def _generic(value: object, schema: Any, where: str) -> object:
+def _generic(value: object, schema: object, where: str) -> object:
     origin, parts = get_origin(schema), get_args(schema)
     if origin is Literal:
         if not any(value == part and type(value) is type(part) for part in parts):
@@ -139,14 +149,14 @@ def _generic(value: object, schema: Any, where: str) -> object:
     return tuple(_conform(item, kind, f"{where}[{place}]") for place, (item, kind) in enumerate(zip(items, kinds, strict=True)))
 
 
-def _first_that_fits(value: object, schema: Any, parts: Sequence[Any], where: str) -> object:
+def _first_that_fits(value: object, schema: object, parts: Sequence[object], where: str) -> object:
     for part in parts:
         if _fits(value, part):
             return _conform(value, part, where)
     raise _wrong(value, describe(schema), where)
 
 
-def _fits(value: object, schema: Any) -> bool:
+def _fits(value: object, schema: object) -> bool:
     try:
         conform(value, schema)
     except WrongShape:
@@ -154,7 +164,7 @@ def _fits(value: object, schema: Any) -> bool:
     return True
 
 
-def _record(value: object, schema: Any, where: str) -> object:
+def _record(value: object, schema: type, where: str) -> object:
     """A dict with the record's keys: all that have no default, and none that it does not know."""
     given = typing.cast(dict[str, object], _plain(value, dict, where))
     hints = get_type_hints(schema)
@@ -171,14 +181,14 @@ def _record(value: object, schema: Any, where: str) -> object:
     return made
 
 
-def _required(schema: Any) -> list[str]:
+def _required(schema: type) -> list[str]:
     if dataclasses.is_dataclass(schema):
         return [one.name for one in dataclasses.fields(schema) if one.default is one.default_factory is dataclasses.MISSING]
     hints = get_type_hints(schema, include_extras=True)  # written as text, NotRequired is not seen by __required_keys__
-    return [name for name in hints if name in schema.__required_keys__ and get_origin(hints[name]) is not NotRequired]
+    return [name for name in hints if name in vars(schema)["__required_keys__"] and get_origin(hints[name]) is not NotRequired]
 
 
-def _validated(value: object, schema: Any, where: str) -> object:
+def _validated(value: object, schema: Validating, where: str) -> object:
     try:
         return schema.model_validate(value)
     except ValueError as error:
@@ -192,7 +202,7 @@ def _member(value: object, schema: type[Enum], where: str) -> Enum:
         raise _wrong(value, describe(schema), where) from None
 
 
-def _is_record(schema: Any) -> bool:
+def _is_record(schema: object) -> TypeGuard[type]:
     return isinstance(schema, type) and (dataclasses.is_dataclass(schema) or typing.is_typeddict(schema))
 
 
