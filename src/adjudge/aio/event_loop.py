@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adjudge.errors import SetupError
 
@@ -42,7 +42,7 @@ _home: _Home | None = None
 _lock = threading.Lock()
 _leaving = threading.Event()
 _stops: list[Callable[[], None]] = []
-_closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
+_closers: list[Callable[[], Coroutine[object, object, None]]] = []
 
 
 def home_loop() -> asyncio.AbstractEventLoop:
@@ -64,7 +64,7 @@ def stoppable(stop: Callable[[], None]) -> Iterator[None]:
         _stops.remove(stop)
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
+def run(coroutine: Coroutine[object, object, T]) -> T:
     """Run to the end from synchronous code. An interrupt stops or cancels the work and waits until it has ended."""
     loop = home_loop()
     if _home is not None and threading.current_thread() is _home.thread:
@@ -92,7 +92,7 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
         return future.result()
 
 
-async def visit(coroutine: Coroutine[Any, Any, T]) -> T:
+async def visit(coroutine: Coroutine[object, object, T]) -> T:
     """Await from any event loop what has to run on the home loop."""
     here, loop = asyncio.get_running_loop(), home_loop()
     if here is loop:
@@ -106,7 +106,7 @@ def at_home() -> bool:
 
 
 def _submit(
-    coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop, caller: asyncio.AbstractEventLoop | None
+    coroutine: Coroutine[object, object, T], loop: asyncio.AbstractEventLoop, caller: asyncio.AbstractEventLoop | None
 ) -> Future[T]:
     token = caller_loop.set(caller)  # the task copies the context it is submitted in
     try:
@@ -115,14 +115,14 @@ def _submit(
         caller_loop.reset(token)
 
 
-async def _then_set(coroutine: Coroutine[Any, Any, T], ended: threading.Event) -> T:
+async def _then_set(coroutine: Coroutine[object, object, T], ended: threading.Event) -> T:
     try:
         return await coroutine
     finally:
         ended.set()
 
 
-def before_leaving(closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def before_leaving(closer: Callable[[], Coroutine[object, object, None]]) -> None:
     """Have ``closer`` awaited on the home loop when the process ends."""
     _closers.append(closer)
 

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any
 
 from adjudge.aio.event_loop import caller_loop
 from adjudge.aio.threads import started
@@ -28,7 +27,7 @@ async def call_contained(function: Callable[..., object], /, *args: object, **kw
     return await _where_it_belongs(_contained(answer)) if inspect.iscoroutine(answer) else answer
 
 
-async def _contained(coroutine: Coroutine[Any, Any, object]) -> object:
+async def _contained(coroutine: Coroutine[object, object, object]) -> object:
     try:
         return await coroutine
     except SystemExit as error:
@@ -41,7 +40,7 @@ async def _in_thread(function: Callable[..., object], args: tuple[object, ...], 
     return await asyncio.wrap_future(started(partial(function, *args, **kwargs), name))
 
 
-async def _where_it_belongs(coroutine: Coroutine[Any, Any, object]) -> object:
+async def _where_it_belongs(coroutine: Coroutine[object, object, object]) -> object:
     """On the loop that awaits us, since that is where the caller's sessions live; on ours when nobody does."""
     caller = caller_loop.get()
     if caller is None or not caller.is_running() or caller is asyncio.get_running_loop():

@@ -102,7 +102,7 @@ class Endpoint:
         return kind(message, provider=self.provider, model=self.model, hint=hint, **more)
 
 
-Exchange = Coroutine[Any, Any, dict[str, Any]]
+Exchange = Coroutine[object, object, dict[str, Any]]
 
 
 class _Unread(Exception):

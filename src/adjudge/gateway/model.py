@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError
 
-Replying = Coroutine[Any, Any, Reply]
+Replying = Coroutine[object, object, Reply]
 """What ``complete`` gives. A link that only chooses who goes on is a plain function that passes this through: each link that
 waits for itself is one more coroutine for every request under way."""
 

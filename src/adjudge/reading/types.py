@@ -6,19 +6,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Generic, Protocol, TypeVar, cast, overload
 
 from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
 
-Schema = dict[str, Any]
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+W = TypeVar("W", bound=str)
+N = TypeVar("N", int, float)
+Schema = dict[str, object]
 _LARGEST = 2**63 - 1
 """What counters and clocks can hold; no setting means more."""
 
 
-class Type(Protocol):
+class Type(Protocol[T_co]):
     """What a value may be."""
 
-    def read(self, value: object, place: Place) -> Any:
+    def read(self, value: object, place: Place) -> T_co:
         """The value, or a WrongValue raised that says where it is wrong."""
         ...
 
@@ -27,9 +31,13 @@ class Type(Protocol):
         ...
 
 
-def key(type: Type, help: str, default: Any = MISSING) -> Any:
+@overload
+def key(type: Type[T], help: str) -> T: ...
+@overload
+def key(type: Type[T], help: str, default: T) -> T: ...
+def key(type: Type[T], help: str, default: object = MISSING) -> T:
     """A field of a dataclass that is a key of the file; without a default it must be there."""
-    return field(default=default, metadata={"type": type, "help": help})
+    return cast(T, field(default=default, metadata={"type": type, "help": help}))
 
 
 @dataclass(frozen=True)
@@ -56,18 +64,19 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Word:
+class Word(Generic[W]):
     """One of some words."""
 
-    allowed: Sequence[str]
+    allowed: Sequence[W]
 
-    def read(self, value: object, place: Place) -> str:
-        said = _scalar(value, place, f"one of {', '.join(self.allowed)}")
-        if said in self.allowed:
-            return said
-        near = get_close_matches(said.lower(), self.allowed, n=1, cutoff=0.5)
+    def read(self, value: object, place: Place) -> W:
+        text = _scalar(value, place, f"one of {', '.join(self.allowed)}")
+        for word in self.allowed:
+            if word == text:
+                return word
+        near = get_close_matches(text.lower(), self.allowed, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise place.wrong(f"must be one of {', '.join(self.allowed)}, not {said!r}{hint}")
+        raise place.wrong(f"must be one of {', '.join(self.allowed)}, not {text!r}{hint}")
 
     def schema(self) -> Schema:
         return {"enum": list(self.allowed)}
@@ -79,32 +88,52 @@ class Number:
 
     least: float | None = None
     most: float | None = None
-    whole: bool = False
     above: float | None = None
 
     def read(self, value: object, place: Place) -> float:
         meant = _meant(value)
-        if isinstance(meant, bool) or not isinstance(meant, int if self.whole else int | float):
+        if isinstance(meant, bool) or not isinstance(meant, int | float):
             raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
-        if meant not in (math.inf, -math.inf) and abs(meant) > _LARGEST:
-            raise place.wrong(f"is too large a number: {what(value)}")
-        if not math.isfinite(meant) or not self._within(meant):
-            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
-        return meant if self.whole else float(meant)
+        return float(self._checked(meant, value, place))
 
     def schema(self) -> Schema:
+        return {"type": "number", **self._limits()}
+
+    def _checked(self, number: N, value: object, place: Place) -> N:
+        if number not in (math.inf, -math.inf) and abs(number) > _LARGEST:
+            raise place.wrong(f"is too large a number: {what(value)}")
+        if not math.isfinite(number) or not self._within(number):
+            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
+        return number
+
+    def _limits(self) -> Schema:
         limits = {"minimum": self.least, "maximum": self.most, "exclusiveMinimum": self.above}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        return {"type": "integer" if self.whole else "number", **given}
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     def _within(self, value: float) -> bool:
         above = self.above is None or value > self.above
         return above and (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
-    def _wanted(self) -> str:
+    def _wanted(self, kind: str = "a number") -> str:
         limits = {"from": self.least, "above": self.above, "up to": self.most}
-        said = " ".join(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)
-        return f"{'a whole number' if self.whole else 'a number'} {said}".strip()
+        return " ".join([kind, *(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)])
+
+
+@dataclass(frozen=True)
+class WholeNumber(Number):
+    """A number without a fraction."""
+
+    def read(self, value: object, place: Place) -> int:
+        meant = _meant(value)
+        if isinstance(meant, bool) or not isinstance(meant, int):
+            raise place.wrong(f"must be {self._wanted()}, not {what(value)}")
+        return self._checked(meant, value, place)
+
+    def schema(self) -> Schema:
+        return {"type": "integer", **self._limits()}
+
+    def _wanted(self, kind: str = "a whole number") -> str:
+        return super()._wanted(kind)
 
 
 @dataclass(frozen=True)
@@ -122,12 +151,12 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Many:
+class Many(Generic[T]):
     """One or several of a type; one by itself needs no list."""
 
-    item: Type
+    item: Type[T]
 
-    def read(self, value: object, place: Place) -> tuple[Any, ...]:
+    def read(self, value: object, place: Place) -> tuple[T, ...]:
         if not isinstance(value, list):
             return (self.item.read(value, place),)
         if not value:
@@ -152,18 +181,18 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Generic[T]):
     """A dataclass whose fields are the keys."""
 
-    made: type
+    made: type[T]
     short: str | None = None
     """The key that a text by itself stands for."""
 
-    def read(self, value: object, place: Place) -> Any:
+    def read(self, value: object, place: Place) -> T:
         known = keys_of(self.made)
         if self.short and isinstance(value, str):
             return self.made(**{self.short: known[self.short].metadata["type"].read(value, place)}, **self._line(place))
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for name, each in mapping(value, place).items():
             if name not in known:
                 raise replace(place.at_key(name), field="").wrong(self._unknown(name, known))
@@ -186,17 +215,18 @@ class Record:
         return f"unknown key {name!r}; {refused or nearest(name, list(known))}"
 
     def _line(self, place: Place) -> dict[str, int]:
-        return {"line": place.line} if "line" in {one.name for one in fields(self.made)} else {}
+        made: type = self.made
+        return {"line": place.line} if "line" in {one.name for one in fields(made)} else {}
 
 
 @dataclass(frozen=True)
-class Kinds:
+class Kinds(Generic[T]):
     """Records of several kinds, told apart by a word under one key."""
 
     by: str
-    records: Mapping[str, Record]
+    records: Mapping[str, Type[T]]
 
-    def read(self, value: object, place: Place) -> Any:
+    def read(self, value: object, place: Place) -> T:
         given, at = mapping(value, place), place.at(self.by)
         if self.by in given:
             kind = Word(list(self.records)).read(checked(given[self.by], at), at)
@@ -204,11 +234,13 @@ class Kinds:
         raise place.wrong(f"the key {self.by!r} is missing: it is one of {', '.join(self.records)}")
 
     def schema(self) -> Schema:
-        each = {kind: record.schema() for kind, record in self.records.items()}
-        return {"oneOf": [one | {"properties": {**one["properties"], self.by: {"const": kind}}} for kind, one in each.items()]}
+        return {"oneOf": [self._with_kind(kind, record.schema()) for kind, record in self.records.items()]}
+
+    def _with_kind(self, kind: str, schema: Schema) -> Schema:
+        return schema | {"properties": {**cast(Schema, schema["properties"]), self.by: {"const": kind}}}
 
 
-def keys_of(made: type) -> dict[str, Field[Any]]:
+def keys_of(made: type) -> dict[str, Field[object]]:
     """The fields of a dataclass that are keys of the file."""
     return {one.name: one for one in fields(made) if "type" in one.metadata}
 

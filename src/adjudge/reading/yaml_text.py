@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjudge.reading.values import Items, Keys, Place, Scalar, WrongValue
+
+if TYPE_CHECKING:
+    from yaml.nodes import MappingNode, Node, SequenceNode
 
 _TAGS = "tag:yaml.org,2002:"
 _HINT = "a text with : ? # or brackets in it needs quotes"
@@ -23,12 +26,13 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
     return replace(place, line=_line(node), value=_Reader().value(node, place))
 
 
-def _compose(content: str, place: Place, trusted: bool) -> Any:
+def _compose(content: str, place: Place, trusted: bool) -> Node | None:
     import yaml
 
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if trusted else yaml.SafeLoader
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if trusted else yaml.SafeLoader
     try:
-        return yaml.compose(content, base)
+        node: Node | None = yaml.compose(content, base)
+        return node
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         said = ", ".join(filter(None, (error.context, error.problem)))
@@ -46,22 +50,24 @@ class _Reader:
         self._yaml = yaml.constructor.SafeConstructor()
         self._made: dict[int, object] = {}
 
-    def value(self, node: Any, place: Place) -> object:
+    def value(self, node: Node, place: Place) -> object:
         if id(node) not in self._made:
             self._made[id(node)] = self._make(node, place)
         return self._made[id(node)]
 
-    def _make(self, node: Any, place: Place) -> object:
+    def _make(self, node: Node, place: Place) -> object:
+        from yaml.nodes import MappingNode, SequenceNode
+
         kind = node.tag.removeprefix(_TAGS)
         if kind == node.tag or kind.startswith("python/"):
             raise _unknown_tag(node, place)
-        if node.id == "mapping":
+        if isinstance(node, MappingNode):
             return self._keys(node, place)
-        if node.id == "sequence":
+        if isinstance(node, SequenceNode):
             return self._items(node, place)
         return None if kind == "null" else Scalar(node.value, self._meant(node, kind))
 
-    def _keys(self, node: Any, place: Place) -> Keys:
+    def _keys(self, node: MappingNode, place: Place) -> Keys:
         _refuse_repeats(node, place)
         self._yaml.flatten_mapping(node)
         made = Keys()
@@ -71,13 +77,13 @@ class _Reader:
             made[written.value] = self.value(below, place if below.id == "scalar" else place.at(written.value))
         return made
 
-    def _items(self, node: Any, place: Place) -> Items:
+    def _items(self, node: SequenceNode, place: Place) -> Items:
         places = (place if below.id == "scalar" else place.item(number) for number, below in enumerate(node.value, 1))
         made = Items(map(self.value, node.value, places))
         made.lines = [_line(below) for below in node.value]
         return made
 
-    def _meant(self, node: Any, kind: str) -> object:
+    def _meant(self, node: Node, kind: str) -> object:
         """What YAML takes a scalar for; None where a tag says what it is not: ``!!int abc``."""
         if kind not in ("int", "float", "bool"):
             return node.value if kind == "str" else None
@@ -87,15 +93,15 @@ class _Reader:
             return None
 
 
-def _line(node: Any) -> int:
+def _line(node: Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _unknown_tag(node: Any, place: Place) -> WrongValue:
+def _unknown_tag(node: Node, place: Place) -> WrongValue:
     return replace(place, line=_line(node)).wrong(f"is not YAML: could not determine a constructor for the tag {node.tag!r}")
 
 
-def _refuse_repeats(node: Any, place: Place) -> None:
+def _refuse_repeats(node: MappingNode, place: Place) -> None:
     """Of two values for one key, one would be lost."""
     first: dict[str, int] = {}
     for written, _ in node.value:

@@ -12,17 +12,18 @@ from typing import ClassVar, Literal
 
 from adjudge.catalog.criteria_file import content_of
 from adjudge.data.dataset import FORMATS, STDIN
+from adjudge.domain.ballot import Mode
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.prompts.template import LANGUAGES
-from adjudge.reading.types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Word, key
+from adjudge.reading.types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Type, WholeNumber, Word, key
 from adjudge.reading.values import Place
 from adjudge.reading.yaml_text import load_yaml
 from adjudge.runs.eval_criteria import CriteriaType, Said
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
-_COUNT = Number(least=1, whole=True)
+_COUNT = WholeNumber(least=1)
 _ABOVE_ZERO = Number(above=0)
 _SHARE = Number(least=0, most=1)
 
@@ -50,7 +51,7 @@ class ModelEntry:
     model: str = key(Text(), "Its id, such as openai/gpt-4o-mini.")
     base_url: str | None = key(Text(), "Another address of the provider's interface.", None)
     temperature: float | None = key(Number(least=0), "Unless the judge has its own.", None)
-    seed: int | None = key(Number(whole=True), "Unless the judge has its own.", None)
+    seed: int | None = key(WholeNumber(), "Unless the judge has its own.", None)
     max_concurrency: int | None = key(_COUNT, "Requests at once.", None)
     requests_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
     tokens_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
@@ -69,8 +70,8 @@ class JudgeEntry:
     models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
     strictness: int = key(_COUNT, "Votes per model; with a positional-bias check, per order too.", 1)
     temperature: float | None = key(Number(least=0), "By default 0 for one vote and 1 for several.", None)
-    seed: int | None = key(Number(whole=True), "Sample i is asked with seed + i.", None)
-    mode: Literal["generate", "likelihood"] | None = key(Word(("generate", "likelihood")), "How models are asked.", None)
+    seed: int | None = key(WholeNumber(), "Sample i is asked with seed + i.", None)
+    mode: Mode | None = key(Word[Mode](("generate", "likelihood")), "How models are asked.", None)
     on_failure: Literal["abstain", "raise", "random"] = key(
         Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
     )
@@ -136,7 +137,7 @@ class Gates:
     max_failed: float | None = key(_SHARE, "No larger share of the judgments may be without a score.", None)
 
 
-KINDS = {
+KINDS: Mapping[str, Type[JudgeEntry]] = {
     "aspect": Record(AspectEntry),
     "direct": Record(DirectEntry),
     "pairwise": Record(PairwiseEntry),

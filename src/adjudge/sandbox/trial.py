@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adjudge.aio.threads import started
 from adjudge.errors import AdjudgeError
@@ -78,6 +78,6 @@ def _bait() -> Iterator[dict[str, object]]:
             del os.environ[mark]
 
 
-def in_a_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def in_a_thread(work: Callable[[], Coroutine[object, object, T]]) -> T:
     """Run to the end on a loop of its own, so that it works whatever loop the caller is on."""
     return started(lambda: asyncio.run(work()), "adjudge probe", daemon=False).result()
