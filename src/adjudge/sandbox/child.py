@@ -17,8 +17,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType, TracebackType
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypedDict, cast
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 MB = 1024 * 1024
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
@@ -26,6 +30,18 @@ _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION = 0x20080522
 _OUT_OF_MEMORY = b'{"failed": {"kind": "MemoryError"}}\n'
 _TEXT_SHOWN = 4000
+
+
+class Job(TypedDict):
+    """What the host sends first."""
+
+    code: str
+    inputs: dict[str, object]
+    tools: list[str]
+    limits: dict[str, float]
+    filter: str
+    user: int | None
+    alone: bool
 
 
 class Channel:
@@ -36,12 +52,12 @@ class Channel:
         self._outgoing = outgoing
         self._turn = threading.RLock()
 
-    def receive(self) -> dict[str, Any]:
+    def receive(self) -> object:
         """The next line of the host."""
-        message: dict[str, Any] = json.loads(self._incoming.readline())
+        message: object = json.loads(self._incoming.readline())
         return message
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, object]) -> None:
         """One line to the host. Half a character goes as it is: the host says what is wrong with it."""
         self.write(json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass") + b"\n")
 
@@ -56,7 +72,7 @@ class Channel:
         """What the host's function answers, or its error."""
         with self._turn:
             self.send(_with_unique_keys({"tool": tool, "args": args, "kwargs": kwargs}))
-            answer = self.receive()
+            answer = cast(dict[str, object], self.receive())
         if "error" in answer:
             raise RuntimeError(answer["error"])
         return answer["value"]
@@ -72,7 +88,7 @@ class Printed(io.RawIOBase):
         """It is all it is for."""
         return True
 
-    def write(self, data: Any) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         """Latin-1 carries any bytes through JSON; the host turns them back and reads them as UTF-8."""
         raw = bytes(data)
         self._channel.send({"stdout": raw.decode("latin-1")})
@@ -95,7 +111,7 @@ def main() -> None:
     """Read the job, lock up, run."""
     channel = _take_channels()
     try:
-        job = channel.receive()
+        job = cast(Job, channel.receive())
         _limit(job["limits"], alone=job["alone"])
         if job["filter"]:
             _become(job["user"])
@@ -107,7 +123,7 @@ def main() -> None:
     _run(channel, job)
 
 
-def _with_unique_keys(message: dict[str, Any]) -> dict[str, Any]:
+def _with_unique_keys(message: dict[str, object]) -> dict[str, object]:
     """The message; ValueError where a dict has two keys that JSON makes one of, such as ``1`` and ``"1"``."""
     json.loads(json.dumps(message, ensure_ascii=False, allow_nan=False), object_pairs_hook=_unique)
     return message
@@ -176,7 +192,7 @@ def _must(result: int, what: str) -> None:
         raise OSError(ctypes.get_errno(), f"cannot {what}: {os.strerror(ctypes.get_errno())}")
 
 
-def _run(channel: Channel, job: dict[str, Any]) -> None:
+def _run(channel: Channel, job: Job) -> None:
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(Printed(channel)), encoding="utf-8", errors="backslashreplace")
     try:
         message = _outcome(channel, job)
@@ -190,7 +206,7 @@ def _run(channel: Channel, job: dict[str, Any]) -> None:
         os._exit(0)  # threads and exit handlers of the code do not live on
 
 
-def _outcome(channel: Channel, job: dict[str, Any]) -> dict[str, Any]:
+def _outcome(channel: Channel, job: Job) -> dict[str, object]:
     code = job["code"]
     linecache.cache["<code>"] = (len(code), None, code.splitlines(keepends=True), "<code>")
     space = _fresh_main()
@@ -206,7 +222,7 @@ def _outcome(channel: Channel, job: dict[str, Any]) -> dict[str, Any]:
     return {"done": "output" in space, "output": space.get("output")}
 
 
-def _fresh_main() -> dict[str, Any]:
+def _fresh_main() -> dict[str, object]:
     """The variables of a module of its own: dataclasses and the like look their module up."""
     sys.argv = ["<code>"]
     sys.modules["__main__"] = module = ModuleType("__main__")
@@ -221,7 +237,7 @@ def _stub(channel: Channel, name: str) -> Callable[..., object]:
     return stub
 
 
-def _failure(error: BaseException) -> dict[str, Any]:
+def _failure(error: BaseException) -> dict[str, object]:
     message = {"kind": type(error).__name__, "message": _said(error), "errno": getattr(error, "errno", None)}
     return {"failed": {**message, "memory": isinstance(error, MemoryError), "traceback": _traceback(error, error.__traceback__)}}
 
@@ -245,10 +261,8 @@ def _traceback(error: BaseException, trace: TracebackType | None) -> str:
 def _flush() -> None:
     """The code may have replaced or closed the streams; that is its affair."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(AttributeError, ValueError, OSError):
             stream.flush()
-        except (AttributeError, ValueError, OSError):
-            continue
 
 
 if __name__ == "__main__":

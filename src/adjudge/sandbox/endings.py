@@ -6,7 +6,6 @@ import errno
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from adjudge.errors import Crashed, Forbidden, MemoryLimit, SandboxError, Timeout
 from adjudge.sandbox.base import Limits
@@ -32,7 +31,7 @@ class Ending:
     """What it says."""
 
 
-def after_failure(report: Mapping[str, Any], limits: Limits) -> Ending:
+def after_failure(report: Mapping[str, object], limits: Limits) -> Ending:
     """The code raised, or its output cannot be handed over."""
     kind, said = str(report["kind"]), str(report.get("message", ""))
     if kind == "MemoryError" or report.get("memory"):

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL
 from time import monotonic, sleep
-from typing import IO, Any, cast
+from typing import IO
 
 from adjudge.errors import SetupError
 from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
@@ -31,7 +31,7 @@ from adjudge.sandbox.endings import (
 )
 from adjudge.sandbox.meter import Meter
 from adjudge.sandbox.scratch import scratch_folder
-from adjudge.sandbox.tools import answer, strict_json, unique_keys
+from adjudge.sandbox.tools import Message, answer, strict_json, unique_keys
 
 Process = subprocess.Popen[bytes]
 CHILD = Path(__file__).with_name("child.py")
@@ -173,7 +173,7 @@ class _Talk:
         """Whether anything has come out."""
         self.stdout = bytearray()
         self.stderr = bytearray()
-        self._readers: list[asyncio.Task[Any]] = []
+        self._readers: list[asyncio.Task[Ending | None]] = []
 
     async def until_end(self, line: bytes) -> Ending:
         """The first ending that anybody reports."""
@@ -184,7 +184,7 @@ class _Talk:
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 if (ending := task.result()) is not None:
-                    return cast(Ending, ending)
+                    return ending
 
     async def close(self) -> None:
         """Stop reading, once what was written to standard error before the end has been read."""
@@ -221,7 +221,7 @@ class _Talk:
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             return broken_line(error)
 
-    async def _understand(self, message: dict[str, Any]) -> Ending | None:
+    async def _understand(self, message: Message) -> Ending | None:
         if "stdout" in message:
             self.stdout += message["stdout"].encode("latin-1")
             return None
@@ -233,7 +233,7 @@ class _Talk:
             return after_failure(message["failed"], self._job.limits)
         return Ending(message["output"], bool(message["done"]))
 
-    async def _call(self, message: dict[str, Any]) -> Ending | None:
+    async def _call(self, message: Message) -> Ending | None:
         self._calls += 1
         if self._calls > self._job.limits.tool_calls:
             return too_much(self._job.limits, calls=True)
@@ -260,9 +260,9 @@ class _Talk:
             await asyncio.sleep(_LOOK)
 
 
-def _read(line: bytes) -> Any:
+def _read(line: bytes) -> Message:
     """A message, or ValueError for what is no JSON: NaN, 1e999 and halves of characters are Python's own idea of it."""
-    message = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
+    message: Message = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
     json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8")
     return message
 

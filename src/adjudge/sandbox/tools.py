@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 from adjudge.aio.user_functions import call_contained
 from adjudge.sandbox.base import Tool
+
+
+class Message(TypedDict, total=False):
+    """What comes from the process inside: a text it printed, a call of a tool, why the sandbox is open, or how the code ended."""
+
+    stdout: str
+    tool: str
+    args: list[object]
+    kwargs: dict[str, object]
+    open: str
+    failed: Mapping[str, object]
+    output: object
+    done: bool
 
 
 def strict_json(message: Mapping[str, object]) -> bytes:
@@ -17,9 +30,9 @@ def strict_json(message: Mapping[str, object]) -> bytes:
     return text.encode() + b"\n"
 
 
-def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     """The dict, unless two keys became one: in JSON ``1`` and ``"1"`` are the same."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
             raise ValueError(f"a dict has two keys that are both {key!r} in JSON")
@@ -27,7 +40,7 @@ def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-async def answer(tools: Mapping[str, Tool], message: Mapping[str, Any]) -> bytes:
+async def answer(tools: Mapping[str, Tool], message: Message) -> bytes:
     """The line that goes back to the code."""
     name = message["tool"]
     try:
