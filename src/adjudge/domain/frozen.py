@@ -4,52 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 V = TypeVar("V")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-class FrozenDict(Mapping[str, V], Generic[V]):
+class FrozenDict(dict[str, V], Generic[V]):
     """A dict that can be read, hashed and pickled, and never changed."""
 
-    __slots__ = ("_data",)
+    __slots__ = ()
 
-    def __init__(self, data: Mapping[str, V] | None = None) -> None:
-        object.__setattr__(self, "_data", dict(data or {}))
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
 
-    _data: dict[str, V]
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError("this mapping cannot be changed")
 
-    def __getitem__(self, key: str) -> V:
-        return self._data[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def items(self) -> ItemsView[str, V]:
-        """Those of the dict itself: four times as fast as the ones a Mapping makes."""
-        return self._data.items()
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._data.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._data)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("this mapping cannot be changed")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("this mapping cannot be changed")
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[FrozenDict[V]], tuple[dict[str, V]]]:
-        return (FrozenDict, (self._data,))
+        return (FrozenDict, (dict(self),))
 
 
 NOTHING: FrozenDict[Any] = FrozenDict()

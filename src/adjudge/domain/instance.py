@@ -35,7 +35,7 @@ class Instance:
             raise SetupError('an Instance needs at least one field, such as Instance(fields={"response": "…"})')
         frozen = {str(name): _field_value(str(name), value) for name, value in self.fields.items()}
         object.__setattr__(self, "fields", FrozenDict(frozen))
-        object.__setattr__(self, "metadata", FrozenDict(self.metadata))
+        object.__setattr__(self, "metadata", FrozenDict(self.metadata or {}))
 
     @cached_property
     def identity(self) -> str:

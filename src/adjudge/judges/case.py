@@ -194,7 +194,7 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
         """The prompt of the first vote, where there is one."""
         prompt = self.prompt(votes[0].ballot) if votes else None
-        return FrozenDict({"prompt": prompt.text} if prompt else None)
+        return FrozenDict({"prompt": prompt.text} if prompt else {})
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - judges of one's own may need it
         """What a reader of the result must know."""

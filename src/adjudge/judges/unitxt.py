@@ -158,7 +158,7 @@ class _Unitxt:
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
         """The prompt of the first vote that has one."""
         prompts = (vote.prompt for vote in votes if isinstance(vote, UnitxtVote) and vote.prompt)
-        return FrozenDict({"prompt": text} if (text := next(prompts, None)) else None)
+        return FrozenDict({"prompt": text} if (text := next(prompts, None)) else {})
 
 
 @dataclass(kw_only=True, eq=False)

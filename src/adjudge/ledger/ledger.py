@@ -222,7 +222,7 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         distribution=FrozenDict(shares) if shares else None,
         prompt_hash=prompt,
         low_confidence=more.get("low_confidence", False),
-        metadata=FrozenDict(more.get("metadata")),
+        metadata=FrozenDict(more.get("metadata") or {}),
         unfinished=more.get("unfinished", False),
     )
 
