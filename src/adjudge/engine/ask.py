@@ -17,6 +17,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import Reading, read_ballot
 from adjudge.verdicts.schema import answer_schema, number_schema
+from adjudge.verdicts.text import read_written
 
 so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
 """Where a run is to keep a ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in here,
@@ -33,6 +34,11 @@ def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[Any, Any, V
 async def ask_as(ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]) -> Vote:
     """One question in a form of its own. A reply that ``read`` can make nothing of is not asked for again."""
     return await _or_failed(ballot, _ask_once(ballot, model, _request(ballot, prompt, None), read))
+
+
+async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
+    """A text, as the model writes it. There is nothing to pool it with, so what fails is raised."""
+    return await _ask_once(ballot, model, request, read_written)
 
 
 def prompt_for(ballot: Ballot) -> Prompt:

@@ -6,7 +6,6 @@ What happens is told as events; who listens shows it, counts it or keeps it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -19,7 +18,7 @@ from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
-from adjudge.engine.run import OpenRun, Run, opened
+from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
@@ -158,19 +157,16 @@ class EvalRun:
     async def _execute(self, run: Run | None, budget: Budget, listen: Listen) -> None:
         first, *others = self.judges
         rows = _begun(self._items(first, listen))  # what is wrong with the whole source is said before a folder is made
-        async with self._opened(run, budget) as under_way:
-            await self._judge(first, rows, under_way, budget, listen)
+        limits = None if budget == Budget() else budget
+        kept = self.judges if run or limits else ()
+        configurations = {ready.label: ready.judge.configuration(ready.criteria) for ready in kept}
+        async with begun(run, configurations, limits) as under_way:
+            await self._judge(first, rows, under_way, listen)
             for ready in others:
-                await self._judge(ready, self._items(ready, _nobody), under_way, budget, listen)
-
-    def _opened(self, run: Run | None, budget: Budget) -> AbstractAsyncContextManager[OpenRun | None]:
-        if run is None:
-            return nullcontext()
-        configuration = {"judges": {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}}
-        return opened(run, configuration, budget)
+                await self._judge(ready, self._items(ready, _nobody), under_way, listen)
 
     async def _judge(
-        self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, budget: Budget, listen: Listen
+        self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, listen: Listen
     ) -> None:
         under_way: dict[int, int] = {}
         """Judgment → row, while it is judged."""
@@ -184,8 +180,7 @@ class EvalRun:
             listen(Judged(ready.name, number, result, under_way.pop(number), run.allowance.spent if run else None))
 
         listen(JudgeStarted(ready.name))
-        limits = budget if run is None and budget != Budget() else None
-        await ready.judge.judge_stream(items(), saw, run=run, budget=limits, criteria=ready.criteria, label=ready.label)
+        await ready.judge.judge_stream(items(), saw, run=run, criteria=ready.criteria, label=ready.label)
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""
