@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ from adjudge.cli.options import Flags
 from adjudge.cli.show import clean, say_excluded
 from adjudge.cli.watch import Watch
 from adjudge.domain.instance import Instance
+from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.open import default_model
 from adjudge.gateway.prices import VARIABLE
+from adjudge.ledger.file import FILE
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry, ModelEntry
@@ -58,6 +62,7 @@ def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], **mo
 def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
     """The run that the file stands for; its command is kept with it, for ``adjudge resume``."""
     use_prices(flags.prices)
+    check_resumed(file.run_folder, resume=flags.resume)
     facts = {"command": command_line()} if file.run else {}
     return EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
 
@@ -66,6 +71,27 @@ def use_prices(path: Path | None) -> None:
     """Have everything in this process count by the user's own prices."""
     if path is not None:
         os.environ[VARIABLE] = str(path.absolute())
+
+
+def check_resumed(folder: Path | None, *, resume: bool) -> None:
+    """What is only to be resumed must be there."""
+    if resume and folder is None:
+        raise SetupError("--resume needs to know which run: add --run FOLDER")
+    if resume and folder is not None and not (folder / FILE).is_file():
+        raise SetupError(f"there is no run in {folder} to resume: leave --resume out to begin one")
+
+
+@contextmanager
+def resumable(folder: Path | None) -> Iterator[None]:
+    """Say how to resume what ends before the end, where it is kept."""
+    if folder is not None:
+        end_gently()
+    try:
+        yield
+    except (BudgetSpent, RunStopped) as halt:
+        if folder is None:
+            raise
+        raise RunStopped(f"{halt}. Resume it with: adjudge resume {shlex.quote(str(folder))}") from halt
 
 
 class Seen:
@@ -97,9 +123,7 @@ class Seen:
 
 def judge_all(seen: Seen) -> list[Judged]:
     """Carry it out: the judgments in the order of the rows."""
-    if seen.outcome.run.folder:
-        end_gently()
-    with seen.watch:
+    with resumable(seen.outcome.run.folder), seen.watch:
         seen.outcome.run.execute(seen.keep)
     seen.judged.sort(key=lambda one: one.number)
     if seen.outcome.skipped:

@@ -102,6 +102,7 @@ seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
 at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, default=AT_ONCE, help="Requests at once, per model.")
 fail_under = click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean score is below this.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
+resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
 max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
 max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more requests than this are sent.")
 max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
@@ -138,6 +139,21 @@ class Flags:
     fail_under: float | None
     encoding: str | None
     stop_at_bad_row: bool
+    resume: bool
+
+
+@dataclass(frozen=True)
+class RunFlags:
+    """What a command can be told that asks models, and judges no rows."""
+
+    run: Path | None
+    resume: bool
+    max_usd: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    prices: Path | None
+    no_cache: bool
+    dry_run: bool
 
 
 _JUDGING: Mapping[str, Decorator[Any]] = {
@@ -148,6 +164,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "limit": limit,
     "at_once": at_once,
     "run_folder": run_folder,
+    "resume": resume,
     "max_usd": max_usd,
     "max_calls": max_calls,
     "max_tokens": max_tokens,
@@ -163,14 +180,22 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
 
 def judging(**other: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name."""
+    return _given_as(Flags, *{**_JUDGING, **other}.values())
 
+
+def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """All options of RunFlags, given to the command as ``flags``."""
+    return _given_as(RunFlags, run_folder, resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run)
+
+
+def _given_as(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
         def call(**given: Any) -> int:
-            flags = Flags(**{one.name: given.pop(one.name) for one in fields(Flags)})
+            flags = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
             return function(flags=flags, **given)
 
-        decorated: Callable[..., int] = together(*{**_JUDGING, **other}.values())(call)
+        decorated: Callable[..., int] = together(*options)(call)
         return decorated
 
     return decorate

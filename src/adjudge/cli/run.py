@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, skipped_rows, use_prices
-from adjudge.cli.inputs import command_line, end_gently
-from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet
+from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
+from adjudge.cli.inputs import command_line
+from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet, resume
 from adjudge.cli.show import clean, notes, say_excluded, scored_of
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
@@ -28,6 +28,7 @@ from adjudge.runs.execute import EvalRun
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
+@resume
 @limits
 @fail_under
 @click.option(
@@ -43,6 +44,7 @@ from adjudge.runs.execute import EvalRun
 def run(
     file: Path | None,
     folder: Path | None,
+    resume: bool,
     limit: int | None,
     max_usd: float | None,
     max_calls: int | None,
@@ -73,6 +75,7 @@ def run(
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
+    check_resumed(made.folder, resume=resume)
     outcome = Outcome(made, fail_under)
     outcome.check_gates()
     if dry_run:
@@ -80,14 +83,12 @@ def run(
         return ExitCode.OK
     _check_outputs(wanted)
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
-    end_gently()
     try:
-        with seen.watch:
+        with resumable(kept), seen.watch:
             made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
-    except (BudgetSpent, RunStopped) as halt:
+    except RunStopped:
         _show(outcome, kept)
-        click.echo(f"adjudge: {halt}. Resume it with: adjudge resume {kept}", err=True)
-        return ExitCode.COULD_NOT_RUN
+        raise
     for path in wanted.output_paths:
         export(kept, path)
     _show(outcome, kept)

@@ -41,6 +41,11 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     return await _ask_once(ballot, model, request, read_written)
 
 
+async def reply_to(request: Request, model: Model) -> Reply:
+    """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
+    return await model.complete(request)
+
+
 def prompt_for(ballot: Ballot) -> Prompt:
     """What the model is shown, as the ballot says."""
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
@@ -74,7 +79,7 @@ def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[
 
 
 async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]) -> Vote:
-    reply = await model.complete(request)
+    reply = await reply_to(request, model)
     reading = read(reply)
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)

@@ -222,7 +222,8 @@ def _failed(asked: asyncio.Future[Vote]) -> bool:
     return asked.cancelled() or asked.exception() is not None or asked.result().outcome is Outcome.MODEL_ERROR
 
 
-RunLike = str | Path | Run | OpenRun
+RunFolder = str | Path | Run
+RunLike = RunFolder | OpenRun
 
 
 @asynccontextmanager
@@ -240,7 +241,7 @@ async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) ->
 
 @asynccontextmanager
 async def begun(
-    run: str | Path | Run | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """Where every run begins, of a command or a program: kept where ``run`` says, else only counted.
 
@@ -259,7 +260,7 @@ async def begun(
 
 @asynccontextmanager
 async def everything_in(
-    run: str | Path | Run | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
     async with begun(run, judges, budget) as under_way:
@@ -278,11 +279,11 @@ def _inside(outer: Around | None) -> Iterator[None]:
 
 
 @contextmanager
-def gathered() -> Iterator[list[bytes]]:
-    """The keys of all that is asked inside; none where no run is around."""
-    outer, asked = around.get(), list[bytes]()
+def gathered(asked: list[bytes]) -> Iterator[None]:
+    """Have the keys of all that is asked inside put into ``asked``; there are none where no run is around."""
+    outer = around.get()
     with _inside(replace(outer, asked=asked) if outer else None):
-        yield asked
+        yield
 
 
 def _unkept(budget: Budget | None) -> Allowance | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
@@ -17,19 +19,19 @@ _TEXT = Criteria("text", "What is to be written?")
 _TEMPLATE = "custom"
 
 
-async def written(model: OpenModel, request: Request, language: str = "en") -> Vote:
+async def written(model: OpenModel, request: Request) -> Vote:
     """The text as a vote: with its reason where it was cut off or refused. Where the model fails, its ModelError is raised."""
     asker = Asker(
         label=type(model).__name__,
         ask=lambda ballot: write(ballot, model, request),
-        key=lambda ballot, wordings: key_of(ballot, model.identity, wordings),
+        key=lambda ballot, wordings: writing_key(model, ballot, wordings),
         at_once={},
         configuration={},
     )
-    return await event_loop.visit(_answer(asker, writing_ballot(model, request, language)))
+    return await event_loop.visit(_answer(asker, writing_ballot(model, request)))
 
 
-def writing_ballot(model: OpenModel, request: Request, language: str) -> Ballot:
+def writing_ballot(model: OpenModel, request: Request) -> Ballot:
     """It is what it asks: the whole conversation, and how it is to be answered."""
     turns = {f"{number} {turn.role}": turn.content for number, turn in enumerate(request.prompt.messages, 1)}
     return Ballot(
@@ -37,11 +39,15 @@ def writing_ballot(model: OpenModel, request: Request, language: str) -> Ballot:
         instance=Instance(turns),
         template=_TEMPLATE,
         model=model.name,
-        language=language,
         sample=request.sample,
         temperature=request.temperature or 0.0,
         seed=request.seed,
     )
+
+
+def writing_key(model: OpenModel, ballot: Ballot, wordings: Mapping[str, str]) -> bytes:
+    """What the text is found by in a ledger."""
+    return key_of(ballot, model.identity, wordings)
 
 
 async def _answer(asker: Asker, ballot: Ballot) -> Vote:

@@ -34,7 +34,7 @@ class Conversations:
     async def write(self, place: int, tries: Sequence[Try]) -> Written:
         """The candidate's next text; what it wrote before, and why that was not accepted, is in its conversation."""
         model, request = self.request(place, tries)
-        vote = await written(model, request, self.language)
+        vote = await written(model, request)
         return Written(vote.text or "", vote.reason)
 
     def request(self, place: int, tries: Sequence[Try] = ()) -> tuple[OpenModel, Request]:
