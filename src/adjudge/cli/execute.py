@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from adjudge.cli.inputs import command_line, end_gently
+from adjudge.cli.judged import Judgments
 from adjudge.cli.options import Flags
 from adjudge.cli.show import clean, say_excluded
 from adjudge.cli.watch import Watch
@@ -101,7 +102,7 @@ class Seen:
         self.outcome = outcome
         self.quiet = quiet
         self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet)
-        self.judged: list[Judged] = []
+        self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
     def event(self, event: Event) -> None:
@@ -118,14 +119,13 @@ class Seen:
         """The same, and remember the judgment."""
         self.event(event)
         if isinstance(event, Judged):
-            self.judged.append(event)
+            self.judged.add(event)
 
 
-def judge_all(seen: Seen) -> list[Judged]:
+def judge_all(seen: Seen) -> Judgments:
     """Carry it out: the judgments in the order of the rows."""
     with resumable(seen.outcome.run.folder), seen.watch:
         seen.outcome.run.execute(seen.keep)
-    seen.judged.sort(key=lambda one: one.number)
     if seen.outcome.skipped:
         click.echo(skipped_rows(seen.outcome), err=True)
     return seen.judged

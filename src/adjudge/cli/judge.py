@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -11,9 +11,11 @@ import click
 
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
+from adjudge.cli.again import Again
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
 from adjudge.cli.inputs import check_given, columns_from, given_beside, is_rows, refuse_files, rows_in, texts_in
+from adjudge.cli.json_text import echo_json
 from adjudge.cli.options import (
     PATH,
     Flags,
@@ -103,8 +105,8 @@ def judge(
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
-    results = [composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))]
-    _output(output, as_json, [one.result for one in judgments], results)
+    results = Again(lambda: (composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))))
+    _output(output, as_json, judgments.results(Result), results)
     if not as_json:
         show_judgments(results, outcome.run.judges[0].judge, flags.language)
     if len(wanted) > 1:
@@ -170,7 +172,7 @@ def compare(
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
-    results = [one.result for one in judgments if isinstance(one.result, PairwiseInstanceResult)]
+    results = judgments.results(PairwiseInstanceResult)
     _output(output, as_json, results, results)
     if not as_json:
         show_comparisons(results, outcome.run.judges[0].judge, flags.language)
@@ -203,13 +205,12 @@ def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequen
     return texts
 
 
-def _by_row(judged: Iterable[Judged], criteria: int) -> list[list[DirectInstanceResult]]:
+def _by_row(judged: Iterable[Judged], criteria: int) -> Iterator[list[DirectInstanceResult]]:
     """The results of each row that has one by every criteria."""
-    rows: dict[int, list[DirectInstanceResult]] = {}
-    for one in judged:
-        if isinstance(one.result, DirectInstanceResult):
-            rows.setdefault(one.row, []).append(one.result)
-    return [each for each in rows.values() if len(each) == criteria]
+    for _, row in groupby(judged, lambda one: one.row):
+        each = [one.result for one in row if isinstance(one.result, DirectInstanceResult)]
+        if len(each) == criteria:
+            yield each
 
 
 def _comparisons(
@@ -235,13 +236,13 @@ def _contests(name: str) -> Literal["joint", "pairs"]:
 def _output(
     path: Path | None,
     as_json: bool,
-    each: Sequence[Result],
-    shown: Sequence[Result] | Sequence[MultiCriteriaDirectInstanceResult],
+    each: Iterable[Result],
+    shown: Iterable[Result] | Iterable[MultiCriteriaDirectInstanceResult],
 ) -> None:
     if path:
-        write_rows(path, [{name: value for name, value in result.to_dict().items() if name != "votes"} for result in each])
+        write_rows(path, Again(lambda: (result.to_dict(votes=False) for result in each)))
     if as_json:
-        click.echo(json.dumps({"results": [result.to_dict() for result in shown]}, ensure_ascii=False, indent=2))
+        echo_json({}, "results", (result.to_dict() for result in shown), {})
 
 
 def _as_result(result: MultiCriteriaDirectInstanceResult) -> Result:

@@ -118,7 +118,7 @@ class _Rows(Seen):
 
 def _report(seen: _Rows, source: str, shown: int) -> RagReport:
     (evaluator,) = (one.judge for one in seen.outcome.run.judges if isinstance(one.judge, RagEvaluator))
-    results = [one.result for one in seen.judged if isinstance(one.result, RagResult)]
+    results = list(seen.judged.results(RagResult))  # the report sorts them all
     rows = Rows([result.instance for result in results], seen.columns, seen.blank)
     return rag_report(evaluator, rows, results, source=source, shown=shown)
 

@@ -1,9 +1,10 @@
-"""Results in a terminal."""
+"""Results in a terminal. A table holds its cells until it is printed: columns are as wide as their widest."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.again import Again
 from adjudge.domain.results import (
     AspectResult,
     DirectInstanceResult,
@@ -32,11 +34,12 @@ _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
 _LONGEST_EXPLANATION = 300
 
 
-def show_results(results: Sequence[AspectResult], critic: AspectCritic, language: str) -> None:
+def show_results(results: Iterable[AspectResult], critic: AspectCritic, language: str) -> None:
     """One result in full, several as a table."""
     console = Console(highlight=False, soft_wrap=False)
     console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
-    console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
+    first = list(islice(results, 2))
+    console.print(_one(first[0], language) if len(first) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
         console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(reason)}", style="yellow"))
     console.print(Text(_footer(summarise(results), language), style="dim"))
@@ -44,9 +47,9 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
         console.print(Text(note, style="yellow"))
 
 
-def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
+def show_judgments(results: Iterable[MultiCriteriaDirectInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
     """One row per judgment; with several criteria the aggregate behind them."""
-    several = len(results[0].item_results) > 1
+    several = any(len(one.item_results) > 1 for one in islice(results, 1))
     table = _headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
     for number, result in enumerate(results, 1):
         name = Text(clean(result.instance.id or str(number)))
@@ -54,11 +57,11 @@ def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: 
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
         if several:
             table.add_row(name, Text("=", style="bold"), Text(""), Text(_aggregate(result), style="bold"), "", "")
-    each = [entry.result for result in results for entry in result.item_results]
+    each = Again(lambda: (entry.result for result in results for entry in result.item_results))
     _print(table, summarise(each), notes(judge, each), language)
 
 
-def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
+def show_comparisons(results: Iterable[PairwiseInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
     """One row per comparison: the winner, everybody's rank, how certain."""
     table = _headed(language, "row", "verdict", "ranking", "certainty", "votes", "explanation")
     for number, result in enumerate(results, 1):
@@ -150,7 +153,7 @@ def _one(result: AspectResult, language: str) -> Table:
     return table
 
 
-def _many(results: Sequence[AspectResult], language: str) -> Table:
+def _many(results: Iterable[AspectResult], language: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("row", "verdict", "score", "votes", "explanation"):
         table.add_column(word(heading, language))
@@ -197,7 +200,7 @@ def _brief(text: str | None) -> Text:
     return Text(line if len(line) <= _LONGEST_EXPLANATION else line[: _LONGEST_EXPLANATION - 1] + "…")
 
 
-def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
+def _excluded(results: Iterable[AspectResult]) -> dict[str, str]:
     """Each model that was excluded somewhere, with the first reason."""
     found: dict[str, str] = {}
     for result in results:

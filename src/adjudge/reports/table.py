@@ -31,17 +31,16 @@ def check_writable(path: Path | None) -> None:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """A .csv file, or JSONL under any other name."""
-    found = list(rows)
+    """A .csv file, or JSONL under any other name. Rows pass one by one; for a .csv file twice, since all of them have columns."""
     if path.suffix.lower() != ".csv":
         with text_file(path) as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         return
-    columns = list(dict.fromkeys(name for row in found for name in row))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     with text_file(path, "utf-8-sig") as file:
         writer = csv.writer(file)
         writer.writerow([cell(name) for name in columns])
-        writer.writerows([cell(row.get(name)) for name in columns] for row in found)
+        writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
 
 
 def cell(value: object) -> str:
