@@ -29,7 +29,8 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "holds": "Gate holds: {what} is {value:.3f}, the bar is {bar:.3f}: reached with {margin:.3f} to spare.",
         "failed": "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
         "Needed: {needed} more of {rows} rows at 1 instead of 0.",
-        "no value": "Gate failed: {what} is {upper:.3f} at best, the bar is {bar:.3f}.",
+        "at best": "Gate failed: {what} is {upper:.3f} at best, the bar is {bar:.3f}.",
+        "at least": "Gate holds: {what} is {lower:.3f} at least, the bar is {bar:.3f}.",
         "inconclusive": "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is {bar:.3f}. "
         "Needed: scores for the {missing} of {rows} rows that have none.",
         "no system": "Gate undecided: no system is called {of}.",
@@ -45,7 +46,8 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "holds": "Порог выдержан: {what} {value:.3f}, порог {bar:.3f}, запас {margin:.3f}.",
         "failed": "Порог не выдержан: {what} {value:.3f}, порог {bar:.3f}, не хватает {margin:.3f}. "
         "Нужно, чтобы ещё {needed} из {rows} строк получили 1 вместо 0.",
-        "no value": "Порог не выдержан: {what} не выше {upper:.3f}, порог {bar:.3f}.",
+        "at best": "Порог не выдержан: {what} не выше {upper:.3f}, порог {bar:.3f}.",
+        "at least": "Порог выдержан: {what} не ниже {lower:.3f}, порог {bar:.3f}.",
         "inconclusive": "Порог не проверен: {what} от {lower:.3f} до {upper:.3f}, порог {bar:.3f}. "
         "Нужны оценки для строк без оценки: их {missing} из {rows}.",
         "no system": "Порог не проверен: системы «{of}» нет.",
@@ -129,7 +131,8 @@ class GateResult:
             return "many missing" if self.verdict == "failed" else "few missing"
         if self.verdict == "inconclusive" and not self.rows and self.measure == "win rate":
             return "no system"
-        return "no value" if self.verdict == "failed" and self.value is None else self.verdict
+        clear = self.value is not None and (self.value >= self.bar) == (self.verdict == "holds")
+        return self.verdict if clear or self.verdict == "inconclusive" else "at best" if self.verdict == "failed" else "at least"
 
     def to_dict(self) -> dict[str, object]:
         """This gate as a JSON-ready dict."""

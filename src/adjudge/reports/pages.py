@@ -20,7 +20,7 @@ from adjudge.reports.judgment import Judgment
 from adjudge.reports.markdown import escaped, quoted
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS, composite_of, explanation_of, score_of
-from adjudge.reports.report import Report, is_barred
+from adjudge.reports.report import Report, Section, is_barred
 from adjudge.reports.summary import Summary
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import Word, counted, is_word, word
@@ -79,6 +79,7 @@ def _values(report: Report) -> dict[str, object]:
         "standing": standing(report),
         "rag": sections[0].rag if len(sections) == len(report.sections) == 1 else None,
         "several": len({one.judge for one in report.sections}) > 1,
+        "title_of": lambda one: one.judge if _only(one, report) else one.name,
         "w": lambda name: word(cast(Word, name), language),
         "named": lambda name: word(name, language) if is_word(name) else name,
         "count": lambda number, noun: counted(number, noun, language),
@@ -89,6 +90,11 @@ def _values(report: Report) -> dict[str, object]:
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "edges": [f"{place / BINS:.1f}" for place in range(BINS + 1)],
     }
+
+
+def _only(one: Section, report: Report) -> bool:
+    """Whether its judge has no other section."""
+    return sum(other.judge == one.judge for other in report.sections) == 1
 
 
 @cache
@@ -145,7 +151,7 @@ def _options(summary: Summary) -> list[tuple[str, int, float]]:
     scores = {option: score for option, score in summary.option_scores.items() if score is not None}
     if len(scores) < len(summary.options):
         return []
-    least, most = min(0.0, *scores.values()), max(1.0, *scores.values())
+    least, most = min([0.0, *scores.values()]), max([1.0, *scores.values()])
     shades = {option: (score - least) / (most - least) for option, score in scores.items()}
     return [(option, summary.options[option], shades[option]) for option in sorted(shades, key=lambda name: shades[name])]
 
