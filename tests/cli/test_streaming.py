@@ -12,48 +12,53 @@ from pathlib import Path
 import pytest
 
 from adjudge.cli.json_text import echo_json
+from adjudge.cli.judged import Judgments
 from adjudge.cli.main import main
-from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult
+from adjudge.runs.execute import Judged
 
-ROWS = 2000
-MOST = 400
+ROWS = 1000
+MOST = 300
 """Results at once: those under way, and no share of the rows."""
 COMMANDS = {
-    "check": (AspectResult, ("check", "-f", "rows.csv", "--criterion", "It is short.")),
-    "judge": (DirectInstanceResult, ("judge", "-f", "rows.csv", "--criterion", "Is it short?", "--criterion", "Is it true?")),
-    "compare": (PairwiseInstanceResult, ("compare", "-f", "rows.csv", "--criterion", "Which is shorter?")),
+    "check": ("check", "-f", "rows.csv", "--criterion", "It is short."),
+    "judge": ("judge", "-f", "rows.csv", "--criterion", "Is it short?", "--criterion", "Is it true?"),
+    "compare": ("compare", "-f", "rows.csv", "--criterion", "Which is shorter?"),
+    "rag": ("rag", "-f", "rag.csv", "--dimensions", "clarity"),
 }
 JUDGMENTS = {"check": ROWS, "judge": 2 * ROWS, "compare": ROWS}
 
 
 class Live:
-    """How many objects of a class there are."""
+    """How many of the objects that were seen there still are."""
 
     def __init__(self) -> None:
         self._refs: dict[int, weakref.ref[object]] = {}
-        self.most = self.made = 0
+        self.most = self.seen = 0
 
     def add(self, thing: object) -> None:
         key = id(thing)
         self._refs[key] = weakref.ref(thing, lambda _: self._refs.pop(key, None))
-        self.made += 1
+        self.seen += 1
         self.most = max(self.most, len(self._refs))
 
 
 @pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[[type], Live]:
-    def watched(kind: type) -> Live:
-        live = Live()
+def live(monkeypatch: pytest.MonkeyPatch) -> Live:
+    """The results that a command is given, and those that it goes through later."""
+    found, add, read = Live(), Judgments.add, Judgments.__iter__
 
-        def new(cls: type, *_: object, **__: object) -> object:
-            thing: object = object.__new__(cls)
-            live.add(thing)
-            return thing
+    def added(self: Judgments, judged: Judged) -> None:
+        found.add(judged.result)
+        add(self, judged)
 
-        monkeypatch.setattr(kind, "__new__", new)
-        return live
+    def gone_through(self: Judgments) -> Iterator[Judged]:
+        for judged in read(self):
+            found.add(judged.result)
+            yield judged
 
-    return watched
+    monkeypatch.setattr(Judgments, "add", added)
+    monkeypatch.setattr(Judgments, "__iter__", gone_through)
+    return found
 
 
 @pytest.fixture
@@ -77,21 +82,31 @@ def adjudge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 )
 def test_results_do_not_accumulate(
     adjudge: Callable[..., int],
-    watch: Callable[[type], Live],
+    live: Live,
     capsys: pytest.CaptureFixture[str],
     name: str,
     more: tuple[str, ...],
 ) -> None:
-    kind, words = COMMANDS[name]
-    live = watch(kind)
+    words = COMMANDS[name]
     column = () if name == "compare" else ("--column", "response_a")
     assert adjudge(*words, *column, "-m", "scripted", "--json", *more) == 0
-    assert live.made >= JUDGMENTS[name]
+    assert live.seen >= 2 * JUDGMENTS[name]
     assert live.most <= MOST
     rows = [f"r{number}" for number in range(ROWS)]
     printed = json.loads(capsys.readouterr().out)["results"]
     assert [one.get("id") or one["item_results"][0]["result"]["id"] for one in printed] == rows
     assert _written(more[1]) == [row for row in rows for _ in range(JUDGMENTS[name] // ROWS)]
+
+
+def test_the_answers_of_a_rag_report_do_not_accumulate(adjudge: Callable[..., int], live: Live, tmp_path: Path) -> None:
+    rows = "".join(f"question {number},text {number},source\n" for number in range(ROWS))
+    (tmp_path / "rag.csv").write_text(f"question,answer,contexts\n{rows}")
+    assert adjudge(*COMMANDS["rag"], "-m", "scripted/2", "-q") == 0
+    assert live.seen >= 2 * ROWS
+    assert live.most <= MOST
+    (table,) = (tmp_path / "reports").glob("*.csv")
+    answers = [row["answer"] for row in csv.DictReader(table.read_text(encoding="utf-8-sig").splitlines())]
+    assert answers == [f"text {number}" for number in range(ROWS)]
 
 
 def _written(name: str) -> list[str]:
@@ -103,10 +118,9 @@ def _written(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("each", [[], [{"a": 1}], [{"a": [1, {"b": "x\ny"}]}, {}, None, "ю\u2028"]])
-@pytest.mark.parametrize("before", [{}, {"summary": {"mean": 0.5, "none": {}}}])
-@pytest.mark.parametrize("after", [{}, {"notes": ["one", "two"], "empty": []}])
+@pytest.mark.parametrize("before", [{}, {"summary": {"mean": 0.5, "none": {}}, "notes": ["one", "two"], "empty": []}])
 def test_a_list_that_is_streamed_reads_like_one_that_is_not(
-    capsys: pytest.CaptureFixture[str], before: dict[str, object], each: list[object], after: dict[str, object]
+    capsys: pytest.CaptureFixture[str], before: dict[str, object], each: list[object]
 ) -> None:
-    echo_json(before, "results", iter(each), after)
-    assert capsys.readouterr().out == json.dumps({**before, "results": each, **after}, ensure_ascii=False, indent=2) + "\n"
+    echo_json(before, "results", iter(each))
+    assert capsys.readouterr().out == json.dumps({**before, "results": each}, ensure_ascii=False, indent=2) + "\n"

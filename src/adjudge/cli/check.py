@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import click
 
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.cli.again import Again
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from, given_beside, is_rows, rows_in, texts_in
-from adjudge.cli.json_text import echo_json
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
-from adjudge.cli.show import notes, show_results
+from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.summary import Summary
-from adjudge.reports.table import check_writable, write_rows
+from adjudge.reports.table import check_writable
 from adjudge.runs.eval_criteria import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry
 
@@ -78,25 +74,11 @@ def check(
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
-    if output:
-        write_rows(output, Again(lambda: (result.to_dict() for result in results)))
-    if as_json:
-        _print_json(results, outcome.summary(made.judges[0].name), notes(critic, results), single=not is_rows(file))
-    else:
-        show_results(results, critic, flags.language)
-    say_all_excluded(outcome)
-    return outcome.exit_code()
+    shown = None if as_json else partial(show_results, results, critic, flags.language)
+    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown, single=not is_rows(file))
 
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
     if (criterion is None) == (aspect_name is None):
         raise SetupError('say what to check: --criterion "…" or --aspect NAME, one of the two')
     return criterion if criterion is not None else aspect(aspect_name or "", language)
-
-
-def _print_json(results: Iterable[AspectResult], summary: Summary, about: list[str], *, single: bool) -> None:
-    each = (result.to_dict() for result in results)
-    if single:
-        click.echo(json.dumps(next(each) | {"notes": about}, ensure_ascii=False, indent=2))
-    else:
-        echo_json({"summary": summary.to_dict()}, "results", each, {"notes": about})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,28 @@ import click
 from adjudge.cli.inputs import command_line, end_gently
 from adjudge.cli.judged import Judgments
 from adjudge.cli.options import Flags
-from adjudge.cli.show import clean, say_excluded
+from adjudge.cli.show import clean
+from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
 from adjudge.domain.instance import Instance
 from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.open import default_model
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
+from adjudge.reports.again import Again
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
+from adjudge.reports.report import Report
+from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry, ModelEntry
 from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
+_MOST_SHOWN = 20
+"""Judgments that are shown one by one."""
 
 
 def typed(
@@ -125,7 +133,7 @@ class Seen:
 def judge_all(seen: Seen) -> Judgments:
     """Carry it out: the judgments in the order of the rows."""
     with resumable(seen.outcome.run.folder), seen.watch:
-        seen.outcome.run.execute(seen.keep)
+        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts)
     if seen.outcome.skipped:
         click.echo(skipped_rows(seen.outcome), err=True)
     return seen.judged
@@ -136,7 +144,37 @@ def skipped_rows(outcome: Outcome) -> str:
     return f"{counted(outcome.skipped, 'row')} could not be judged"
 
 
-def say_all_excluded(outcome: Outcome) -> None:
-    """Which models of a panel did not count, by each judge."""
-    for one in outcome.run.judges:
-        say_excluded(outcome.summary(one.name), outcome.run.file.language)
+def finish(
+    outcome: Outcome,
+    judged: Iterable[Judged],
+    results: Iterable[Mapping[str, object]],
+    output: Path | None,
+    show: Callable[[], None] | None,
+    *,
+    single: bool = False,
+) -> ExitCode:
+    """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
+
+    ``single``: one text was judged, so that its result stands by itself in the JSON.
+    """
+    report, run = outcome.report(), outcome.run
+    if output:
+        labels = {one.name: one.label for one in run.judges}
+        rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
+        write_judgments(output, rows, report.setup.dimensions)
+    if show is None:
+        print_json(report, results, single=single)
+    else:
+        _show(outcome, report, show, output)
+    warn(report)
+    return outcome.exit_code()
+
+
+def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:
+    """A few rows one by one; of many, the figures and where the rows are."""
+    many = report.total > _MOST_SHOWN
+    if not many:
+        show()
+    show_report(report)
+    if many:
+        say_where(report.language, output, outcome.run.folder)

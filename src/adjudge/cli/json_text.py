@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 
 
-def echo_json(before: Mapping[str, object], name: str, each: Iterable[object], after: Mapping[str, object]) -> None:
-    """One object: what stands before the list, the list under its name, what stands behind it."""
-    parts = [*map(_entry, before.items()), _listed(name, each), *map(_entry, after.items())]
+def echo_json(before: Mapping[str, object], name: str, each: Iterable[object]) -> None:
+    """One object: what stands before the list, and the list under its name."""
+    parts = [*map(_entry, before.items()), _listed(name, each)]
     click.echo("{", nl=False)
     for number, part in enumerate(parts):
         click.echo("," if number else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -11,11 +12,9 @@ import click
 
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
-from adjudge.cli.again import Again
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
 from adjudge.cli.inputs import check_given, columns_from, given_beside, is_rows, refuse_files, rows_in, texts_in
-from adjudge.cli.json_text import echo_json
 from adjudge.cli.options import (
     PATH,
     Flags,
@@ -25,6 +24,7 @@ from adjudge.cli.options import (
     bias,
     columns,
     command,
+    gate,
     judging,
     named,
     output,
@@ -35,13 +35,13 @@ from adjudge.cli.show import show_comparisons, show_judgments
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
-from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.errors import SetupError
 from adjudge.pooling.composite import composite
+from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.summary import tally_of
-from adjudge.reports.table import check_writable, write_rows
+from adjudge.reports.table import check_writable
 from adjudge.runs.eval_criteria import Said
 from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry
 from adjudge.runs.execute import Judged
@@ -99,20 +99,14 @@ def judge(
     data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
     texts = _complete(texts_in(text, file, judged), given, wanted)
     outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
-    if len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
-        outcome.check_gates()
+    outcome.check_gates()
     if flags.dry_run:
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = Again(lambda: (composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))))
-    _output(output, as_json, judgments.results(Result), results)
-    if not as_json:
-        show_judgments(results, outcome.run.judges[0].judge, flags.language)
-    if len(wanted) > 1:
-        outcome.tallies = {outcome.run.judges[0].name: tally_of(map(_as_result, results))}
-    say_all_excluded(outcome)
-    return outcome.exit_code()
+    shown = None if as_json else partial(show_judgments, results, flags.language)
+    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
 
 
 @command()
@@ -128,7 +122,7 @@ def judge(
 @bias
 @output
 @as_json
-@judging()
+@judging(fail_under=gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable."))
 def compare(
     responses: tuple[str, ...],
     criterion: tuple[str, ...],
@@ -146,9 +140,10 @@ def compare(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Say which of two or more responses is better.
+    """Say which of two or more responses is better, and over several rows which system wins.
 
-    Exit codes: 0 all compared, 1 could not run, 2 usage, 3 some comparisons have no outcome.
+    Exit codes: 0 all compared (and the gate holds), 1 could not run, 2 usage, 3 some comparisons have no outcome, 4 gate failed,
+    5 gate inconclusive.
     """
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
@@ -173,11 +168,8 @@ def compare(
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(PairwiseInstanceResult)
-    _output(output, as_json, results, results)
-    if not as_json:
-        show_comparisons(results, outcome.run.judges[0].judge, flags.language)
-    say_all_excluded(outcome)
-    return outcome.exit_code()
+    shown = None if as_json else partial(show_comparisons, results, flags.language)
+    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
@@ -231,24 +223,3 @@ def _contests(name: str) -> Literal["joint", "pairs"]:
     if name not in ("joint", "pairs"):
         raise SetupError(f"--contests is joint or pairs, not {name!r}")
     return "joint" if name == "joint" else "pairs"
-
-
-def _output(
-    path: Path | None,
-    as_json: bool,
-    each: Iterable[Result],
-    shown: Iterable[Result] | Iterable[MultiCriteriaDirectInstanceResult],
-) -> None:
-    if path:
-        write_rows(path, Again(lambda: (result.to_dict(votes=False) for result in each)))
-    if as_json:
-        echo_json({}, "results", (result.to_dict() for result in shown), {})
-
-
-def _as_result(result: MultiCriteriaDirectInstanceResult) -> Result:
-    """The aggregate, for the gate."""
-    first = result.item_results[0].result
-    votes = tuple(vote for entry in result.item_results for vote in entry.result.votes)
-    return Result(
-        instance=result.instance, criteria=first.criteria, status=result.status, score=result.aggregated_score, votes=votes
-    )

@@ -9,8 +9,8 @@ from tempfile import SpooledTemporaryFile
 from typing import TypeVar
 from weakref import finalize
 
-from adjudge.cli.again import Again
 from adjudge.domain.results import Result
+from adjudge.reports.again import Again
 from adjudge.runs.execute import Judged
 
 R = TypeVar("R", bound=Result)

@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
+    from adjudge.runs.eval_file import FailUnder
 
 AT_ONCE = 32
 """Requests at once, per model, unless told otherwise: what ``gateway.open`` takes, known without loading it."""
@@ -21,6 +22,15 @@ FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
+
+
+def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> FailUnder | None:
+    """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
+    bars = []
+    for text in given:
+        name, _, number = text.rpartition("=")
+        bars.append((name, float(SHARE(number, parameter, context))))
+    return bars[0][1] if len(bars) == 1 and not bars[0][0] else tuple(bars) or None
 
 
 class Argument(click.Argument):
@@ -100,7 +110,14 @@ limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows."
 temperature = click.option("--temperature", type=float, help="Default: 0 for one vote, 1 for several.")
 seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
 at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, default=AT_ONCE, help="Requests at once, per model.")
-fail_under = click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean score is below this.")
+
+
+def gate(help: str) -> Decorator[Any]:
+    """``--fail-under``, which one command explains otherwise than another."""
+    return click.option("--fail-under", multiple=True, callback=_bars, metavar="[NAME=]NUMBER", help=help)
+
+
+fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
 resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
 max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
@@ -136,7 +153,7 @@ class Flags:
     no_cache: bool
     quiet: bool
     dry_run: bool
-    fail_under: float | None
+    fail_under: FailUnder | None
     encoding: str | None
     stop_at_bad_row: bool
     resume: bool

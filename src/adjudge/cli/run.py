@@ -7,21 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line
 from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet, resume
-from adjudge.cli.show import clean, notes, say_excluded, scored_of
+from adjudge.cli.show import clean
+from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.words import word
-from adjudge.runs.eval_file import EvalFile, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, FailUnder, load_eval, schema
 from adjudge.runs.execute import EvalRun
 
 
@@ -51,7 +48,7 @@ def run(
     max_tokens: int | None,
     prices: Path | None,
     no_cache: bool,
-    fail_under: float | None,
+    fail_under: FailUnder | None,
     stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
@@ -85,7 +82,13 @@ def run(
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
     try:
         with resumable(kept), seen.watch:
-            made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
+            made.execute(
+                seen.event,
+                budget=budget_from(max_usd, max_calls, max_tokens),
+                fork_of=fork,
+                retry_failed=retry_failed,
+                kept=outcome.facts,
+            )
     except RunStopped:
         _show(outcome, kept)
         raise
@@ -96,25 +99,15 @@ def run(
 
 
 def _show(outcome: Outcome, folder: Path) -> None:
-    """A table of the judges, and where everything is."""
-    made, language = outcome.run, outcome.run.file.language
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in (word("judge", language), word("attempted", language), word("scored", language), word("mean", language)):
-        table.add_column(heading)
-    for name in outcome.tallies:
-        found = outcome.summary(name)
-        say_excluded(found, language)
-        mean = "–" if found.mean is None else f"{found.mean:.3f}"
-        table.add_row(Text(clean(name)), str(found.attempted), scored_of(found, language), mean)
-    console = Console(highlight=False)
-    console.print(table)
+    """A line per criteria, and where everything is."""
+    report = outcome.report()
+    show_report(report)
     if outcome.skipped:
-        console.print(Text(skipped_rows(outcome), style="yellow"))
-    for place in (folder, *made.file.output_paths):
+        click.secho(skipped_rows(outcome), fg="yellow")
+    for place in (folder, *outcome.run.file.output_paths):
         if place.exists():
-            console.print(Text(clean(str(place)), style="dim"))
-    for note in dict.fromkeys((*(note for ready in made.judges for note in notes(ready.judge)), *outcome.notes)):
-        console.print(Text(note, style="yellow"))
+            click.echo(clean(str(place)))
+    warn(report)
 
 
 def _check_outputs(file: EvalFile) -> None:
