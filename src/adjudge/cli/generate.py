@@ -128,9 +128,7 @@ def generate(
     agent = Agent(schema_from(output_schema), llm=writers, strategy=strategy)
     inputs = _inputs(given)
     if flags.dry_run:
-        known = KnownVotes(flags.run) if flags.run else None
-        show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), "candidates", _ENDS)
-        return ExitCode.OK
+        return _estimate(runtime, agent, task, inputs, flags.run)
     selection = _select(runtime, agent, task, inputs, flags)
     _write(selection, output, as_json)
     if not as_json:
@@ -148,6 +146,12 @@ def _verifiers(expressions: Sequence[str], min_pass: int, asked: dict[str, Any])
 
 def _costings(expressions: Sequence[str], scale: dict[str, Any], asked: dict[str, Any]) -> list[Costing]:
     return [QuantitativeCriteria(one, **scale, **asked) for one in expressions]
+
+
+def _estimate(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None) -> ExitCode:
+    known = KnownVotes(run) if run else None
+    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), "candidates", _ENDS)
+    return ExitCode.OK
 
 
 def _select(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], flags: RunFlags) -> Selection:
