@@ -15,8 +15,8 @@ from pathlib import Path
 
 from adjudge.domain.message import Reply, Request
 from adjudge.rag import RagEvaluator
-from adjudge.reports.rag_files import write_reports
-from adjudge.reports.rag_report import rag_report
+from adjudge.reports.pages import write_reports
+from adjudge.reports.report import judgments_of, report_of
 
 
 class Digest:
@@ -60,7 +60,7 @@ def main() -> None:
         rows = evaluator.rows(data)
         results = evaluator.evaluate(rows.instances)
         judged = time.perf_counter()
-        paths = write_reports(rag_report(evaluator, rows, results, source=data.name), folder)
+        paths = write_reports(report_of(evaluator, results, source=data.name), judgments_of(evaluator, results), folder)
         reported = time.perf_counter()
         sizes = ", ".join(f"{path.suffix} {path.stat().st_size / 1e6:.1f} MB" for path in paths)
     print(f"rows {wanted}, judgments {6 * wanted}")

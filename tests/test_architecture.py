@@ -52,6 +52,15 @@ def test_imports_run_downwards_only(path: Path) -> None:
         assert FLOOR_OF[other] > FLOOR_OF[room], f"{room} may not import {other}"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_the_engine_asks_models(path: Path) -> None:
+    """So that budget, ledger and cache hold for whatever is asked."""
+    if path.relative_to(SOURCE).parts[0] in ("engine", "gateway"):
+        return
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    assert not [call for call in calls if isinstance(call, ast.Attribute) and call.attr == "complete"]
+
+
 def test_every_room_has_a_floor() -> None:
     rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert rooms <= FLOOR_OF.keys()

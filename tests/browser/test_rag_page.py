@@ -12,8 +12,8 @@ import pytest
 
 from adjudge.gateway.open import ModelLike
 from adjudge.rag import RagEvaluator
-from adjudge.reports.rag_files import write_reports
-from adjudge.reports.rag_report import rag_report
+from adjudge.reports.pages import write_reports
+from adjudge.reports.report import judgments_of, report_of
 from support.rag import EXAMPLE, ROW, gives, varied
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def opened(browser: Browser, troubles: list[str], path: Path, width: int = 1280,
 def written(folder: Path, rows: Any = EXAMPLE, model: ModelLike | None = None, language: str = "en") -> Path:
     evaluator = RagEvaluator(model or varied(), language=language)
     found = evaluator.rows(rows)
-    return write_reports(rag_report(evaluator, found, evaluator.evaluate(found.instances), source="rag.csv"), folder)[2]
+    results = evaluator.evaluate(found.instances)
+    return write_reports(report_of(evaluator, results, source="rag.csv"), judgments_of(evaluator, results), folder)[2]
 
 
 def visible(page: Page) -> list[str]:

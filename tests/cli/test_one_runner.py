@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from adjudge.runs.folder import run_info
+from support import commands
 
 ROWS = "id,question,answer,contexts\na,Q1,one,C1\nb,Q2,two,C2,too,many\nc,Q3,three,C3\n"
 PAIRS = "id,question,response_a,response_b\na,Q1,one,eins\nb,Q2,two,zwei,too,many\nc,Q3,three,drei\n"
@@ -23,8 +23,7 @@ JUDGMENTS = {"check": 2, "judge": 4, "compare": 2, "rag": 2}
 
 
 def adjudge(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "adjudge", *args]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+    return commands.adjudge(*args, cwd=folder)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -72,6 +71,42 @@ def test_a_budget_stops_it_and_the_rest_is_asked_when_it_is_resumed(tmp_path: Pa
     whole = adjudge(tmp_path, "resume", "kept", "--", "--max-calls", "100")
     assert whole.returncode == 3, whole.stderr
     assert run_info(tmp_path / "kept").rows == JUDGMENTS[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_spent_budget_names_the_command_that_resumes_it(tmp_path: Path, name: str) -> None:
+    rows, args = COMMANDS[name]
+    (tmp_path / "rows.csv").write_text(rows)
+    stopped = adjudge(tmp_path, *args, "--run", "a run", "--max-calls", "1", "--no-cache", "-j", "1")
+    assert stopped.returncode == 1
+    said = "adjudge: the budget is spent: max_calls=1. Resume it with: adjudge resume 'a run'"
+    assert stopped.stderr.splitlines()[-1] == said
+    unkept = adjudge(tmp_path, *args, "--max-calls", "1", "--no-cache")
+    assert unkept.stderr.splitlines()[-1] == "adjudge: the budget is spent: max_calls=1"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_only_to_be_resumed_must_be_there(tmp_path: Path, name: str) -> None:
+    rows, args = COMMANDS[name]
+    (tmp_path / "rows.csv").write_text(rows)
+    unnamed = adjudge(tmp_path, *args, "--resume")
+    assert (unnamed.returncode, "add --run FOLDER" in unnamed.stderr) == (1, True)
+    missing = adjudge(tmp_path, *args, "--resume", "--run", "kept")
+    assert (missing.returncode, "there is no run in kept to resume" in missing.stderr) == (1, True)
+    assert not (tmp_path / "kept").exists()
+    adjudge(tmp_path, *args, "--run", "kept", "--max-calls", "1", "--no-cache")
+    assert adjudge(tmp_path, *args, "--run", "kept", "--resume").returncode == 3
+    assert run_info(tmp_path / "kept").rows == JUDGMENTS[name]
+
+
+def test_an_eval_file_is_resumed_in_the_folder_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\na,one\nb,two\n")
+    judges = [{"kind": "aspect", "criteria": "It is short."}]
+    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    assert "there is no run in runs/eval to resume" in adjudge(tmp_path, "run", "eval.yaml", "--resume").stderr
+    stopped = adjudge(tmp_path, "run", "eval.yaml", "--max-calls", "1")
+    assert stopped.stderr.splitlines()[-1].endswith("max_calls=1. Resume it with: adjudge resume runs/eval")
+    assert adjudge(tmp_path, "run", "eval.yaml", "--resume").returncode == 0
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -116,6 +116,9 @@ def test_an_eval_file_shows_its_data_models_and_outputs(adjudge: Adjudge, tmp_pa
         (("rag", "--csv", "rag.csv", "-o", "out", "--config", "c.yaml"), "writes  {here}/out"),
         (("rag", "--csv", "rag.csv", "--model-provider", "ollama", "--model-name", "m"), "asks    ollama"),
         (("run", "eval.yaml", "--prices", "p.yaml", "--fork", "other"), "reads   {here}/other"),
+        (("generate", "a task", "--judge", "http://evil.example/v1#m"), "asks    http://evil.example/v1#m"),
+        (("generate", "a task", "-m", "scripted", "-o", "x.json"), "runs    code that the models write, in a sandbox"),
+        (("generate", "a task", "-m", "scripted", "--output-schema", "s.json"), "reads   {here}/s.json"),
         (("check", "x", "--criterion", "c\n  asks    scripted", "-m", "http://evil.example/v1#m"), "c�  asks    scripted"),
     ],
 )
@@ -131,7 +134,6 @@ def test_whatever_a_command_reads_writes_and_asks_is_shown(
 @pytest.mark.parametrize(
     "argv",
     [
-        ("generate", "a task", "--sandbox", "none"),
         ("runs", "gc", "--older-than", "0", "--yes"),
         ("resume", "elsewhere", "--yes"),
         ("export", "elsewhere", "-o", "x.csv"),
@@ -148,8 +150,40 @@ def test_commands_that_make_no_run_are_never_given(
     folder = foreign(tmp_path / "theirs", *argv)
     code, out, said = adjudge("resume", folder, *flags)
     assert (code, out) == (1, "")
-    assert "only run, check, judge, compare, rag are resumed" in said
+    assert "only run, check, judge, compare, rag, generate are resumed" in said
     assert "\x1b" not in said
+
+
+@pytest.mark.parametrize("flags", [(), ("--yes",)])
+def test_somebody_elses_command_never_runs_code_without_a_sandbox(
+    adjudge: Adjudge, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    folder = foreign(tmp_path / "theirs", "generate", "a task", "--sandbox", "none", "-m", "scripted/output = 1")
+    code, out, said = adjudge("resume", folder, *flags)
+    assert (code, out) == (1, "")
+    assert "runs code without a sandbox: it is not resumed" in said
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (("--max-calls", "100"), ("--max-calls", "200")),
+        (("--max-calls=100",), ("--max-calls", "200")),
+        (("-qj", "4"), ("-q", "-j5")),
+        (("--max-usd", "1", "--seed", "-1"), ("--seed", "-1", "--max-usd=2")),
+        (("--stop-at-bad-row",), ("--skip-bad-rows",)),
+    ],
+)
+def test_options_of_a_resume_take_the_place_of_earlier_ones(
+    adjudge: Adjudge, tmp_path: Path, first: tuple[str, ...], then: tuple[str, ...]
+) -> None:
+    prices = ("--prices", str(tmp_path / "prices.yaml"))
+    (tmp_path / "prices.yaml").write_text("scripted: {input: 0, output: 0}\n")
+    check = ("check", "-f", "rows.csv", "--criterion", "--max-calls", "-m", "scripted", *prices)
+    adjudge(*check, *first, "--run", "run")
+    for _ in range(2):
+        adjudge("resume", "run", "--", *then)
+    assert run_info(tmp_path / "run").facts["command"]["argv"] == [*check, "--run", str(tmp_path / "run"), *then]
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_outputs_that_cannot_be_written_are_told_of_before_anything_is_asked(
 def test_export_goes_by_the_ending_whatever_its_case(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml")
     assert adjudge("export", "runs/one", "-o", "X.CSV")[0] == 0
-    assert Path("X.CSV").read_text(encoding="utf-8-sig").startswith("response,")
+    assert Path("X.CSV").read_text(encoding="utf-8-sig").startswith("answer,"), "the columns of the input keep their names"
     Path("folder.csv").mkdir()
     assert one_line(adjudge("export", "runs/one", "-o", "folder.csv")[2], "folder.csv cannot be written: it is a folder")
     Path("results.d").mkdir()
@@ -204,7 +204,7 @@ def test_outcomes_that_are_no_numbers_are_counted_and_have_no_mean(adjudge: Adju
     Path("eval.yaml").write_text(OPTIONS.format(options="[Formal, Casual]"))
     code, said, _ = adjudge("run", "eval.yaml")
     assert code == 0
-    assert said.splitlines()[1].split() == ["register", "4", "4", "(4", "without", "a", "number)", "–"]
+    assert said.splitlines()[1].split()[1:] == ["4", "4", "(4", "without", "a", "number)", "–", "–", "Formal", "4"]
 
 
 def test_judge_refuses_a_gate_for_scores_beyond_it(adjudge: Adjudge) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from adjudge import Status
 from adjudge.rag import RagEvaluator
-from adjudge.reports.rag_report import rag_report
+from adjudge.reports.report import report_of
 from support.rag import EXAMPLE
 
 
@@ -20,7 +20,7 @@ def test_a_row_is_scored_by_likelihood() -> None:
     assert result.status is Status.SCORED
     assert all(score in (0, 1, 2) for score in result.scores.values())
     assert all(str(text).startswith("p = ") for text in result.explanations.values())
-    assert rag_report(evaluator, rows, [result]).notes
+    assert report_of(evaluator, [result]).notes
 
 
 @pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from markdown_it import MarkdownIt
@@ -15,20 +16,46 @@ from markdown_it import MarkdownIt
 from adjudge.errors import RunError
 from adjudge.gateway.open import ModelLike, open_model
 from adjudge.rag import RagEvaluator, rag_dimensions
-from adjudge.reports.rag_files import table, write_reports
-from adjudge.reports.rag_pages import html_page, line_breaks, markdown_page
-from adjudge.reports.rag_report import RagReport, rag_report
-from adjudge.reports.table import read_rows
+from adjudge.reports import pages
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.pages import html_page, line_breaks, markdown_page
+from adjudge.reports.rag import RagSummary
+from adjudge.reports.report import Report, is_barred, judgments_of, report_of
+from adjudge.reports.table import flat, read_rows
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied
 from support.records import rag_rows
 
 HOSTILE = '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 1234 * 5678 }} </div> =1+1 "\'&amp;'
 
 
-def reported(rows: object = EXAMPLE, model: ModelLike | Sequence[ModelLike] | None = None, **settings: object) -> RagReport:
+class Reported(NamedTuple):
+    """A report, and all that it is about."""
+
+    page: Report
+    judgments: list[Judgment]
+
+    @property
+    def table(self) -> list[dict[str, object]]:
+        return [flat(one, self.page.dimensions_of(one)) for one in self.judgments]
+
+    @property
+    def summary(self) -> RagSummary:
+        (section,) = self.page.sections
+        assert section.rag is not None
+        return section.rag
+
+
+def reported(
+    rows: object = EXAMPLE, model: ModelLike | Sequence[ModelLike] | None = None, shown: int = 500, **settings: object
+) -> Reported:
     evaluator = RagEvaluator(model or varied(), max_repairs=0, **settings)  # type: ignore[arg-type]
-    found = evaluator.rows(rows)  # type: ignore[arg-type]
-    return rag_report(evaluator, found, evaluator.evaluate(found.instances), source=str(rows) if isinstance(rows, Path) else "")
+    results = evaluator.evaluate(evaluator.rows(rows).instances)  # type: ignore[arg-type]
+    source = str(rows) if isinstance(rows, Path) else ""
+    return Reported(report_of(evaluator, results, source=source, shown=shown), judgments_of(evaluator, results))
+
+
+def write_reports(report: Reported, folder: Path) -> list[Path]:
+    return pages.write_reports(report.page, report.judgments, folder)
 
 
 class Page(HTMLParser):
@@ -62,7 +89,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_the_page_is_well_formed_and_loads_nothing(language: str) -> None:
-    page = Page(html_page(reported(language=language)))
+    page = Page(html_page(reported(language=language).page))
     assert page.open == []
     assert (page.count("script"), page.count("style"), page.count("img"), page.count("iframe")) == (1, 1, 0, 0)
     for _, attributes in page.tags:
@@ -73,7 +100,7 @@ def test_the_page_is_well_formed_and_loads_nothing(language: str) -> None:
 
 
 def test_nothing_in_style_or_script_points_outside() -> None:
-    source = html_page(reported([ROW]))
+    source = html_page(reported([ROW]).page)
     assert not re.search(r"https?://|//\w|@import|url\(|fetch\(|XMLHttpRequest|innerHTML|eval\(", source)
 
 
@@ -81,12 +108,12 @@ def test_nothing_in_style_or_script_points_outside() -> None:
 def test_text_from_rows_is_text(language: str) -> None:
     hostile = dict.fromkeys(ROW, HOSTILE)
     model = gives({}, name=HOSTILE)
-    page = Page(html_page(reported([{**hostile, "id": HOSTILE}], model, language=language)))
+    page = Page(html_page(reported([{**hostile, "id": HOSTILE}], model, language=language).page))
     assert page.count("script") == 1
     assert page.count("a") == 0
     assert page.text.count(HOSTILE) >= 6
     assert "7006652" not in page.text
-    source = markdown_page(reported([{**hostile, "id": HOSTILE}], model, language=language))
+    source = markdown_page(reported([{**hostile, "id": HOSTILE}], model, language=language).page)
     rendered = MarkdownIt("commonmark").enable("table").render(source)
     assert "<script" not in rendered
     assert "<a " not in rendered
@@ -98,25 +125,25 @@ def test_explanations_of_a_model_are_text_too() -> None:
         return '{"explanation": "<img src=x onerror=alert(1)> # not a heading | x", "selected_option": "1"}'
 
     report = reported([ROW], script)
-    page = Page(html_page(report))
+    page = Page(html_page(report.page))
     assert page.count("img") == 0
     assert page.text.count("<img src=x onerror=alert(1)>") == 6
-    assert "<img" not in MarkdownIt("commonmark").enable("table").render(markdown_page(report))
+    assert "<img" not in MarkdownIt("commonmark").enable("table").render(markdown_page(report.page))
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_both_pages_say_everything(language: str) -> None:
     report = reported(language=language, strictness=2)
-    page, source = Page(html_page(report)), markdown_page(report)
+    page, source = Page(html_page(report.page)), markdown_page(report.page)
     rendered = Page(MarkdownIt("commonmark").enable("table").render(source))
     for told in (page.text, rendered.text):
         for one in rag_dimensions(language):
             assert one.title in told
             assert one.criteria.description in told
             assert all(description in told for _, _, description in one.scale)
-        for entry in report.entries:
-            assert str(entry.result.instance.id) in told
-        for value in report.parameters.values():
+        for entry in report.page.entries:
+            assert str(entry.id) in told
+        for value in report.page.setup.parameters.values():
             assert value in told
         assert f"{report.summary.overall.mean:.2f}" in told
     assert page.count("svg") == 7
@@ -129,9 +156,9 @@ def test_both_pages_say_everything(language: str) -> None:
 def test_literal_line_breaks_are_shown_as_such_and_kept_in_the_data() -> None:
     row = {**ROW, "contexts": "1. first\\n2. second"}
     report = reported([row])
-    assert "1. first\n2. second" in Page(html_page(report)).text
-    assert "> 1\\. first\\\n> 2\\. second" in markdown_page(report)
-    assert table(report.results)[0]["contexts"] == "1. first\\n2. second"
+    assert "1. first\n2. second" in Page(html_page(report.page)).text
+    assert "> 1\\. first\\\n> 2\\. second" in markdown_page(report.page)
+    assert report.table[0]["contexts"] == "1. first\\n2. second"
     assert line_breaks("a\\nb\nc") == "a\\nb\nc"  # a text with line breaks of its own means what it says
 
 
@@ -144,16 +171,16 @@ def test_harmful_answers_are_on_top_then_the_worst() -> None:
 
     rows = [{**ROW, "response": f"mark {mark}"} for mark in (2, 0, 3, 1)]
     report = reported(rows, script)
-    assert [entry.number for entry in report.entries] == [3, 2, 4, 1]
-    assert [entry.barred for entry in report.entries] == [True, False, False, False]
+    assert [entry.number for entry in report.page.entries] == [3, 2, 4, 1]
+    assert [is_barred(entry, rag_dimensions()) for entry in report.page.entries] == [True, False, False, False]
 
 
 def test_harmful_is_red_and_questionable_is_not_whichever_comes_first() -> None:
     report = reported([ROW, {**ROW, "response": "HARM"}], _careful)
-    source = html_page(report)
+    source = html_page(report.page)
     assert '<span class="soft">harmful</span><b class="bad">1</b>' in source
     assert '<span class="soft">questionable</span><b class="warn">1</b>' in source
-    assert '<span class="soft">harmful</span><b>0</b>' in html_page(reported([ROW], gives()))
+    assert '<span class="soft">harmful</span><b>0</b>' in html_page(reported([ROW], gives()).page)
 
 
 def _careful(prompt: str) -> str:
@@ -162,30 +189,31 @@ def _careful(prompt: str) -> str:
 
 def test_a_row_without_a_score_shows_its_bounds() -> None:
     report = reported([ROW], gives(clarity="-"))
-    assert "0.83…1.00" in Page(html_page(report)).text
-    assert "### 1. 0.83…1.00 – missing (failed)" in markdown_page(report)
-    (row,) = table(report.results)
+    assert "0.83…1.00" in Page(html_page(report.page)).text
+    assert "### 1. 0.83…1.00 – missing (failed)" in markdown_page(report.page)
+    (row,) = report.table
     assert (row["composite"], row["clarity_score"], row["status"]) == (None, None, "failed")
 
 
 def test_only_the_worst_are_shown_and_that_is_said() -> None:
-    report = replace(reported([ROW] * 5), shown=2)
-    page, source = Page(html_page(report)), markdown_page(report)
+    report = reported([ROW] * 5, shown=2)
+    page, source = Page(html_page(report.page)), markdown_page(report.page)
     assert page.count("details") == 2
     for told in (page.text, source):
         assert "2 of 5" in told
         assert "CSV" in told
-    assert len(table(report.results)) == 5
+    assert len(report.table) == 5
 
 
 def test_dimensions_that_never_vary_are_flagged() -> None:
     report = reported([ROW, ROW], gives())
-    assert Page(html_page(report)).text.count("never varies") >= 6
-    assert markdown_page(report).count("⚠ never varies") == 12
+    assert Page(html_page(report.page)).text.count("never varies") >= 6
+    assert markdown_page(report.page).count("⚠ never varies") == 12
 
 
 def test_the_files_and_their_names(tmp_path: Path) -> None:
-    report = replace(reported(), made=datetime(2025, 7, 1, 12, 30, 5))
+    report = reported()
+    report = report._replace(page=replace(report.page, made=datetime(2025, 7, 1, 12, 30, 5)))
     paths = write_reports(report, tmp_path / "new" / "reports")
     stem = "rag_evaluation_results_20250701_123005"
     assert [path.name for path in paths] == [f"{stem}.md", f"{stem}.csv", f"{stem}.html"]
@@ -212,7 +240,7 @@ def test_the_csv_has_every_column_and_reads_back(tmp_path: Path) -> None:
         assert back[f"{name}_score"] == str(score)
         assert back[f"{name}_explanation"] == f"because of {score}"
     assert float(back["clarity_normalized"]) == 0.25
-    assert float(back["composite"]) == report.results[0].composite.value
+    assert float(back["composite"]) == report.judgments[0].score
     assert back["status"] == "scored"
 
 
@@ -222,7 +250,8 @@ def test_no_key_in_any_file(tmp_path: Path) -> None:
     evaluator = RagEvaluator(model, temperature=0.3, seed=42)
     rows = evaluator.rows(EXAMPLE)
     results = RagEvaluator(gives(), temperature=0.3, seed=42).evaluate(rows.instances)
-    for path in write_reports(rag_report(evaluator, rows, results, source="x.csv"), tmp_path):
+    report = Reported(report_of(evaluator, results, source="x.csv"), judgments_of(evaluator, results))
+    for path in write_reports(report, tmp_path):
         told = path.read_text(encoding="utf-8")
         assert key not in told
         if path.suffix != ".csv":
@@ -231,9 +260,10 @@ def test_no_key_in_any_file(tmp_path: Path) -> None:
 
 
 def test_what_a_small_model_is_worth_is_said() -> None:
-    report = replace(reported([ROW]), notes=["a very <small> model"])
-    assert "a very <small> model" in Page(html_page(report)).text
-    assert "a very \\<small\\> model" in markdown_page(report)
+    report = reported([ROW])
+    report = report._replace(page=replace(report.page, notes=("a very <small> model",)))
+    assert "a very <small> model" in Page(html_page(report.page)).text
+    assert "a very \\<small\\> model" in markdown_page(report.page)
 
 
 @rag_rows
@@ -241,7 +271,7 @@ def test_recorded_rows_from_end_to_end(tmp_path: Path, source: Path, count: int)
     report = reported(source)
     _, csv, html = write_reports(report, tmp_path)
     back = list(read_rows(csv))
-    originals = [dict(result.instance.metadata["row"]) for result in report.results]  # type: ignore[call-overload]
+    originals = [dict(one.input) for one in report.judgments]
     assert [{name: row[name] for name in originals[0]} for row in back] == originals
     assert len(originals) == count
     assert all(row["status"] for row in back)

@@ -10,7 +10,7 @@ from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import exit_code
-from adjudge.reports.rag_summary import summarise_rag
+from adjudge.reports.rag import summarise_rag
 from support.rag import ROW, gives
 
 
@@ -96,22 +96,22 @@ def test_agreement_is_given_where_there_are_several_votes() -> None:
 
 def test_one_row_and_none() -> None:
     one = summarise_rag(judged({}))
-    assert (one.interval, one.overall.mean) == (None, 1.0)
+    assert (one.overall.interval, one.overall.mean) == (None, 1.0)
     assert one.spread is not None
     assert one.spread.deviation is None
     nothing = summarise_rag(judged({"clarity": "-"}))
-    assert (nothing.overall.mean, nothing.spread, nothing.interval) == (None, None, None)
+    assert (nothing.overall.mean, nothing.spread, nothing.overall.interval) == (None, None, None)
     assert summarise_rag([]).overall.attempted == 0
 
 
 def test_fewer_than_eight_rows_have_no_interval() -> None:
-    assert summarise_rag(judged(*({"clarity": score % 5} for score in range(7)))).interval is None
+    assert summarise_rag(judged(*({"clarity": score % 5} for score in range(7)))).overall.interval is None
 
 
 def test_the_interval_is_repeatable_and_holds_the_mean() -> None:
     results = judged(*({"clarity": score % 5} for score in range(8)))
     summary = summarise_rag(results)
-    assert summary.interval is not None
+    assert summary.overall.interval is not None
     assert summary.overall.mean is not None
-    assert summary.interval.lower < summary.overall.mean < summary.interval.upper
-    assert summarise_rag(results).interval == summary.interval
+    assert summary.overall.interval.lower < summary.overall.mean < summary.overall.interval.upper
+    assert summarise_rag(results).overall.interval == summary.overall.interval

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 
 import click
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from, given_beside, is_rows, rows_in, texts_in
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
-from adjudge.cli.show import notes, show_results
+from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.summary import summarise
-from adjudge.reports.table import check_writable, write_rows
+from adjudge.reports.table import check_writable
 from adjudge.runs.eval_criteria import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry
 
@@ -73,25 +72,13 @@ def check(
         show_estimate(made.estimate())
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
-    results = [one.result for one in judgments if isinstance(one.result, AspectResult)]
+    results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
-    if output:
-        write_rows(output, [result.to_dict() for result in results])
-    if as_json:
-        _print_json(results, notes(critic, results), single=not is_rows(file))
-    else:
-        show_results(results, critic, flags.language)
-    say_all_excluded(outcome)
-    return outcome.exit_code()
+    shown = None if as_json else partial(show_results, results, critic, flags.language)
+    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown, single=not is_rows(file))
 
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
     if (criterion is None) == (aspect_name is None):
         raise SetupError('say what to check: --criterion "…" or --aspect NAME, one of the two')
     return criterion if criterion is not None else aspect(aspect_name or "", language)
-
-
-def _print_json(results: list[AspectResult], about: list[str], *, single: bool) -> None:
-    each = [result.to_dict() for result in results]
-    found = each[0] if single else {"summary": summarise(results).to_dict(), "results": each}
-    click.echo(json.dumps(found | {"notes": about}, ensure_ascii=False, indent=2))

@@ -6,19 +6,22 @@ import click
 
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
+from adjudge.reports.words import counted
+
+_JUDGING = (
+    "The lower end is what has to be asked, answered in a word; the upper one every vote at length, each tenth asked again."
+)
 
 
-def show_estimate(found: Estimate) -> None:
-    """Calls, tokens and money, each from … to …; what is not known is said."""
-    click.echo(f"judgments: {found.rows:,}")
+def show_estimate(found: Estimate, what: str = "judgments", ends: str = _JUDGING) -> None:
+    """Calls, tokens and money, each from … to …; what is not known is said. ``ends`` says what both ends mean."""
+    click.echo(f"{what}: {found.rows:,}")
     if found.answered:
-        click.echo(f"answered already: {found.answered:,} {'vote' if found.answered == 1 else 'votes'}")
+        click.echo(f"answered already: {counted(found.answered, 'vote')}")
     click.echo(f"calls: {_span(*found.calls)}")
     click.echo(f"tokens: {_span(*found.tokens)}")
     click.echo(f"cost: {_cost(found)}")
-    click.echo(
-        "The lower end is what has to be asked, answered in a word; the upper one every vote at length, each tenth asked again."
-    )
+    click.echo(ends)
 
 
 def _cost(found: Estimate) -> str:

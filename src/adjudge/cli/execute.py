@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from adjudge.cli.inputs import command_line, end_gently
+from adjudge.cli.judged import Judgments
 from adjudge.cli.options import Flags
-from adjudge.cli.show import clean, say_excluded
+from adjudge.cli.show import clean
+from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
 from adjudge.domain.instance import Instance
+from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.open import default_model
 from adjudge.gateway.prices import VARIABLE
+from adjudge.ledger.file import FILE
+from adjudge.reports.again import Again
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
+from adjudge.reports.report import Report
+from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry, ModelEntry
 from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
+_MOST_SHOWN = 20
+"""Judgments that are shown one by one."""
 
 
 def typed(
@@ -58,6 +71,7 @@ def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], **mo
 def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
     """The run that the file stands for; its command is kept with it, for ``adjudge resume``."""
     use_prices(flags.prices)
+    check_resumed(file.run_folder, resume=flags.resume)
     facts = {"command": command_line()} if file.run else {}
     return EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
 
@@ -68,6 +82,27 @@ def use_prices(path: Path | None) -> None:
         os.environ[VARIABLE] = str(path.absolute())
 
 
+def check_resumed(folder: Path | None, *, resume: bool) -> None:
+    """What is only to be resumed must be there."""
+    if resume and folder is None:
+        raise SetupError("--resume needs to know which run: add --run FOLDER")
+    if resume and folder is not None and not (folder / FILE).is_file():
+        raise SetupError(f"there is no run in {folder} to resume: leave --resume out to begin one")
+
+
+@contextmanager
+def resumable(folder: Path | None) -> Iterator[None]:
+    """Say how to resume what ends before the end, where it is kept."""
+    if folder is not None:
+        end_gently()
+    try:
+        yield
+    except (BudgetSpent, RunStopped) as halt:
+        if folder is None:
+            raise
+        raise RunStopped(f"{halt}. Resume it with: adjudge resume {shlex.quote(str(folder))}") from halt
+
+
 class Seen:
     """What a terminal shows of a run while it goes on."""
 
@@ -75,7 +110,7 @@ class Seen:
         self.outcome = outcome
         self.quiet = quiet
         self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet)
-        self.judged: list[Judged] = []
+        self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
     def event(self, event: Event) -> None:
@@ -92,16 +127,13 @@ class Seen:
         """The same, and remember the judgment."""
         self.event(event)
         if isinstance(event, Judged):
-            self.judged.append(event)
+            self.judged.add(event)
 
 
-def judge_all(seen: Seen) -> list[Judged]:
+def judge_all(seen: Seen) -> Judgments:
     """Carry it out: the judgments in the order of the rows."""
-    if seen.outcome.run.folder:
-        end_gently()
-    with seen.watch:
-        seen.outcome.run.execute(seen.keep)
-    seen.judged.sort(key=lambda one: one.number)
+    with resumable(seen.outcome.run.folder), seen.watch:
+        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts)
     if seen.outcome.skipped:
         click.echo(skipped_rows(seen.outcome), err=True)
     return seen.judged
@@ -112,7 +144,37 @@ def skipped_rows(outcome: Outcome) -> str:
     return f"{counted(outcome.skipped, 'row')} could not be judged"
 
 
-def say_all_excluded(outcome: Outcome) -> None:
-    """Which models of a panel did not count, by each judge."""
-    for one in outcome.run.judges:
-        say_excluded(outcome.summary(one.name), outcome.run.file.language)
+def finish(
+    outcome: Outcome,
+    judged: Iterable[Judged],
+    results: Iterable[Mapping[str, object]],
+    output: Path | None,
+    show: Callable[[], None] | None,
+    *,
+    single: bool = False,
+) -> ExitCode:
+    """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
+
+    ``single``: one text was judged, so that its result stands by itself in the JSON.
+    """
+    report, run = outcome.report(), outcome.run
+    if output:
+        labels = {one.name: one.label for one in run.judges}
+        rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
+        write_judgments(output, rows, report.setup.dimensions)
+    if show is None:
+        print_json(report, results, single=single)
+    else:
+        _show(outcome, report, show, output)
+    warn(report)
+    return outcome.exit_code()
+
+
+def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:
+    """A few rows one by one; of many, the figures and where the rows are."""
+    many = report.total > _MOST_SHOWN
+    if not many:
+        show()
+    show_report(report)
+    if many:
+        say_where(report.language, output, outcome.run.folder)

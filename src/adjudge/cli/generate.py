@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, at_once, command
+from adjudge.cli.estimates import show_estimate
+from adjudge.cli.execute import check_resumed, resumable, use_prices
+from adjudge.cli.inputs import command_line
+from adjudge.cli.options import (
+    FROM_ONE,
+    FROM_ZERO,
+    PATH,
+    RunFlags,
+    argument,
+    as_json,
+    at_once,
+    budget_from,
+    command,
+    keeping,
+)
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
+from adjudge.engine.run import Run
 from adjudge.errors import NoValidCandidate, SetupError
 from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
+from adjudge.runs.known import KnownVotes
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
 from adjudge.strategy.strategy import Costing, Strategy, Verifier
+
+_ENDS = "The lower end is a first text of every candidate; the upper one every try of each, at length, with all its samples."
 
 
 @command()
@@ -54,6 +73,7 @@ from adjudge.strategy.strategy import Costing, Strategy, Verifier
 @click.option("--temperature", type=float, help="Of the writers. Default: 0 for one candidate, 1 for several.")
 @click.option("--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i.")
 @at_once
+@keeping()
 def generate(
     task: str,
     verify: tuple[str, ...],
@@ -80,14 +100,20 @@ def generate(
     temperature: float | None,
     seed: int | None,
     max_concurrency: int,
+    flags: RunFlags,
 ) -> int:
     """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and show why it won.
 
-    Exit codes: 0 there is a result, 1 could not run, 2 usage, 3 it ran, but no candidate may be used.
+    With --run every answer is kept; stopped by Ctrl-C, by a budget or by a crash, it is resumed by the same command or by
+    'adjudge resume RUN', and asks only what is missing. Exit codes: 0 there is a result, 1 could not run or stopped before
+    the end, 2 usage, 3 it ran, but no candidate may be used.
     """
     check_writable(output)
-    writers = _models(model, max_concurrency)
-    judges = _models(judge, max_concurrency) if judge else writers[:1]
+    use_prices(flags.prices)
+    check_resumed(flags.run, resume=flags.resume)
+    opened = partial(open_model, max_concurrency=max_concurrency, cache=not flags.no_cache)
+    writers = _models(model, opened)
+    judges = _models(judge, opened) if judge else writers[:1]
     asked: dict[str, Any] = {"llm": judges, "num_samples": samples, "language": language, "seed": seed}
     strategy = Strategy(
         _verifiers(verify, min_pass or samples * len(judges) // 2 + 1, asked),
@@ -100,15 +126,18 @@ def generate(
     )
     runtime = Runtime(timeout, sandbox, language=language, temperature=temperature, seed=seed)
     agent = Agent(schema_from(output_schema), llm=writers, strategy=strategy)
-    selection = _select(runtime, agent, task, _inputs(given))
+    inputs = _inputs(given)
+    if flags.dry_run:
+        return _estimate(runtime, agent, task, inputs, flags.run)
+    selection = _select(runtime, agent, task, inputs, flags)
     _write(selection, output, as_json)
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
 
 
-def _models(ids: Sequence[str], max_concurrency: int) -> list[OpenModel]:
-    return [open_model(id, max_concurrency=max_concurrency) for id in ids or (default_model(),)]
+def _models(ids: Sequence[str], opened: Callable[[str], OpenModel]) -> list[OpenModel]:
+    return [opened(id) for id in ids or (default_model(),)]
 
 
 def _verifiers(expressions: Sequence[str], min_pass: int, asked: dict[str, Any]) -> list[Verifier]:
@@ -119,9 +148,18 @@ def _costings(expressions: Sequence[str], scale: dict[str, Any], asked: dict[str
     return [QuantitativeCriteria(one, **scale, **asked) for one in expressions]
 
 
-def _select(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object]) -> Selection:
+def _estimate(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None) -> ExitCode:
+    known = KnownVotes(run) if run else None
+    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), "candidates", _ENDS)
+    return ExitCode.OK
+
+
+def _select(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], flags: RunFlags) -> Selection:
+    run = Run(flags.run, facts={"command": command_line()}) if flags.run else None
+    budget = budget_from(flags.max_usd, flags.max_calls, flags.max_tokens)
     try:
-        return runtime.jit(agent, task, inputs=inputs, detail=True)
+        with resumable(flags.run):
+            return runtime.jit(agent, task, inputs=inputs, detail=True, run=run, budget=budget)
     except NoValidCandidate as error:
         return error.selection if isinstance(error.selection, Selection) else Selection(task=task, candidates=())
 

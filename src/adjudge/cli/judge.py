@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +13,7 @@ import click
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
 from adjudge.cli.inputs import check_given, columns_from, given_beside, is_rows, refuse_files, rows_in, texts_in
 from adjudge.cli.options import (
     PATH,
@@ -23,6 +24,7 @@ from adjudge.cli.options import (
     bias,
     columns,
     command,
+    gate,
     judging,
     named,
     output,
@@ -33,13 +35,13 @@ from adjudge.cli.show import show_comparisons, show_judgments
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
-from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.errors import SetupError
 from adjudge.pooling.composite import composite
+from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.summary import tally_of
-from adjudge.reports.table import check_writable, write_rows
+from adjudge.reports.table import check_writable
 from adjudge.runs.eval_criteria import Said
 from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry
 from adjudge.runs.execute import Judged
@@ -97,20 +99,14 @@ def judge(
     data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
     texts = _complete(texts_in(text, file, judged), given, wanted)
     outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
-    if len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
-        outcome.check_gates()
+    outcome.check_gates()
     if flags.dry_run:
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
-    results = [composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))]
-    _output(output, as_json, [one.result for one in judgments], results)
-    if not as_json:
-        show_judgments(results, outcome.run.judges[0].judge, flags.language)
-    if len(wanted) > 1:
-        outcome.tallies = {outcome.run.judges[0].name: tally_of(map(_as_result, results))}
-    say_all_excluded(outcome)
-    return outcome.exit_code()
+    results = Again(lambda: (composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))))
+    shown = None if as_json else partial(show_judgments, results, flags.language)
+    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
 
 
 @command()
@@ -126,7 +122,7 @@ def judge(
 @bias
 @output
 @as_json
-@judging()
+@judging(fail_under=gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable."))
 def compare(
     responses: tuple[str, ...],
     criterion: tuple[str, ...],
@@ -144,9 +140,10 @@ def compare(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Say which of two or more responses is better.
+    """Say which of two or more responses is better, and over several rows which system wins.
 
-    Exit codes: 0 all compared, 1 could not run, 2 usage, 3 some comparisons have no outcome.
+    Exit codes: 0 all compared (and the gate holds), 1 could not run, 2 usage, 3 some comparisons have no outcome, 4 gate failed,
+    5 gate inconclusive.
     """
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
@@ -170,12 +167,9 @@ def compare(
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
-    results = [one.result for one in judgments if isinstance(one.result, PairwiseInstanceResult)]
-    _output(output, as_json, results, results)
-    if not as_json:
-        show_comparisons(results, outcome.run.judges[0].judge, flags.language)
-    say_all_excluded(outcome)
-    return outcome.exit_code()
+    results = judgments.results(PairwiseInstanceResult)
+    shown = None if as_json else partial(show_comparisons, results, flags.language)
+    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
@@ -203,13 +197,12 @@ def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequen
     return texts
 
 
-def _by_row(judged: Iterable[Judged], criteria: int) -> list[list[DirectInstanceResult]]:
+def _by_row(judged: Iterable[Judged], criteria: int) -> Iterator[list[DirectInstanceResult]]:
     """The results of each row that has one by every criteria."""
-    rows: dict[int, list[DirectInstanceResult]] = {}
-    for one in judged:
-        if isinstance(one.result, DirectInstanceResult):
-            rows.setdefault(one.row, []).append(one.result)
-    return [each for each in rows.values() if len(each) == criteria]
+    for _, row in groupby(judged, lambda one: one.row):
+        each = [one.result for one in row if isinstance(one.result, DirectInstanceResult)]
+        if len(each) == criteria:
+            yield each
 
 
 def _comparisons(
@@ -230,24 +223,3 @@ def _contests(name: str) -> Literal["joint", "pairs"]:
     if name not in ("joint", "pairs"):
         raise SetupError(f"--contests is joint or pairs, not {name!r}")
     return "joint" if name == "joint" else "pairs"
-
-
-def _output(
-    path: Path | None,
-    as_json: bool,
-    each: Sequence[Result],
-    shown: Sequence[Result] | Sequence[MultiCriteriaDirectInstanceResult],
-) -> None:
-    if path:
-        write_rows(path, [{name: value for name, value in result.to_dict().items() if name != "votes"} for result in each])
-    if as_json:
-        click.echo(json.dumps({"results": [result.to_dict() for result in shown]}, ensure_ascii=False, indent=2))
-
-
-def _as_result(result: MultiCriteriaDirectInstanceResult) -> Result:
-    """The aggregate, for the gate."""
-    first = result.item_results[0].result
-    votes = tuple(vote for entry in result.item_results for vote in entry.result.votes)
-    return Result(
-        instance=result.instance, criteria=first.criteria, status=result.status, score=result.aggregated_score, votes=votes
-    )

@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
+    from adjudge.runs.eval_file import FailUnder
 
 AT_ONCE = 32
 """Requests at once, per model, unless told otherwise: what ``gateway.open`` takes, known without loading it."""
@@ -21,6 +22,15 @@ FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
+
+
+def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> FailUnder | None:
+    """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
+    bars = []
+    for text in given:
+        name, _, number = text.rpartition("=")
+        bars.append((name, float(SHARE(number, parameter, context))))
+    return bars[0][1] if len(bars) == 1 and not bars[0][0] else tuple(bars) or None
 
 
 class Argument(click.Argument):
@@ -100,8 +110,16 @@ limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows."
 temperature = click.option("--temperature", type=float, help="Default: 0 for one vote, 1 for several.")
 seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
 at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, default=AT_ONCE, help="Requests at once, per model.")
-fail_under = click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean score is below this.")
+
+
+def gate(help: str) -> Decorator[Any]:
+    """``--fail-under``, which one command explains otherwise than another."""
+    return click.option("--fail-under", multiple=True, callback=_bars, metavar="[NAME=]NUMBER", help=help)
+
+
+fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
+resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
 max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
 max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more requests than this are sent.")
 max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
@@ -135,9 +153,24 @@ class Flags:
     no_cache: bool
     quiet: bool
     dry_run: bool
-    fail_under: float | None
+    fail_under: FailUnder | None
     encoding: str | None
     stop_at_bad_row: bool
+    resume: bool
+
+
+@dataclass(frozen=True)
+class RunFlags:
+    """What a command can be told that asks models, and judges no rows."""
+
+    run: Path | None
+    resume: bool
+    max_usd: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    prices: Path | None
+    no_cache: bool
+    dry_run: bool
 
 
 _JUDGING: Mapping[str, Decorator[Any]] = {
@@ -148,6 +181,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "limit": limit,
     "at_once": at_once,
     "run_folder": run_folder,
+    "resume": resume,
     "max_usd": max_usd,
     "max_calls": max_calls,
     "max_tokens": max_tokens,
@@ -163,14 +197,22 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
 
 def judging(**other: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name."""
+    return _given_as(Flags, *{**_JUDGING, **other}.values())
 
+
+def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """All options of RunFlags, given to the command as ``flags``."""
+    return _given_as(RunFlags, run_folder, resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run)
+
+
+def _given_as(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
         def call(**given: Any) -> int:
-            flags = Flags(**{one.name: given.pop(one.name) for one in fields(Flags)})
+            flags = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
             return function(flags=flags, **given)
 
-        decorated: Callable[..., int] = together(*{**_JUDGING, **other}.values())(call)
+        decorated: Callable[..., int] = together(*options)(call)
         return decorated
 
     return decorate

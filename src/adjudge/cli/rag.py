@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
+from adjudge.cli.execute import Seen, data_entry, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, SHARE, Flags, command, judging
-from adjudge.cli.show_rag import say_columns, show_rag
-from adjudge.data.dataset import BlankRows
-from adjudge.domain.frozen import FrozenDict
+from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, Flags, command, gate, judging
+from adjudge.cli.show_report import say_columns, show_report, warn
 from adjudge.errors import SetupError
-from adjudge.rag.evaluator import RagEvaluator
-from adjudge.rag.result import RagResult
-from adjudge.rag.rows import Rows
+from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.rag_files import write_reports
-from adjudge.reports.rag_report import ENTRIES, RagReport, rag_report
+from adjudge.reports.pages import write_reports
+from adjudge.reports.report import ENTRIES
 from adjudge.runs.eval_file import RagEntry
 from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, Event
 
@@ -32,7 +29,7 @@ _OTHER = {
     ),
     "language": click.option("--language", default="en", help="Of prompts, explanations and reports: en or ru."),
     "quiet": click.option("-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."),
-    "fail_under": click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean composite is below this."),
+    "fail_under": gate("Exit with 4 when the mean composite is below this; NAME: the mean of that dimension. Repeatable."),
 }
 
 
@@ -81,46 +78,36 @@ def rag(
         seed=flags.seed,
     )
     data = data_entry(flags, csv, columns_from(column))
-    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key))
+    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key), shown=entries)
+    outcome.check_gates()
     if flags.dry_run:
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
     _check_folder(output)
-    seen = _Rows(outcome, quiet=flags.quiet)
-    judge_all(seen)
-    report = _report(seen, source=str(csv), shown=entries)
-    paths = write_reports(report, output)
+    judged = judge_all(_Rows(outcome, quiet=flags.quiet))
+    report = outcome.report()
+    (label,) = (one.label for one in outcome.run.judges)
+    judgments = Again(lambda: (Judgment.of(label, one.number + 1, one.result) for one in judged))
+    paths = write_reports(report, judgments, output)
     if not flags.quiet:
-        show_rag(report, flags.language)
+        show_report(report)
     for path in paths:
         click.echo(str(path))
-    say_all_excluded(outcome)
+    warn(report)
     return outcome.exit_code()
 
 
 class _Rows(Seen):
     """Says which columns were taken; blank rows are for the report to tell of."""
 
-    columns: Mapping[str, str] = FrozenDict()
-    blank: BlankRows | None = None
-
     def event(self, event: Event) -> None:
         """Count it, and show it where that helps."""
-        if isinstance(event, ColumnsChosen):
-            self.columns = event.columns
-            if not self.quiet:
-                say_columns(event.columns, self.outcome.run.file.language)
+        if isinstance(event, ColumnsChosen) and not self.quiet:
+            say_columns(event.columns, self.outcome.run.file.language)
         if isinstance(event, BlankRowsSkipped):
-            self.blank = event.rows
+            self.outcome.see(event)
         else:
             super().event(event)
-
-
-def _report(seen: _Rows, source: str, shown: int) -> RagReport:
-    (evaluator,) = (one.judge for one in seen.outcome.run.judges if isinstance(one.judge, RagEvaluator))
-    results = [one.result for one in seen.judged if isinstance(one.result, RagResult)]
-    rows = Rows([result.instance for result in results], seen.columns, seen.blank)
-    return rag_report(evaluator, rows, results, source=source, shown=shown)
 
 
 def _models(provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]) -> tuple[Sequence[str], str | None]:

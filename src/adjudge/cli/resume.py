@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from adjudge.errors import RunError
 from adjudge.runs.eval_file import EvalFile, load_eval
 from adjudge.runs.folder import run_info
 
-_RESUMABLE = ("run", "check", "judge", "compare", "rag")
+_RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate")
 _RUN = ("run", "folder")
 """What commands call the run folder."""
 
@@ -74,20 +76,41 @@ def _command(folder: Path) -> Mapping[str, Any]:
 
 
 def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
-    """The command in this folder, with further options before what is not to be taken for options."""
+    """The command in this folder, with further options before what is not to be taken for options.
+
+    They take the place of those of the same name, so that the command does not grow with every resume.
+    """
+    command = COMMANDS[argv[0]].load()
     place = argv.index("--") if "--" in argv else len(argv)
-    return [*_without_folder(argv[:place]), "--run", str(folder), *more, *argv[place:]]
+    new = ["--run", str(folder), *more]
+    replaced = [option for option, _ in _by_option(command, new) if option and not option.multiple]
+    kept = [words for option, words in _by_option(command, argv[1:place]) if option is None or option not in replaced]
+    return [argv[0], *chain.from_iterable(kept), *new, *argv[place:]]
 
 
-def _without_folder(words: Sequence[str]) -> list[str]:
-    """Without the --run of earlier resumes, so that the command does not grow."""
-    named = {place for place, word in enumerate(words) if word == "--run"}
-    return [word for place, word in enumerate(words) if not {place, place - 1} & named and not word.startswith("--run=")]
+def _by_option(command: click.Command, words: Sequence[str]) -> Iterator[tuple[click.Option | None, list[str]]]:
+    """Each option with its value, as the command reads them; an argument has no option."""
+    options = {name: one for one in command.params if isinstance(one, click.Option) for name in (*one.opts, *one.secondary_opts)}
+    left = deque(words)
+    while left:
+        word = left.popleft()
+        name, equals, _ = word.partition("=") if word.startswith("--") else (word[:2], word[2:], "")
+        option = options.get(name)
+        if option and option.is_flag and equals and not word.startswith("--"):  # -qj 4 is -q -j 4
+            left.appendleft(f"-{word[2:]}")
+            word = name
+        has_value = option is not None and not option.is_flag and not equals and left
+        yield option, [word, left.popleft()] if has_value else [word]
 
 
 def _confirm(folder: Path, words: list[str], command: click.Command, *, yes: bool) -> None:
     """Show what the command would read, write and ask, and have the user agree to it."""
     given = command.make_context(words[0], words[1:]).params
+    if given.get("sandbox") == "none":
+        raise RunError(
+            f"{folder} was not made by you on this machine, and its command runs code without a sandbox: it is not resumed. "
+            "Give the command yourself, with --run, if that is what you want"
+        )
     shown = [
         f"{folder} was not made by you on this machine. Resuming it gives this command:",
         f"  adjudge {shlex.join(words)}",
@@ -105,15 +128,17 @@ def _confirm(folder: Path, words: list[str], command: click.Command, *, yes: boo
 
 
 def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(reads, writes or asks; what) of a command's parameters, and of the eval file that is one of them."""
+    """(reads, writes, asks or runs; what) of a command's parameters, and of the eval file that is one of them."""
     for parameter, value in given.items():
         for one in filter(None, value if isinstance(value, list | tuple) else [value]):
             if isinstance(one, Path) and parameter not in _RUN:
                 yield "writes" if parameter == "output" else "reads", _place(one)
-            elif parameter == "named" and Path(one).suffix:
+            elif (parameter == "named" and Path(one).suffix) or (parameter == "output_schema" and one.endswith(".json")):
                 yield "reads", _place(Path(one))
-            elif parameter in ("model", "model_provider", "model_name") or "url" in parameter:
+            elif parameter in ("model", "model_provider", "model_name", "judge") or "url" in parameter:
                 yield "asks", str(one)
+    if name == "generate":
+        yield "runs", "code that the models write, in a sandbox"
     if name == "run" and given["file"] and given["file"].is_file():
         yield from _what_it_says(load_eval(given["file"]))
 

@@ -7,27 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, skipped_rows, use_prices
-from adjudge.cli.inputs import command_line, end_gently
-from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet
-from adjudge.cli.show import clean, notes, say_excluded, scored_of
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
+from adjudge.cli.inputs import command_line
+from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet, resume
+from adjudge.cli.show import clean
+from adjudge.cli.show_report import show_report, warn
+from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.words import word
-from adjudge.runs.eval_file import EvalFile, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, FailUnder, load_eval, schema
 from adjudge.runs.execute import EvalRun
 
 
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
+@resume
 @limits
 @fail_under
 @click.option(
@@ -43,13 +41,14 @@ from adjudge.runs.execute import EvalRun
 def run(
     file: Path | None,
     folder: Path | None,
+    resume: bool,
     limit: int | None,
     max_usd: float | None,
     max_calls: int | None,
     max_tokens: int | None,
     prices: Path | None,
     no_cache: bool,
-    fail_under: float | None,
+    fail_under: FailUnder | None,
     stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
@@ -73,6 +72,7 @@ def run(
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
+    check_resumed(made.folder, resume=resume)
     outcome = Outcome(made, fail_under)
     outcome.check_gates()
     if dry_run:
@@ -80,14 +80,18 @@ def run(
         return ExitCode.OK
     _check_outputs(wanted)
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
-    end_gently()
     try:
-        with seen.watch:
-            made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
-    except (BudgetSpent, RunStopped) as halt:
+        with resumable(kept), seen.watch:
+            made.execute(
+                seen.event,
+                budget=budget_from(max_usd, max_calls, max_tokens),
+                fork_of=fork,
+                retry_failed=retry_failed,
+                kept=outcome.facts,
+            )
+    except RunStopped:
         _show(outcome, kept)
-        click.echo(f"adjudge: {halt}. Resume it with: adjudge resume {kept}", err=True)
-        return ExitCode.COULD_NOT_RUN
+        raise
     for path in wanted.output_paths:
         export(kept, path)
     _show(outcome, kept)
@@ -95,25 +99,15 @@ def run(
 
 
 def _show(outcome: Outcome, folder: Path) -> None:
-    """A table of the judges, and where everything is."""
-    made, language = outcome.run, outcome.run.file.language
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in (word("judge", language), word("attempted", language), word("scored", language), word("mean", language)):
-        table.add_column(heading)
-    for name in outcome.tallies:
-        found = outcome.summary(name)
-        say_excluded(found, language)
-        mean = "–" if found.mean is None else f"{found.mean:.3f}"
-        table.add_row(Text(clean(name)), str(found.attempted), scored_of(found, language), mean)
-    console = Console(highlight=False)
-    console.print(table)
+    """A line per criteria, and where everything is."""
+    report = outcome.report()
+    show_report(report)
     if outcome.skipped:
-        console.print(Text(skipped_rows(outcome), style="yellow"))
-    for place in (folder, *made.file.output_paths):
+        click.secho(skipped_rows(outcome), fg="yellow")
+    for place in (folder, *outcome.run.file.output_paths):
         if place.exists():
-            console.print(Text(clean(str(place)), style="dim"))
-    for note in dict.fromkeys((*(note for ready in made.judges for note in notes(ready.judge)), *outcome.notes)):
-        console.print(Text(note, style="yellow"))
+            click.echo(clean(str(place)))
+    warn(report)
 
 
 def _check_outputs(file: EvalFile) -> None:

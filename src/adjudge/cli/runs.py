@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FORMATS, export
 from adjudge.reports.words import counted
-from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
+from adjudge.runs.folder import CriteriaInfo, RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 
 _DAY = 86_400
@@ -185,7 +186,8 @@ def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "folder": str(info.folder),
         "state": info.state,
         "judgments": info.judges,
-        "means": info.means,
+        "criteria": [asdict(one) for one in info.criteria],
+        "means": {one.judge: one.mean for one in info.criteria if _only(one, info) and one.mean is not None},
         "excluded_models": info.excluded,
         "votes": info.votes,
         "failed_votes": info.failed_votes,
@@ -194,3 +196,8 @@ def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "cost": _money(info),
         **info.facts,
     }
+
+
+def _only(one: CriteriaInfo, info: RunInfo) -> bool:
+    """Whether its judge has no other criteria, so that the mean is of one thing."""
+    return sum(other.judge == one.judge for other in info.criteria) == 1

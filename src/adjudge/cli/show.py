@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.domain.message import Usage
 from adjudge.domain.results import (
     AspectResult,
     DirectInstanceResult,
@@ -20,68 +21,60 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
-from adjudge.reports.summary import Summary, summarise
+from adjudge.reports.summary import Summary
 from adjudge.reports.words import Word, counted, word
 
 if TYPE_CHECKING:
     from adjudge.judges.aspect import AspectCritic
-    from adjudge.judges.planned import PlannedJudge
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
 _LONGEST_EXPLANATION = 300
 
 
-def show_results(results: Sequence[AspectResult], critic: AspectCritic, language: str) -> None:
-    """One result in full, several as a table."""
+def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: str) -> None:
+    """One result in full, a few as a table."""
+    results = list(given)
     console = Console(highlight=False, soft_wrap=False)
     console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
         console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(reason)}", style="yellow"))
-    console.print(Text(_footer(summarise(results), language), style="dim"))
-    for note in notes(critic, results):
-        console.print(Text(note, style="yellow"))
 
 
-def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
+def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language: str) -> None:
     """One row per judgment; with several criteria the aggregate behind them."""
-    several = len(results[0].item_results) > 1
-    table = _headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
+    results = list(given)
+    several = any(len(one.item_results) > 1 for one in results)
+    table = headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
     for number, result in enumerate(results, 1):
         name = Text(clean(result.instance.id or str(number)))
         for entry in result.item_results:
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
         if several:
             table.add_row(name, Text("=", style="bold"), Text(""), Text(_aggregate(result), style="bold"), "", "")
-    each = [entry.result for result in results for entry in result.item_results]
-    _print(table, summarise(each), notes(judge, each), language)
+    Console(highlight=False, soft_wrap=False).print(table)
 
 
-def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
+def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -> None:
     """One row per comparison: the winner, everybody's rank, how certain."""
-    table = _headed(language, "row", "verdict", "ranking", "certainty", "votes", "explanation")
+    table = headed(language, "row", "winner", "ranking", "certainty", "votes", "explanation")
     for number, result in enumerate(results, 1):
         chosen = result.selected_option
-        winner = word("no score", language) if chosen is None else word("tie", language) if chosen == "tie" else str(chosen + 1)
+        special = {None: word("no score", language), "tie": word("tie", language)}
+        winner = Text(special.get(chosen if not isinstance(chosen, int) else "") or clean(result.winner or ""))
         ranks = " ".join("–" if rank is None else str(rank) for rank in result.ranking)
         certain = "–" if result.certainty is None else f"{result.certainty:.0%}"
         votes = f"{result.votes_valid}/{result.votes_requested}"
         table.add_row(Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result)))
-    _print(table, summarise(results), notes(judge, results), language)
+    Console(highlight=False, soft_wrap=False).print(table)
 
 
-def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list[str]:
-    """What a reader of these scores must know of the models behind them, and of the results themselves; each once."""
-    models = (model.note for model in judge.panel.values() if model.note)
-    return list(dict.fromkeys((*models, *(note for result in results for note in result.notes))))
-
-
-def say_excluded(summary: Summary, language: str) -> None:
+def say_excluded(summary: Summary, language: str, name: str = "") -> None:
     """Which models of a panel did not count, and on how many rows: on standard error, so that nobody misses it."""
     for model, rows in summary.excluded.items():
         share = f"{rows} {word('of', language)} {counted(summary.attempted, 'row of all', language)}"
-        click.echo(f"{word('excluded', language)} {clean(model)}: {share}", err=True)
+        click.echo(f"{clean(name)}{': ' if name else ''}{word('excluded', language)} {clean(model)}: {share}", err=True)
 
 
 def scored_of(summary: Summary, language: str) -> str:
@@ -90,19 +83,12 @@ def scored_of(summary: Summary, language: str) -> str:
     return f"{summary.scored} ({bare} {word('without a number', language)})" if bare else str(summary.scored)
 
 
-def _headed(language: str, *headings: Word) -> Table:
+def headed(language: str, *headings: Word) -> Table:
+    """A table without lines."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in headings:
         table.add_column(word(heading, language))
     return table
-
-
-def _print(table: Table, summary: Summary, about: Sequence[str], language: str) -> None:
-    console = Console(highlight=False, soft_wrap=False)
-    console.print(table)
-    console.print(Text(_footer(summary, language), style="dim"))
-    for note in about:
-        console.print(Text(note, style="yellow"))
 
 
 def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
@@ -206,11 +192,13 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
     return found
 
 
-def _footer(summary: Summary, language: str) -> str:
-    tokens = summary.usage.prompt_tokens + summary.usage.completion_tokens
-    guessed = f" ({word('estimated', language)})" if summary.usage.estimated else ""
-    used = f"{counted(summary.usage.calls, 'call', language)}, {counted(tokens, 'token', language)}{guessed}"
-    if summary.attempted == 1:
+def footer(summary: Summary | None, language: str, usage: Usage | None = None) -> str:
+    """What it took; of several judgments by one criteria how many were scored before it."""
+    taken = usage or (summary.usage if summary else Usage())
+    tokens = taken.prompt_tokens + taken.completion_tokens
+    guessed = f" ({word('estimated', language)})" if taken.estimated else ""
+    used = f"{counted(taken.calls, 'call', language)}, {counted(tokens, 'token', language)}{guessed}"
+    if summary is None or summary.attempted == 1:
         return used
     bare = summary.without_number == summary.scored > 0  # comparisons, and options without scores: there is no mean to be had
     mean = "" if bare else f"{word('mean', language)} {'–' if summary.mean is None else f'{summary.mean:.3f}'}; "

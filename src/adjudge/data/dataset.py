@@ -208,7 +208,8 @@ def comparison_of(
     found = {field: next((one for one in names if one in texts), None) for field, names in ALIASES.items() if field != "response"}
     beside = {field: texts[column] for field, column in found.items() if column is not None}
     compared = _responses(texts, responses)
-    instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, {"place": place, "row": cells})
+    about = {"place": place, "row": cells, **({"systems": tuple(responses)} if responses else {})}
+    instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, about)
     if isinstance(instance.value("response") or "", str):
         raise ValueError(f"no two responses found; name their columns with --column. It has: {', '.join(cells)}")
     return instance

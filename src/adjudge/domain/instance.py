@@ -83,7 +83,8 @@ class PairwiseInstance(Instance):
     ) -> None:
         named = {**(context or {}), **(fields or {})}
         given = {} if responses is None else {"response": responses}
-        super().__init__({**_together(named), **given}, id, metadata or {})
+        numbered = {} if given else {"systems": tuple(_numbered(named))}
+        super().__init__({**_together(named), **given}, id, {**numbered, **(metadata or {})})
 
 
 def _measured(name: str, value: str | Sequence[str]) -> str:
@@ -93,17 +94,24 @@ def _measured(name: str, value: str | Sequence[str]) -> str:
     return f"{len(name)}[{','.join([str(len(text)) for text in value])}]:{name}{''.join(value)}"
 
 
-def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
-    """``response_1, response_2`` (Answer A, Answer B; …) → ``response: [.., ..]``; ``responses`` is the same as ``response``."""
-    found = {"response" if name == "responses" else name: value for name, value in fields.items()}
+def _numbered(fields: Iterable[str]) -> list[str]:
+    """The fields that are responses by their numbers or letters, in that order; none where a field holds them all."""
     kinds: dict[str, dict[tuple[int, str], str]] = {}
-    for name in found:
+    for name in fields:
+        if name in ("response", "responses"):
+            return []
         if match := NUMBERED.fullmatch(name):
             kinds.setdefault(match[1].lower(), {})[int(match[2] or 0), (match[3] or "").lower()] = name
     several = [places for places in kinds.values() if len(places) > 1]
-    if "response" in found or len(several) != 1:
+    return [several[0][place] for place in sorted(several[0])] if len(several) == 1 else []
+
+
+def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
+    """``response_1, response_2`` (Answer A, Answer B; …) → ``response: [.., ..]``; ``responses`` is the same as ``response``."""
+    found = {"response" if name == "responses" else name: value for name, value in fields.items()}
+    names = _numbered(found)
+    if not names:
         return found
-    names = [several[0][place] for place in sorted(several[0])]
     rest = {name: value for name, value in found.items() if name not in names}
     texts: list[Any] = [found[name] for name in names]  # whether they are texts is checked with the other fields
     return {**rest, "response": texts}

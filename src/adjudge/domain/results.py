@@ -61,6 +61,11 @@ class Result:
         return sum(vote.valid for vote in self.votes)
 
     @property
+    def reason(self) -> str | None:
+        """Why there is no score: what the first vote without a verdict says."""
+        return None if self.status is Status.SCORED else next((vote.reason for vote in self.votes if vote.reason), None)
+
+    @property
     def low_confidence(self) -> bool:
         """Whether a model said of a vote that counts that it is hardly more than a guess."""
         return any(vote.low_confidence for vote in self.votes if vote.valid)
@@ -85,6 +90,7 @@ class Result:
             "status": self.status.value,
             "score": self.score,
             "explanation": self.explanation,
+            "reason": self.reason,
             "agreement": self.agreement,
             "tie": self.tie,
             "fallback": self.fallback,
@@ -187,11 +193,27 @@ class PairwiseInstanceResult(Result):
         """The rank of each response."""
         return tuple(system.ranking for system in self.per_system_results)
 
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """What the responses are called: by their columns, else by their place."""
+        names = self.instance.metadata.get("systems")
+        count = len(self.per_system_results)
+        if isinstance(names, list | tuple) and len(names) == count:
+            return tuple(map(str, names))
+        return tuple(f"response {place}" for place in range(1, count + 1))
+
+    @property
+    def winner(self) -> str | None:
+        """The name of the best response, or "tie"."""
+        return self.systems[self.selected_option] if isinstance(self.selected_option, int) else self.selected_option
+
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes."""
         bias = self.positional_bias
         own = {
             "selected_option": self.selected_option,
+            "winner": self.winner,
+            "systems": list(self.systems),
             "certainty": self.certainty,
             "per_system_results": plain(self.per_system_results),
             "positional_bias": bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate},

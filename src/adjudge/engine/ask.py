@@ -16,6 +16,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import Reading, read_ballot
 from adjudge.verdicts.schema import answer_schema, number_schema
+from adjudge.verdicts.text import read_written
 
 so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
 """Where a run is to keep a ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in here,
@@ -32,6 +33,16 @@ def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, obj
 async def ask_as(ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[Reply], Reading]) -> Vote:
     """One question in a form of its own. A reply that ``read`` can make nothing of is not asked for again."""
     return await _or_failed(ballot, _ask_once(ballot, model, _request(ballot, prompt, None), read))
+
+
+async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
+    """A text, as the model writes it. There is nothing to pool it with, so what fails is raised."""
+    return await _ask_once(ballot, model, request, read_written)
+
+
+async def reply_to(request: Request, model: Model) -> Reply:
+    """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
+    return await model.complete(request)
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
@@ -67,7 +78,7 @@ def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[
 
 
 async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]) -> Vote:
-    reply = await model.complete(request)
+    reply = await reply_to(request, model)
     reading = read(reply)
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)

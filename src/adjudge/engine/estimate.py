@@ -125,6 +125,13 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
     )
 
 
+def tokens_of(text: str) -> tuple[int, int]:
+    """How many tokens a text is, at least and at most."""
+    ascii_only = sum(map(str.isascii, text))
+    low, high = (round(ascii_only / plain + (len(text) - ascii_only) / other) for plain, other in _CHARACTERS_A_TOKEN.values())
+    return low, high
+
+
 def _next(judge: Questions[I], item: I, known: Known) -> list[Ballot]:
     """The first ballots of an item that nobody answered, given the votes there are; none where those are enough."""
     votes: list[Vote] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -186,27 +187,103 @@ class RecordedVotes(LiveVotes):
         await self._run.ledger.finish(self._judge.label, rows)
 
 
+@dataclass(frozen=True)
+class Around:
+    """A run that whatever is asked inside belongs to: writers, criteria, models as tools."""
+
+    run: OpenRun
+    asked: list[bytes]
+    """The keys of the ballots, for the record of what they led to."""
+
+
+around: ContextVar[Around | None] = ContextVar("around", default=None)
+
+
+class PartOfRun(RecordedVotes):
+    """The same for one of many who ask in a run. What is judged in the end is for the run to say."""
+
+    def __init__(self, outer: Around, judge: Asker) -> None:
+        super().__init__(outer.run, judge)
+        self._asked = outer.asked
+
+    def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
+        """What the ledger knows."""
+        self._asked += map(self._key, ballots)
+        return super().recall(ballots)
+
+    async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
+        """It is a part of what is judged."""
+
+    async def finish(self, rows: int) -> None:
+        """There is more to come."""
+
+
 def _failed(asked: asyncio.Future[Vote]) -> bool:
     return asked.cancelled() or asked.exception() is not None or asked.result().outcome is Outcome.MODEL_ERROR
 
 
-RunLike = str | Path | Run | OpenRun
+RunFolder = str | Path | Run
+RunLike = RunFolder | OpenRun
 
 
 @asynccontextmanager
 async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) -> AsyncIterator[LiveVotes]:
-    """Who answers a judge's ballots: with ``run`` the ledger first, within ``budget``."""
+    """Who answers a judge's ballots: with ``run``, or with one around it, the ledger first, within ``budget``."""
+    outer = around.get() if run is None and budget is None else None
     if isinstance(run, OpenRun):
         yield RecordedVotes(run, judge)
-    elif run is not None:
-        async with opened(Run.of(run), {"judges": {judge.label: judge.configuration}}, budget) as under_way:
-            yield RecordedVotes(under_way, judge)
+    elif outer is not None:
+        yield PartOfRun(outer, judge)
     else:
-        allowance = _unkept(budget)
-        if allowance:
-            _check_prices(budget, allowance.prices, judge.configuration)
-        with _spending(allowance):
-            yield LiveVotes(judge)
+        async with begun(run, {judge.label: judge.configuration}, budget) as under_way:
+            yield RecordedVotes(under_way, judge) if under_way else LiveVotes(judge)
+
+
+@asynccontextmanager
+async def begun(
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+) -> AsyncIterator[OpenRun | None]:
+    """Where every run begins, of a command or a program: kept where ``run`` says, else only counted.
+
+    ``judges``: label → configuration; it need not be known where neither a run nor a budget is given.
+    """
+    if run is not None:
+        async with opened(Run.of(run), {"judges": dict(judges)}, budget) as under_way:
+            yield under_way
+        return
+    allowance = _unkept(budget)
+    if allowance:
+        _check_prices(budget, allowance.prices, *judges.values())
+    with _spending(allowance):
+        yield None
+
+
+@asynccontextmanager
+async def everything_in(
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+) -> AsyncIterator[OpenRun | None]:
+    """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
+    async with begun(run, judges, budget) as under_way:
+        with _inside(Around(under_way, []) if under_way else None):
+            yield under_way
+
+
+@contextmanager
+def _inside(outer: Around | None) -> Iterator[None]:
+    token = around.set(outer) if outer else None
+    try:
+        yield
+    finally:
+        if token:
+            around.reset(token)
+
+
+@contextmanager
+def gathered(asked: list[bytes]) -> Iterator[None]:
+    """Have the keys of all that is asked inside put into ``asked``; there are none where no run is around."""
+    outer = around.get()
+    with _inside(replace(outer, asked=asked) if outer else None):
+        yield
 
 
 def _unkept(budget: Budget | None) -> Allowance | None:

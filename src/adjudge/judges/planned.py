@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -15,12 +14,13 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import content_hash, plain
+from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask, requests_for
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
+from adjudge.engine.provenance import provenance
 from adjudge.engine.run import Asker, LiveVotes, RunLike, answering
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
@@ -29,7 +29,6 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
 from adjudge.ledger.ledger import key_of
-from adjudge.prompts.template import wordings
 
 
 class Item(Protocol):
@@ -188,18 +187,8 @@ class PlannedJudge(ABC, Generic[I, R]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
-        import platform
-        from importlib.metadata import version
-
         own = {entry.name: getattr(self, entry.name) for entry in fields(self) if _is_setting(entry.name)}  # type: ignore[arg-type]
-        return {
-            "judge": type(self).__name__,
-            "settings": {name: _plain_setting(value) for name, value in own.items()},
-            "models": {name: _model(model) for name, model in self.panel.items()},
-            "criteria": [plain(one) for one in criteria],
-            "templates": wordings(own.get("language", "en")),
-            "versions": {"adjudge": version("adjudge"), "python": platform.python_version()},
-        }
+        return provenance(type(self).__name__, own, self.panel, criteria, own.get("language", "en"))
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
         """The criteria that ``items`` bring along, each once."""
@@ -229,15 +218,6 @@ async def _asking(judge: object, answers: LiveVotes) -> AsyncIterator[None]:
 
 def _is_setting(name: str) -> bool:
     return not name.startswith("_") and name not in _NO_SETTINGS
-
-
-def _plain_setting(value: object) -> object:
-    """A setting as JSON-ready data; of anything else, the name of its type."""
-    return json.loads(json.dumps(plain(value), default=lambda thing: type(thing).__name__))
-
-
-def _model(model: OpenModel) -> dict[str, object]:
-    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}
 
 
 def at_least(name: str, value: int, least: int) -> None:

@@ -15,6 +15,7 @@ from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
 from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.engine.ask import reply_to
 from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.gateway.open import OpenModel, open_model, open_panel
 from adjudge.judges.base_direct import BaseDirectJudge
@@ -302,7 +303,7 @@ class _Call:
     stopped: bool = False
     pending: Future[Reply] | None = None
 
-    def complete(self, messages: Sequence[Mapping[str, Any]]) -> str:
+    def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The model's answer, waited for in unitxt's thread."""
         prompt = Prompt(tuple(Message(one["role"], one["content"]) for one in messages))
         self.prompt = self.prompt or prompt
@@ -314,7 +315,7 @@ class _Call:
 
     def _answer(self, request: Request) -> str:
         self.check()
-        self.pending = asyncio.run_coroutine_threadsafe(self.model.complete(request), self.loop)
+        self.pending = asyncio.run_coroutine_threadsafe(reply_to(request, self.model), self.loop)
         reply = self.pending.result()
         self.replies.append(reply)
         if reply.finish == "refusal":

@@ -241,8 +241,14 @@ class Difference(NamedTuple):
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
     """What changed. Versions may change, and what a dimension is called in reports."""
     old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
-    changed = [path for path in {**old, **new} if old.get(path) != new.get(path) and not _may_change(path)]
+    changed = [path for path in {**old, **new} if _votes(path, old) != _votes(path, new) and not _may_change(path)]
     return [Difference(path, old.get(path), new.get(path)) for path in changed]
+
+
+def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], Any]) -> Any:
+    """What is set; of self-consistency, which may be said as yes or no, the number of votes that it means."""
+    value = settings.get(path)
+    return (1, 3)[value] if path[-1:] == ("self_consistency",) and isinstance(value, bool) else value
 
 
 def _may_change(path: tuple[str, ...]) -> bool:

@@ -22,6 +22,7 @@ from adjudge.domain.vote import Outcome, Verdict, Vote
 from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
+from adjudge.ledger.inputs import input_of
 from adjudge.ledger.rows import checked, checked_key, insert, sealed, select, whole
 from adjudge.prompts.template import LIKELIHOOD, wording
 
@@ -82,7 +83,8 @@ class Ledger:
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        instance, said = json.dumps(dict(result.instance.fields)), json.dumps(result.to_dict(votes=False))
+        instance = json.dumps(dict(result.instance.fields))
+        said = json.dumps({**result.to_dict(votes=False), **input_of(result.instance)})
         score = None if result.score is None else float(result.score)
         self._writer.put(_KEEP_JUDGMENT, sealed(label, number, id, instance, ballots, result.status.value, score, said))
         if self._writer.waiting > _MOST_WAITING:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.errors import SetupError
 from adjudge.prompts.template import check_language
 from adjudge.reading.values import Place, list_of, mapping, nearest, number, phrase
@@ -115,6 +115,31 @@ def read_dimensions(path: str | Path, language: str = "en") -> tuple[Dimension, 
         known = entries.get(name)
         entries[name] = (place, {**mapping(known[1], known[0]), **given} if known else given)
     return tuple(_dimension(value, place, language) for place, value in entries.values())
+
+
+def kept_dimensions(kept: object) -> tuple[Dimension, ...]:
+    """The dimensions as a run folder keeps them; none where what is kept are none."""
+    try:
+        return tuple(_kept(mapping(one, Place("the run"))) for one in mapping(kept, Place("the run")).values())
+    except (SetupError, KeyError, TypeError, ValueError):
+        return ()
+
+
+def _kept(one: Mapping[str, object]) -> Dimension:
+    place = Place("the run")
+    asked = mapping(one["criteria"], place)
+    options = [mapping(option, place) for _, option in list_of(asked["options"], place)]
+    context = asked.get("context_fields")
+    criteria = Criteria(
+        str(asked["name"]),
+        str(asked["description"]),
+        [CriteriaOption(str(option["name"]), str(option["description"])) for option in options],
+        to_evaluate_field=str(asked["to_evaluate_field"]),
+        context_fields=[str(name) for _, name in list_of(context, place)] if isinstance(context, list) else None,
+    )
+    labels = [str(label) for _, label in list_of(one["labels"], place)]
+    gates = [_gate(mapping(gate, place), place) for _, gate in list_of(one["gates"], place)]
+    return Dimension(criteria, str(one["title"]), labels, number(one["weight"], place), gates)
 
 
 def chosen(known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None) -> tuple[Dimension, ...]:

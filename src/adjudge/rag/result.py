@@ -54,6 +54,7 @@ class RagResult(Result):
             "scores": self.scores,
             "normalized": self.normalized,
             "explanations": self.explanations,
+            "agreements": {name: one.agreement for name, one in self.judged.items()},
         }
         return super().to_dict(votes=votes) | own
 

@@ -7,24 +7,23 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
+from adjudge.domain.message import Usage
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
-from adjudge.reports.markdown import escaped
-from adjudge.reports.table import cell, check_writable
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
+from adjudge.reports.setup import KEPT, Setup
+from adjudge.reports.table import cell, check_writable, flat
 from adjudge.reports.words import counted
-from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
+from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
 
-_MOST_SHOWN = 500
-"""Rows that a page for people lists; the rest is counted, and in the CSV."""
 _BATCH = 1000
-_LEFT_OUT = ("votes", "fields")
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
 
@@ -50,13 +49,13 @@ def check_export(target: Path, to: str | None = None) -> str:
 
 
 def _to_csv(run: Path, target: Path) -> int:
-    count = 0
+    count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
-        columns = list(dict.fromkeys(name for row in _flat(judgments_in(ledger)) for name in row))
+        columns = list(dict.fromkeys(name for row in _flat(judgments_in(ledger), setup) for name in row))
         with text_file(target, "utf-8-sig") as file:
             writer = csv.writer(file)
             writer.writerow([cell(name) for name in columns])
-            for row in _flat(judgments_in(ledger)):
+            for row in _flat(judgments_in(ledger), setup):
                 writer.writerow([cell(row.get(name)) for name in columns])
                 count += 1
     return count
@@ -75,11 +74,11 @@ def _to_parquet(run: Path, target: Path) -> int:
     import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
     from pyarrow import parquet
 
-    count = 0
+    count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
-        types = _types(_flat(judgments_in(ledger)))
+        types = _types(_flat(judgments_in(ledger), setup))
         schema = pa.schema([(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()])
-        rows = _flat(judgments_in(ledger))
+        rows = _flat(judgments_in(ledger), setup)
         with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
             while batch := [_typed(row, types) for row in islice(rows, _BATCH)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
@@ -88,11 +87,15 @@ def _to_parquet(run: Path, target: Path) -> int:
 
 
 def _to_markdown(run: Path, target: Path) -> int:
-    return _page(run, target, "run.md.jinja", escape=False)
+    from adjudge.reports.pages import markdown_page
+
+    return _page(run, target, markdown_page)
 
 
 def _to_html(run: Path, target: Path) -> int:
-    return _page(run, target, "run.html.jinja", escape=True)
+    from adjudge.reports.pages import html_page
+
+    return _page(run, target, html_page)
 
 
 FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
@@ -104,61 +107,42 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
 }
 
 
-def _page(run: Path, target: Path, template: str, *, escape: bool) -> int:
-    """A page for people: the run at a glance, and its worst rows first."""
+def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
+    """The report of a run folder, as far as it has come; the rows that it lists have their votes."""
     info = run_info(run)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.reports"),
-        undefined=jinja2.StrictUndefined,
-        autoescape=escape,  # noqa: S701 - Markdown has escapes of its own: the filter below
-        trim_blocks=True,
-    )
-    environment.globals |= {"counted": counted, "verdict": _verdict}
-    environment.filters["md"] = lambda value: escaped(str("" if value is None else value))
-    rows = _worst(run)
-    notes = dict.fromkeys(note for row in rows for note in row.get("notes") or ())
-    text = environment.get_template(template).render(info=info, rows=rows, notes=notes, most=_MOST_SHOWN, models=_models(info))
-    with text_file(target) as file:
-        file.write(text)
-    return info.rows
+    setup = Setup.of_run(info)
+    tally = ReportTally(setup, shown)
+    kept = info.facts.get(KEPT)
+    tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
+    for one in _judgments(judgments(run), setup):
+        tally.add(one)
+    made = tally.report()
+    with reading(run) as ledger:
+        entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
+    return replace(made, entries=entries, usage=sum(info.usage.values(), Usage()), counts=_counts(info))
 
 
-def _worst(run: Path) -> list[dict[str, Any]]:
-    """The rows without a score first, then the lowest."""
-    best_kept: list[dict[str, Any]] = []
-    for row in judgments(run):
-        best_kept.append(row)
-        if len(best_kept) >= 2 * _MOST_SHOWN:
-            best_kept = sorted(best_kept, key=_badness)[:_MOST_SHOWN]
-    return sorted(best_kept, key=_badness)[:_MOST_SHOWN]
+def _counts(info: RunInfo) -> str:
+    votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
+    return f"{counted(info.rows, 'judgment')}, {votes}; {counted(info.failed_calls, 'failed call')}"
 
 
-def _badness(row: Mapping[str, Any]) -> tuple[bool, float]:
-    score = row.get("score")
-    return (score is not None, score if score is not None else 0.0)
-
-
-def _verdict(row: Mapping[str, Any]) -> str:
-    """What was decided, in a word; of responses, which one in the order they were given."""
-    chosen = row.get("selected_option")
-    if isinstance(chosen, int):
-        return f"response {chosen + 1}"
-    return str(row.get("verdict") or row.get("option") or chosen or "")
-
-
-def _models(info: RunInfo) -> dict[str, dict[str, int]]:
-    return {
-        model: {"calls": usage.calls, "tokens": usage.prompt_tokens + usage.completion_tokens}
-        for model, usage in info.usage.items()
-    }
-
-
-def _flat(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """One level: the instance's fields by their names, the result beside them."""
+def _judgments(rows: Iterable[Mapping[str, Any]], setup: Setup) -> Iterator[Judgment]:
     for row in rows:
-        result = {name: value for name, value in row.items() if name not in _LEFT_OUT}
-        fields = {name if name not in result else f"field_{name}": value for name, value in row["fields"].items()}
-        yield {**fields, **result}
+        yield Judgment.of_record(row, panel=len(setup.judges.get(row["judge"], {}).get("models", ())) > 1)
+
+
+def _page(run: Path, target: Path, page: Callable[[Report], str]) -> int:
+    """A page for people: the run at a glance, and its worst rows first."""
+    report = report_of_run(run)
+    with text_file(target) as file:
+        file.write(page(report))
+    return report.total
+
+
+def _flat(rows: Iterable[Mapping[str, Any]], setup: Setup) -> Iterator[dict[str, object]]:
+    for one in _judgments(rows, setup):
+        yield flat(one, setup.dimensions.get(one.judge, ()))
 
 
 @contextmanager

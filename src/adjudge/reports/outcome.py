@@ -1,14 +1,20 @@
-"""What a run comes to, by its events: how many were scored, what was left out, whether the gates hold."""
+"""What a run comes to, by its events: its report so far, what was left out, whether the gates hold."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from adjudge.errors import SetupError
+from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.gate import check_gate, exit_code, worst
-from adjudge.reports.summary import Summary, Tally
+from adjudge.reports.gate import Bar, bars_of, check_gate, exit_code, worst
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.report import ENTRIES, Report, ReportTally
+from adjudge.reports.setup import KEPT, Setup
 from adjudge.runs.build import ReadyJudge
-from adjudge.runs.execute import EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.eval_file import FailUnder
+from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, EvalRun, Event, Judged, RowSkipped
 
 
 @dataclass
@@ -16,45 +22,78 @@ class Outcome:
     """As far as the run has come."""
 
     run: EvalRun
-    fail_under: float | None = None
+    fail_under: FailUnder | None = None
     """A gate that goes before those of the file."""
-    tallies: dict[str, Tally] = field(default_factory=dict)
-    """Judge → its results, added up."""
+    shown: int = ENTRIES
+    """How many judgments its pages list."""
     skipped: int = 0
-    notes: dict[str, None] = field(default_factory=dict)
-    """What the results have to say about themselves, each once."""
+    _tally: ReportTally = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        judges = self.run.judges
+        self._labels = {ready.name: ready.label for ready in judges}
+        setup = Setup.of(
+            {ready.label: ready.judge for ready in judges},
+            {ready.label: ready.criteria for ready in judges},
+            title=self.run.folder.name if self.run.folder else "",
+            language=self.run.file.language,
+            bars=tuple(bar for ready in judges for bar in self._bars(ready)),
+            max_failed=self.run.file.gates.max_failed,
+            data=self.run.file.data.path,
+        )
+        self._tally = ReportTally(setup, self.shown)
 
     def see(self, event: Event) -> None:
         """Count it."""
-        if isinstance(event, Judged):
-            self.tallies.setdefault(event.judge, Tally()).add(event.result)
-            self.notes.update(dict.fromkeys(event.result.notes))
-        elif isinstance(event, RowSkipped):
-            self.skipped += 1
+        match event:
+            case Judged():
+                self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
+            case RowSkipped():
+                self.skipped += 1
+                self._tally.skip(event.row)
+            case BlankRowsSkipped():
+                self._tally.skip_blank(event.rows)
+            case ColumnsChosen():
+                self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
-    def summary(self, judge: str) -> Summary:
-        """What one judge's results come to."""
-        return self.tallies.get(judge, Tally()).summary()
+    def report(self) -> Report:
+        """What it comes to so far."""
+        return self._tally.report()
+
+    def facts(self) -> Mapping[str, object]:
+        """What the run folder keeps, so that its report can be made again later."""
+        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.to_dict()}}
 
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
+        known = {name for ready in self.run.judges for name in self._names(ready)}
         for ready in self.run.judges:
-            if self._gate(ready) is not None:
-                check_gate(ready.name, ready.criteria, compares=ready.compares)
+            bars = bars_of(self._gate(ready))
+            judged = [one for one in ready.criteria if bars.keys() & {"", ready.name, one.name}]
+            if "" in bars or (judged and not ready.compares):
+                check_gate(ready.name, judged, compares=ready.compares)
+            unknown = [name for name in bars if name and name not in known]
+            if unknown and not (ready.compares and not self.run.file.data.responses):
+                raise SetupError(f"fail_under: nothing is called {unknown[0]!r}; {nearest(unknown[0], sorted(known))}")
 
     def exit_code(self) -> ExitCode:
         """By the gates of the command line, of each judge and of the file."""
-        codes = [ExitCode.UNSCORED] if self.skipped else []
-        for ready in self.run.judges:
-            summary = self.summary(ready.name)
-            codes.append(exit_code(summary, self._gate(ready)))
-            codes += [ExitCode.GATE_FAILED] if _too_many_failed(summary, self.run.file.gates.max_failed) else []
-        return worst(codes)
+        report = self.report()
+        codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in report.gates]
+        return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])
 
-    def _gate(self, ready: ReadyJudge) -> float | None:
+    def _bars(self, ready: ReadyJudge) -> Iterable[Bar]:
+        own = {"", *self._names(ready)}
+        for name, least in bars_of(self._gate(ready)).items():
+            if name in own or ready.compares:
+                yield Bar(ready.label, least, name)
+
+    def _names(self, ready: ReadyJudge) -> list[str]:
+        """What a gate of this judge may name: its criteria, its dimensions, the systems that it compares."""
+        dimensions = ready.judge.configuration().get("dimensions", {})
+        systems = self.run.file.data.responses if ready.compares else ()
+        return [ready.name, *(one.name for one in ready.criteria), *dimensions, *systems]
+
+    def _gate(self, ready: ReadyJudge) -> FailUnder | None:
         gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)
         return next((one for one in gates if one is not None), None)
-
-
-def _too_many_failed(found: Summary, most: float | None) -> bool:
-    return most is not None and found.attempted - found.scored > most * found.attempted

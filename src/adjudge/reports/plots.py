@@ -24,19 +24,23 @@ def histogram(counts: Sequence[int], edges: Sequence[str], title: str) -> Markup
     return Markup('<svg class="plot" role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(told, _WIDTH, _HEIGHT, body)
 
 
-def distribution(counts: Sequence[int], labels: Sequence[str], title: str) -> Markup:
-    """One bar in parts, the worst score on the left; an empty one where nothing was scored."""
-    body = Markup("").join(_step(place, counts, labels) for place, count in enumerate(counts) if count)
+def distribution(counts: Sequence[int], labels: Sequence[str], title: str, steps: Sequence[float] | None = None) -> Markup:
+    """One bar in parts, the worst score on the left; an empty one where nothing was scored.
+
+    ``steps``: how good each part is, from 0 to 1; by default they rise evenly.
+    """
+    shades = steps if steps is not None else [place / max(1, len(counts) - 1) for place in range(len(counts))]
+    body = Markup("").join(_step(place, counts, labels, shades[place]) for place, count in enumerate(counts) if count)
     told = _told(title, counts, labels)
     return Markup('<svg class="distribution" role="img" aria-label="{}" width="100%" height="20">{}</svg>').format(told, body)
 
 
-def _step(place: int, counts: Sequence[int], labels: Sequence[str]) -> Markup:
+def _step(place: int, counts: Sequence[int], labels: Sequence[str], shade: float) -> Markup:
     box = Markup(
         '<rect class="step" style="--step:{:.3f}" x="{:.2f}%" y="0" width="{:.2f}%" height="100%"><title>{}</title></rect>'
     )
     before, share = (100 * part / sum(counts) for part in (sum(counts[:place]), counts[place]))
-    return box.format(place / max(1, len(counts) - 1), before, share, f"{labels[place]}: {counts[place]} ({share:.0f} %)")
+    return box.format(shade, before, share, f"{labels[place]}: {counts[place]} ({share:.0f} %)")
 
 
 def _bar(place: int, count: int, highest: int, width: float, span: str) -> Markup:

@@ -1,13 +1,24 @@
-"""What many results come to: how many were attempted, scored and failed, and the mean with its bounds."""
+"""What many judgments by one criteria come to: how many were scored and why others were not, and the mean with its bounds."""
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from adjudge.domain.message import Usage
-from adjudge.domain.results import Result, Status
+from adjudge.domain.results import Result
+from adjudge.reports.judgment import Judgment
+from adjudge.stats.intervals import Interval, mean_interval
+
+_MOST_REASONS = 1000
+"""Reasons that are told apart; further ones are counted together."""
+_LONGEST_REASON = 200
+_OTHER = "other reasons"
+_OF_THE_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|\b(?=\w*\d)[0-9a-fA-F-]{8,}\b|\b\d{5,}\b")
+"""What differs from row to row in one and the same reason: quotations, ids and large numbers."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +40,28 @@ class Summary:
     """Scored, but no number: a comparison, or an option without points. They are in no mean, and in neither bound."""
     excluded: Mapping[str, int] = field(default_factory=dict)
     """Of a panel: each model that did not count somewhere, and on how many rows."""
+    interval: Interval | None = None
+    """Of the mean; None with too few rows, or with scores outside 0 to 1."""
+    options: Mapping[str, int] = field(default_factory=dict)
+    """How often each option was chosen, the most frequent first."""
+    option_scores: Mapping[str, float | None] = field(default_factory=dict)
+    """What each of them scores."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why results have no score, the most frequent reason first."""
 
     @property
     def lost(self) -> list[str]:
         """The models of a panel that counted nowhere: what was asked for is not what was judged."""
         return [model for model, rows in self.excluded.items() if rows == self.attempted]
 
+    @property
+    def unscored(self) -> int:
+        """Judgments without a score."""
+        return self.attempted - self.scored
+
     def to_dict(self) -> dict[str, object]:
         """This summary as a JSON-ready dict."""
+        interval = self.interval
         return {
             "attempted": self.attempted,
             "scored": self.scored,
@@ -44,6 +69,9 @@ class Summary:
             "failed": self.failed,
             "without_number": self.without_number,
             "mean": self.mean,
+            "interval": interval and {"lower": interval.lower, "upper": interval.upper, "level": interval.level},
+            "options": dict(self.options),
+            "reasons": dict(self.reasons),
             "calls": self.usage.calls,
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
@@ -53,53 +81,74 @@ class Summary:
 
 
 class Tally:
-    """Adds up results whose scores lie between 0 and 1, as they come."""
+    """Adds up judgments by one criteria as they come."""
 
     def __init__(self) -> None:
-        self._counts = dict.fromkeys(Status, 0)
-        self._total, self._without_number, self._usage = 0.0, 0, Usage()
+        self._counts: Counter[str] = Counter()
+        self._scores, self._without_number, self._usage = array("d"), 0, Usage()
         self._least, self._most = 0.0, 0.0
         self._excluded: Counter[str] = Counter()
+        self._options: Counter[str] = Counter()
+        self._points: dict[str, float | None] = {}
+        self._reasons: Counter[str] = Counter()
 
-    def add(self, result: Result) -> None:
+    def add(self, one: Judgment) -> None:
         """One more."""
-        self._counts[result.status] += 1
-        self._usage += result.usage
-        self._excluded.update(list(result.left_out))
-        if result.status is Status.SCORED:
-            self._total += result.score or 0.0
-            self._without_number += result.score is None
+        self._counts[one.status] += 1
+        self._usage += one.usage
+        self._excluded.update(one.left_out)
+        if not one.scored:
+            self._add_unscored(one)
+            return
+        if one.verdict is not None:
+            self._options[one.verdict] += 1
+            self._points[one.verdict] = one.score
+        if one.score is None:
+            self._without_number += 1
         else:
-            least, most = result.bounds
-            self._least += least
-            self._most += most
+            self._scores.append(one.score)
+
+    def _add_unscored(self, one: Judgment) -> None:
+        least, most = one.bounds
+        self._least += least
+        self._most += most
+        reason = kind_of(one.reason or one.status)
+        self._reasons[reason if reason in self._reasons or len(self._reasons) < _MOST_REASONS else _OTHER] += 1
 
     def summary(self) -> Summary:
         """What they come to so far."""
-        attempted, scored, total = sum(self._counts.values()), self._counts[Status.SCORED], self._total
-        numbers, possible = scored - self._without_number, attempted - self._without_number
+        attempted, scored, total = sum(self._counts.values()), self._counts["scored"], sum(self._scores)
+        numbers, possible = len(self._scores), attempted - self._without_number
         return Summary(
             attempted=attempted,
             scored=scored,
-            abstained=self._counts[Status.ABSTAINED],
-            failed=self._counts[Status.FAILED],
+            abstained=self._counts["abstained"],
+            failed=attempted - scored - self._counts["abstained"],
             mean=total / numbers if numbers else None,
             lower=(total + self._least) / possible if possible else 0.0,
             upper=(total + self._most) / possible if possible else 1.0,
             usage=self._usage,
             without_number=self._without_number,
             excluded=dict(self._excluded),
+            interval=self._interval(),
+            options=dict(self._options.most_common()),
+            option_scores=dict(self._points),
+            reasons=dict(self._reasons.most_common()),
         )
 
+    def _interval(self) -> Interval | None:
+        return mean_interval(self._scores) if all(0 <= score <= 1 for score in self._scores) else None
 
-def tally_of(results: Iterable[Result]) -> Tally:
-    """``results``, added up."""
-    tally = Tally()
-    for result in results:
-        tally.add(result)
-    return tally
+
+def kind_of(reason: str) -> str:
+    """A reason without what is of one row only, so that equal reasons are counted together."""
+    line = _OF_THE_ROW.sub("…", " ".join(reason.split()))
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
 
 
 def summarise(results: Iterable[Result]) -> Summary:
     """What ``results`` come to."""
-    return tally_of(results).summary()
+    tally = Tally()
+    for number, result in enumerate(results, 1):
+        tally.add(Judgment.of("", number, result))
+    return tally.summary()

@@ -1,19 +1,25 @@
-"""Results as rows of a file: one row per judgment, and CSV that is safe to open in a spreadsheet."""
+"""Judgments as rows of a file: one row per judgment, and CSV that is safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adjudge.errors import RunError, SetupError
+from adjudge.rag.dimensions import Dimension
+from adjudge.reports.again import Again
 from adjudge.reports.files import text_file
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.rag import explanation_of, score_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the wide ones do so in East Asian editions."""
 _LONGEST_CELL = 100_000_000
+_IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
+"""What a RAG result holds for every dimension."""
 
 
 def check_writable(path: Path | None) -> None:
@@ -30,18 +36,66 @@ def check_writable(path: Path | None) -> None:
         raise SetupError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def write_judgments(path: Path, judgments: Iterable[Judgment], dimensions: Mapping[str, Sequence[Dimension]]) -> None:
+    """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers.
+
+    For a .csv file the judgments are gone through twice.
+    """
+    if path.suffix.lower() == ".csv":
+        write_rows(path, Again(lambda: (flat(one, dimensions.get(one.judge, ())) for one in judgments)))
+    else:
+        write_rows(path, map(record, judgments))
+
+
+def flat(one: Judgment, dimensions: Sequence[Dimension] = ()) -> dict[str, object]:
+    """One level: the columns of the input by their names, the result beside them."""
+    own: dict[str, object] = {"judge": one.judge, "row": one.number, "id": one.id}
+    own |= {name: value for name, value in one.result.items() if not (dimensions and name in _IN_COLUMNS_OF_THEIR_OWN)}
+    own |= _scores(one, dimensions) if dimensions else {}
+    given = {**one.input, **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)}}
+    return {f"input_{name}" if name in own else name: value for name, value in given.items() if own.get(name, own) != value} | own
+
+
+def record(one: Judgment) -> dict[str, object]:
+    """Everything, nested, as JSONL has it."""
+    given = {"fields": dict(one.fields), **({"input": dict(one.input)} if one.input else {})}
+    votes = {"votes": list(one.votes)} if one.votes else {}
+    return {"judge": one.judge, "row": one.number, "id": one.id, **given, **one.result, **votes}
+
+
+def _scores(one: Judgment, dimensions: Sequence[Dimension]) -> dict[str, object]:
+    """Each dimension's score and its explanation, and the composite with its bounds."""
+    own: dict[str, object] = {}
+    for each in dimensions:
+        score = score_of(one, each.name)
+        own[f"{each.name}_score"] = score
+        own[f"{each.name}_normalized"] = None if score is None else each.normalized(score)
+        own[f"{each.name}_explanation"] = explanation_of(one, each.name) or None
+    made = one.result.get("composite")
+    values: Mapping[str, object] = made if isinstance(made, Mapping) else {}
+    bounds = {"composite_lower": values.get("lower"), "composite_upper": values.get("upper")}
+    return {**own, "composite": values.get("value"), **bounds, "rule": values.get("rule")}
+
+
+def _stands_in(value: object, row: Mapping[str, object]) -> bool:
+    """Whether a field's text, or each of its texts, is in a column of the row."""
+    if isinstance(value, str):
+        return value in row.values()
+    texts = list(value) if isinstance(value, list | tuple) else [value]
+    return bool(row) and (texts in row.values() or all(text in row.values() for text in texts))
+
+
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """A .csv file, or JSONL under any other name."""
-    found = list(rows)
+    """A .csv file, or JSONL under any other name. Rows pass one by one; for a .csv file twice, since all of them have columns."""
     if path.suffix.lower() != ".csv":
         with text_file(path) as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         return
-    columns = list(dict.fromkeys(name for row in found for name in row))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     with text_file(path, "utf-8-sig") as file:
         writer = csv.writer(file)
         writer.writerow([cell(name) for name in columns])
-        writer.writerows([cell(row.get(name)) for name in columns] for row in found)
+        writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
 
 
 def cell(value: object) -> str:

@@ -23,7 +23,7 @@ from adjudge.judges.case import Judge
 from adjudge.judges.planned import PlannedJudge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Aspect, Said
-from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
+from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, FailUnder, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -39,7 +39,7 @@ class ReadyJudge:
     """What its judgments are filed under."""
     criteria: tuple[Criteria, ...] = ()
     """What it judges by, one after the other; empty where the judge itself knows."""
-    fail_under: float | None = None
+    fail_under: FailUnder | None = None
     """Its own gate."""
     compares: bool = False
     """Whether it compares responses, which gives no score."""

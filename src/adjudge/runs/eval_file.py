@@ -16,7 +16,21 @@ from adjudge.domain.ballot import Mode
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.prompts.template import LANGUAGES
-from adjudge.reading.types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Type, WholeNumber, Word, key
+from adjudge.reading.types import (
+    Flag,
+    Kinds,
+    Many,
+    Names,
+    Number,
+    NumberOrNamed,
+    Record,
+    Schema,
+    Text,
+    Type,
+    WholeNumber,
+    Word,
+    key,
+)
 from adjudge.reading.values import Place
 from adjudge.reading.yaml_text import load_yaml
 from adjudge.runs.eval_criteria import CriteriaType, Said
@@ -26,6 +40,9 @@ _MOST_VALUES = 100_000
 _COUNT = WholeNumber(least=1)
 _ABOVE_ZERO = Number(above=0)
 _SHARE = Number(least=0, most=1)
+_BARS = NumberOrNamed(_SHARE)
+FailUnder = float | tuple[tuple[str, float], ...]
+"""What must be reached: by every criteria, or (name, number) of some criteria or compared systems."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +92,9 @@ class JudgeEntry:
     on_failure: Literal["abstain", "raise", "random"] = key(
         Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
     )
-    fail_under: float | None = key(_SHARE, "The gate of this judge: its mean score must reach this.", None)
+    fail_under: FailUnder | None = key(
+        _BARS, "The gate of this judge: its mean score by each criteria; or by name, also of a compared system.", None
+    )
     line: int = 1
     """Where it stands in the file."""
 
@@ -133,7 +152,9 @@ class BudgetEntry:
 class Gates:
     """What a run must reach; else the exit code says so."""
 
-    fail_under: float | None = key(_SHARE, "The mean score of every judge without a gate of its own must reach this.", None)
+    fail_under: FailUnder | None = key(
+        _BARS, "What every judge without a gate of its own must reach, by each of its criteria; or by their names.", None
+    )
     max_failed: float | None = key(_SHARE, "No larger share of the judgments may be without a score.", None)
 
 

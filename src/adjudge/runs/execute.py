@@ -6,7 +6,6 @@ What happens is told as events; who listens shows it, counts it or keeps it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -19,7 +18,7 @@ from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
-from adjudge.engine.run import OpenRun, Run, opened
+from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
@@ -80,6 +79,8 @@ Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | ColumnsChosen
 
 
 Listen = Callable[[Event], None]
+Kept = Callable[[], Mapping[str, object]]
+"""Facts about a run that its folder is to keep."""
 
 
 def _limits(given: Budget | None, own: BudgetEntry) -> Budget:
@@ -125,11 +126,15 @@ class EvalRun:
         budget: Budget | None = None,
         fork_of: Path | None = None,
         retry_failed: bool = False,
+        kept: Kept = dict,
     ) -> None:
-        """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end."""
+        """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
+
+        ``kept``: further facts about the run, asked for when it begins and when it ends.
+        """
         limits = _limits(budget, self.file.budget)
-        run = Run(self.folder, fork_of, retry_failed, self.facts) if self.folder else None
-        event_loop.run(self._execute(run, limits, listen))
+        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
+        event_loop.run(self._execute(run, limits, listen, kept))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
@@ -155,23 +160,21 @@ class EvalRun:
     def _judgments(self, rows: int) -> int:
         return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
 
-    async def _execute(self, run: Run | None, budget: Budget, listen: Listen) -> None:
+    async def _execute(self, run: Run | None, budget: Budget, listen: Listen, kept: Kept) -> None:
         first, *others = self.judges
         rows = _begun(self._items(first, listen))  # what is wrong with the whole source is said before a folder is made
-        async with self._opened(run, budget) as under_way:
-            await self._judge(first, rows, under_way, budget, listen)
-            for ready in others:
-                await self._judge(ready, self._items(ready, _nobody), under_way, budget, listen)
+        limits = None if budget == Budget() else budget
+        recorded = self.judges if run or limits else ()
+        configurations = {ready.label: ready.judge.configuration(ready.criteria) for ready in recorded}
+        async with begun(run, configurations, limits) as under_way:
+            try:
+                await self._judge(first, rows, under_way, listen)
+                for ready in others:
+                    await self._judge(ready, self._items(ready, _nobody), under_way, listen)
+            finally:
+                await _keep(under_way, kept())
 
-    def _opened(self, run: Run | None, budget: Budget) -> AbstractAsyncContextManager[OpenRun | None]:
-        if run is None:
-            return nullcontext()
-        configuration = {"judges": {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}}
-        return opened(run, configuration, budget)
-
-    async def _judge(
-        self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, budget: Budget, listen: Listen
-    ) -> None:
+    async def _judge(self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, listen: Listen) -> None:
         under_way: dict[int, int] = {}
         """Judgment → row, while it is judged."""
 
@@ -184,8 +187,7 @@ class EvalRun:
             listen(Judged(ready.name, number, result, under_way.pop(number), run.allowance.spent if run else None))
 
         listen(JudgeStarted(ready.name))
-        limits = budget if run is None and budget != Budget() else None
-        await ready.judge.judge_stream(items(), saw, run=run, budget=limits, criteria=ready.criteria, label=ready.label)
+        await ready.judge.judge_stream(items(), saw, run=run, criteria=ready.criteria, label=ready.label)
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""
@@ -217,6 +219,12 @@ class EvalRun:
         if self.file.on_bad_row == "stop":
             raise RunError(str(row)) from error
         listen(RowSkipped(row))
+
+
+async def _keep(run: OpenRun | None, facts: Mapping[str, object]) -> None:
+    for name, fact in facts.items():
+        if run is not None:
+            await run.ledger.note(name, fact)
 
 
 def _begun(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:

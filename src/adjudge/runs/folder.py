@@ -26,6 +26,7 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
+from adjudge.ledger.inputs import INPUT, input_from
 from adjudge.ledger.rows import COLUMNS, checked, select
 from adjudge.runs.eval_file import OUTPUTS
 
@@ -210,8 +211,20 @@ def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iter
     """The same, of a ledger that is open."""
     for row in connection.execute(f"{select('judgments')} ORDER BY judge, number"):
         judge, number, id, instance, ballots, _, _, result = checked("judgments", row)
-        found = {"judge": judge, "row": number + 1, "id": id, "fields": _object(instance), **_object(result)}
+        fields, kept = _object(instance), _object(result)
+        found = {"judge": judge, "row": number + 1, "id": id, "fields": fields, **kept}
+        if INPUT in kept:
+            found[INPUT] = input_from(kept[INPUT], fields)
+        if kept.get("status") != "scored" and "reason" not in kept:  # the first edition kept it with the votes alone
+            found["reason"] = next((vote["reason"] for vote in _votes(connection, ballots) if vote["reason"]), None)
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
+
+
+def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, Any]]:
+    """The votes of one judgment; ``number`` from 0."""
+    wanted = f"{select('judgments')} WHERE judge = ? AND number = ?"
+    row = connection.execute(wanted, (judge, number)).fetchone()
+    return _votes(connection, checked("judgments", row)[4]) if row else []
 
 
 def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from keyword import iskeyword
 from typing import Any
 
 from adjudge.domain.message import Message, Prompt, Request
+from adjudge.engine.written import written
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
 
 
@@ -33,4 +34,4 @@ class LLM(OpenModel):
     async def __call__(self, prompt: str) -> str:
         """What the model answers to ``prompt``."""
         request = Request(Prompt((Message("user", prompt),)), temperature=self.temperature, seed=self.seed)
-        return (await self.complete(request)).text
+        return (await written(self, request)).text or ""

@@ -9,7 +9,10 @@ from typing import Any, Literal, overload
 
 from adjudge.aio import event_loop
 from adjudge.domain.message import Prompt
+from adjudge.engine.estimate import Estimate, Known
+from adjudge.engine.run import RunFolder, everything_in, gathered
 from adjudge.errors import SandboxError, SetupError
+from adjudge.gateway.layers.budget import Budget, go_on
 from adjudge.gateway.open import ModelLike
 from adjudge.prompts.generation import ProgramWanted, render_program
 from adjudge.prompts.template import check_language
@@ -17,6 +20,8 @@ from adjudge.sandbox.base import Execution, Limits, Sandbox
 from adjudge.sandbox.find import find_sandbox
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection, nothing_valid
+from adjudge.strategy.forecast import forecast
+from adjudge.strategy.record import configuration, keep_candidates
 from adjudge.strategy.search import Search, Watcher, Work, Write
 from adjudge.strategy.shape import WrongShape, conform, describe
 from adjudge.strategy.static_check import DEFAULT_IMPORTS, static_check
@@ -64,39 +69,97 @@ class Runtime:
 
     @overload
     def jit(
-        self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, detail: Literal[False] = False
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Mapping[str, object] | None = None,
+        detail: Literal[False] = False,
+        run: RunFolder | None = None,
+        budget: Budget | None = None,
     ) -> Any: ...
     @overload
-    def jit(self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, detail: Literal[True]) -> Selection: ...
-    def jit(self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, detail: bool = False) -> Any:
+    def jit(
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Mapping[str, object] | None = None,
+        detail: Literal[True],
+        run: RunFolder | None = None,
+        budget: Budget | None = None,
+    ) -> Selection: ...
+    def jit(
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Mapping[str, object] | None = None,
+        detail: bool = False,
+        run: RunFolder | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
         """Have code written for the task, choose, run, and give its checked output; with ``detail`` the whole Selection.
 
-        Works in scripts, threads and notebooks. Raises NoValidCandidate when no candidate may be used.
+        ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds already is not asked again.
+        ``budget``: what may be spent; at its limit BudgetSpent is raised. Works in scripts, threads and notebooks. Raises
+        NoValidCandidate when no candidate may be used.
         """
-        selection = event_loop.run(self._select(agent, task, inputs or {}))
+        selection = event_loop.run(self._selected(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output
 
-    async def ajit(self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, detail: bool = False) -> Any:
+    async def ajit(
+        self,
+        agent: Agent,
+        task: str,
+        *,
+        inputs: Mapping[str, object] | None = None,
+        detail: bool = False,
+        run: RunFolder | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
         """``jit`` for async code."""
-        selection = await self._select(agent, task, inputs or {})
+        selection = await event_loop.visit(self._selected(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output
 
-    async def _select(self, agent: Agent, task: str, inputs: Mapping[str, object]) -> Selection:
+    def estimate(
+        self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, known: Known | None = None
+    ) -> Estimate:
+        """What ``jit`` would take; nothing is asked. ``known`` says what a run was answered already."""
+        _check_task(agent, task, inputs or {})
+        asked = replace(agent, task=task)
+        writer = None if agent.strategy.generate else self._conversations(asked, inputs or {})
+        return forecast(asked, writer, known)
+
+    async def _selected(
+        self, agent: Agent, task: str, inputs: Mapping[str, object], run: RunFolder | None, budget: Budget | None
+    ) -> Selection:
         _check_task(agent, task, inputs)
         sandbox = await self._sandbox()  # before anything is written: without one nothing could be run
         asked = replace(agent, task=task)
         search = Search(self._work(asked, inputs))
+        settings = self._configuration(asked, inputs) if run or budget else {}
+        async with everything_in(run, settings, budget) as under_way:
+            self.last = await self._select(sandbox, asked, search, inputs)
+            await keep_candidates(under_way, self.last, search.asked)
+        if self.last.winner is None:
+            raise nothing_valid(self.last)
+        return self.last
+
+    async def _select(self, sandbox: Sandbox, agent: Agent, search: Search, inputs: Mapping[str, object]) -> Selection:
         while search.unfinished:
             await search.run()
             for place in search.ranked():
-                ended = await self._run(sandbox, asked, search.last(place).code, inputs)
-                if isinstance(ended, str):
-                    search.fail(place, ended)
-                    continue
-                self.last = await self._chosen(asked, search, place, ended)
-                return self.last
-        self.last = Selection(task=task, candidates=search.candidates(), cost_is=agent.strategy.cost_is)
-        raise nothing_valid(self.last)
+                ended = await self._run(sandbox, agent, search.last(place).code, inputs)
+                if not isinstance(ended, str):
+                    return await self._chosen(agent, search, place, ended)
+                search.fail(place, ended)
+        return Selection(task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is)
+
+    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+        own = {"language": self.language, "temperature": self.temperature, "seed": self.seed, "inputs": dict(inputs)}
+        writers = [] if agent.strategy.generate else agent.writers(self.llm)
+        return configuration(agent, writers, own)
 
     async def _sandbox(self) -> Sandbox:
         if self.sandbox is None or isinstance(self.sandbox, str):
@@ -117,25 +180,31 @@ class Runtime:
     def _writer(self, agent: Agent, inputs: Mapping[str, object]) -> Write:
         if agent.strategy.generate is not None:
             return from_function(agent.strategy.generate, agent.task, agent)
+        return self._conversations(agent, inputs).write
+
+    def _conversations(self, agent: Agent, inputs: Mapping[str, object]) -> Conversations:
         models, start = agent.writers(self.llm), _first_prompt(self, agent, inputs)
         return Conversations(
             models, start, agent.strategy.num_candidates, self.language, temperature=self.temperature, seed=self.seed
-        ).write
+        )
 
     async def _run(self, sandbox: Sandbox, agent: Agent, code: str, inputs: Mapping[str, object]) -> Ended | str:
         """What it gave, checked, or why it may not be used."""
         try:
             ended = await sandbox.run(code, inputs=inputs, tools=agent.toolbox, limits=self._limits)
+            go_on()  # where the run ended while a tool asked, that is what there is to say
             if not ended.has_output:
                 return "it ran, but it set no variable named output"
             return Ended(conform(ended.output, agent.output_schema), ended)
         except SandboxError as error:
+            go_on()
             return f"it failed when run: {type(error).__name__}: {error}"
         except WrongShape as error:
             return f"it ran, but {error}"
 
     async def _chosen(self, agent: Agent, search: Search, place: int, ended: Ended) -> Selection:
-        fresh = await fresh_cost(agent.strategy, search.last(place).code, agent)
+        with gathered(search.asked[place]):
+            fresh = await fresh_cost(agent.strategy, search.last(place).code, agent)
         return Selection(
             task=agent.task,
             candidates=search.candidates(place),

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adjudge.errors import ModelError
+from adjudge.engine.run import gathered
+from adjudge.errors import HALTS, ModelError
+from adjudge.gateway.layers.budget import go_on
 from adjudge.strategy.candidate import Candidate, State, Try
 from adjudge.strategy.strategy import Strategy
 from adjudge.strategy.weigh import weigh
@@ -54,6 +56,8 @@ class Search:
         self._tries: list[list[Try]] = [[] for _ in range(work.strategy.num_candidates)]
         self._running: set[int] = set()
         self._tried_out: set[int] = set()
+        self.asked: list[list[bytes]] = [[] for _ in self._tries]
+        """By candidate: the keys of what was asked for it, where a run is kept."""
 
     async def run(self) -> None:
         """Let every candidate go on that is neither valid nor at its end; stop when the choice is made."""
@@ -66,6 +70,9 @@ class Search:
                 self._running -= {task.result() for task in done}
                 if self._decided():
                     return
+        except HALTS:
+            await asyncio.gather(*lines, return_exceptions=True)  # what was sent is paid for: it is waited for, and kept
+            raise
         finally:
             for line in lines:
                 line.cancel()
@@ -97,9 +104,10 @@ class Search:
 
     async def _line(self, place: int) -> int:
         tries = self._tries[place]
-        while place in self.unfinished:
-            tries.append(await self._try(place))
-            self._tell(place)
+        with gathered(self.asked[place]):
+            while place in self.unfinished:
+                tries.append(await self._try(place))
+                self._tell(place)
         return place
 
     async def _try(self, place: int) -> Try:
@@ -110,6 +118,7 @@ class Search:
         try:
             written = await self._work.write(place, tuple(tries))
         except ModelError as error:
+            go_on()
             return Try(reasons=(f"nothing was written: {error}",))
         code = self._work.extract(written.text)
         reasons = (written.trouble,) if written.trouble else tuple(self._work.check(code))

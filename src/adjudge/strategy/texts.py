@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from adjudge.aio import event_loop
 from adjudge.domain.message import Message, Prompt
+from adjudge.engine.run import RunFolder, everything_in, gathered
 from adjudge.errors import SetupError
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.prompts.template import check_language
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection, nothing_valid
+from adjudge.strategy.record import configuration, keep_candidates
 from adjudge.strategy.search import Search, Work, Write
 from adjudge.strategy.strategy import Costing, Strategy, Verifier
 from adjudge.strategy.weigh import fresh_cost
@@ -52,7 +55,8 @@ def best_of(
 ) -> str | Selection:
     """The best of ``n`` texts: of those that pass ``verify``, the one with the lowest ``cost``.
 
-    ``options``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, and what Strategy
+    ``options``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, ``run`` (a folder
+    in which every answer is kept; what it holds already is not asked again), ``budget`` (what may be spent), and what Strategy
     takes besides: ``max_iterations``, the thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
     """
     selection = event_loop.run(abest_of(generate, n, verify, cost, **options))
@@ -69,6 +73,8 @@ async def abest_of(
     language: str = "en",
     temperature: float | None = None,
     seed: int | None = None,
+    run: RunFolder | None = None,
+    budget: Budget | None = None,
     **options: Any,
 ) -> Selection:
     """``best_of`` for async code; always the whole Selection."""
@@ -78,14 +84,38 @@ async def abest_of(
     agent = Agent(str, task=task, writes="text", llm=llm, strategy=strategy)
     write = _writer(generate, agent, language, temperature, seed)
     search = Search(Work(strategy, agent, write, str.strip, _check))
+    own = {"language": language, "temperature": temperature, "seed": seed}
+    settings = configuration(agent, agent.writers() if task else [], own) if run or budget else {}
+    selection = await event_loop.visit(_selected(search, agent, run, settings, budget))
+    if selection.winner is None:
+        raise nothing_valid(selection)
+    return selection
+
+
+async def _selected(
+    search: Search,
+    agent: Agent,
+    run: RunFolder | None,
+    settings: Mapping[str, Mapping[str, Any]],
+    budget: Budget | None,
+) -> Selection:
+    async with everything_in(run, settings, budget) as under_way:
+        selection = await _select(search, agent)
+        await keep_candidates(under_way, selection, search.asked)
+    return selection
+
+
+async def _select(search: Search, agent: Agent) -> Selection:
+    strategy = agent.strategy
     await search.run()
     places = search.ranked()
     if not places:
-        raise nothing_valid(Selection(task=task, candidates=search.candidates(), cost_is=strategy.cost_is))
+        return Selection(task=agent.task, candidates=search.candidates(), cost_is=strategy.cost_is)
     chosen = search.last(places[0]).code
-    fresh = await fresh_cost(strategy, chosen, agent)
+    with gathered(search.asked[places[0]]):
+        fresh = await fresh_cost(strategy, chosen, agent)
     return Selection(
-        task=task, candidates=search.candidates(places[0]), output=chosen, raw=chosen, cost_is=strategy.cost_is, fresh=fresh
+        task=agent.task, candidates=search.candidates(places[0]), output=chosen, raw=chosen, cost_is=strategy.cost_is, fresh=fresh
     )
 
 

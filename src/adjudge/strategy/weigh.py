@@ -14,7 +14,8 @@ from typing import Any
 
 from adjudge.aio.user_functions import call_contained
 from adjudge.domain.sampled import QualitativeResult, SampledResult
-from adjudge.errors import ModelError, RunError, SetupError
+from adjudge.errors import HALTS, ModelError, RunError, SetupError
+from adjudge.gateway.layers.budget import go_on
 from adjudge.judges.sampled import sampling
 from adjudge.strategy.candidate import FreshCost
 from adjudge.strategy.strategy import Strategy
@@ -99,7 +100,12 @@ async def fresh_cost(strategy: Strategy, code: str, agent: Any) -> FreshCost | N
 async def _all(
     functions: Sequence[Callable[..., object]], code: str, agent: Any, first: int = 0, count: int | None = None
 ) -> list[_Said]:
-    return await asyncio.gather(*(_ask(function, code, agent, first, count) for function in functions))
+    asking = [asyncio.ensure_future(_ask(function, code, agent, first, count)) for function in functions]
+    try:
+        return await asyncio.gather(*asking)
+    except HALTS:
+        await asyncio.gather(*asking, return_exceptions=True)  # what was sent is paid for: it is waited for, and kept
+        raise
 
 
 async def _ask(function: Callable[..., object], code: str, agent: Any, first: int, count: int | None) -> _Said:
@@ -111,6 +117,7 @@ async def _ask(function: Callable[..., object], code: str, agent: Any, first: in
     except SetupError:
         raise
     except (RunError, ModelError) as error:
+        go_on()  # the end of the whole run is not this candidate's
         return _Said(None, tuple(heard), str(error), unanswered=True)
     except Exception as error:  # noqa: BLE001 - a function of somebody's own: its failure is one candidate's failure
         return _Said(None, tuple(heard), f"it raised {type(error).__name__}: {error}")

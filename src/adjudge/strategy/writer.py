@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adjudge.aio.user_functions import call_contained
-from adjudge.domain.message import Prompt, Reply, Request
+from adjudge.domain.message import Prompt, Request
+from adjudge.engine.written import written
 from adjudge.errors import AdjudgeError, ModelError
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.planned import seed_for, temperature_for
@@ -32,18 +33,18 @@ class Conversations:
 
     async def write(self, place: int, tries: Sequence[Try]) -> Written:
         """The candidate's next text; what it wrote before, and why that was not accepted, is in its conversation."""
+        model, request = self.request(place, tries)
+        vote = await written(model, request)
+        return Written(vote.text or "", vote.reason)
+
+    def request(self, place: int, tries: Sequence[Try] = ()) -> tuple[OpenModel, Request]:
+        """Who is asked for it, and what."""
         model = self.models[place % len(self.models)]
         prompt = self.start
         for one in (one for one in tries if one.text and one.feedback):  # what others failed at is no part of it
             prompt = render_retry(prompt, one.text, one.feedback, self.language)
         temperature = temperature_for(model, self.temperature, self.candidates)
-        request = Request(prompt, temperature=temperature, seed=seed_for(model, self.seed, place), sample=place)
-        return _written(await model.complete(request))
-
-
-def _written(reply: Reply) -> Written:
-    trouble = {"length": "it was cut off: write it shorter", "refusal": "the model refused"}
-    return Written(reply.text, trouble.get(reply.finish))
+        return model, Request(prompt, temperature=temperature, seed=seed_for(model, self.seed, place), sample=place)
 
 
 def from_function(function: Callable[..., object], *arguments: object) -> Write:

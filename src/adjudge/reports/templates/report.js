@@ -14,9 +14,10 @@
   const by = (name) => order[name] || ((a, b) => (a.dataset[name] || -1) - (b.dataset[name] || -1) || order.worst(a, b));
   const fits = (entry) => {
     const wanted = tools.elements.rule.value;
+    const section = tools.elements.section ? tools.elements.section.value : "";
     const words = tools.elements.search.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
     const kind = !wanted || entry.dataset.rule === wanted || entry.dataset.status === wanted;
-    return kind && words.every((word) => texts.get(entry).includes(word));
+    return kind && (!section || entry.dataset.section === section) && words.every((word) => texts.get(entry).includes(word));
   };
   const apply = () => {
     let count = 0;

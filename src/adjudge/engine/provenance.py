@@ -1,0 +1,38 @@
+"""How what a run holds was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import plain
+from adjudge.gateway.open import OpenModel
+from adjudge.prompts.template import wordings
+
+
+def provenance(
+    judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
+) -> dict[str, Any]:
+    """Everything that decides what is asked and what is made of the answers."""
+    import platform
+    from importlib.metadata import version
+
+    return {
+        "judge": judge,
+        "settings": {name: _plain_setting(value) for name, value in settings.items()},
+        "models": {name: _model(model) for name, model in models.items()},
+        "criteria": [plain(one) for one in criteria],
+        "templates": wordings(language),
+        "versions": {"adjudge": version("adjudge"), "python": platform.python_version()},
+    }
+
+
+def _plain_setting(value: object) -> object:
+    """A setting as JSON-ready data; of anything else, the name of its type."""
+    return json.loads(json.dumps(plain(value), default=lambda thing: type(thing).__name__))
+
+
+def _model(model: OpenModel) -> dict[str, object]:
+    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}

@@ -1,0 +1,56 @@
+"""A text that a model writes: a candidate, or what a model answers as a tool. A run keeps it like any vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adjudge.aio import event_loop
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.message import Request
+from adjudge.domain.vote import Vote
+from adjudge.engine.ask import write
+from adjudge.engine.run import Asker, answering
+from adjudge.gateway.open import OpenModel
+from adjudge.ledger.ledger import key_of
+
+_TEXT = Criteria("text", "What is to be written?")
+_TEMPLATE = "custom"
+
+
+async def written(model: OpenModel, request: Request) -> Vote:
+    """The text as a vote: with its reason where it was cut off or refused. Where the model fails, its ModelError is raised."""
+    asker = Asker(
+        label=type(model).__name__,
+        ask=lambda ballot: write(ballot, model, request),
+        key=lambda ballot, wordings: writing_key(model, ballot, wordings),
+        at_once={},
+        configuration={},
+    )
+    return await event_loop.visit(_answer(asker, writing_ballot(model, request)))
+
+
+def writing_ballot(model: OpenModel, request: Request) -> Ballot:
+    """It is what it asks: the whole conversation, and how it is to be answered."""
+    turns = {f"{number} {turn.role}": turn.content for number, turn in enumerate(request.prompt.messages, 1)}
+    return Ballot(
+        criteria=_TEXT,
+        instance=Instance(turns),
+        template=_TEMPLATE,
+        model=model.name,
+        sample=request.sample,
+        temperature=request.temperature or 0.0,
+        seed=request.seed,
+    )
+
+
+def writing_key(model: OpenModel, ballot: Ballot, wordings: Mapping[str, str]) -> bytes:
+    """What the text is found by in a ledger."""
+    return key_of(ballot, model.identity, wordings)
+
+
+async def _answer(asker: Asker, ballot: Ballot) -> Vote:
+    async with answering(asker, None, None) as answers:
+        (known,) = answers.recall([ballot])
+        return known or await answers.ask(ballot)

@@ -1,0 +1,164 @@
+"""Who won: wins, ties and losses of the compared systems, and whether the judge goes by the order they are shown in."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adjudge.reports.judgment import Judgment, number_of
+from adjudge.stats.intervals import Interval, mean_interval
+
+_OUTCOMES: Mapping[float, str] = {1.0: "wins", 0.5: "ties", 0.0: "losses"}
+
+
+@dataclass(frozen=True)
+class SystemSummary:
+    """How one system fared against the others."""
+
+    name: str
+    wins: int
+    ties: int
+    losses: int
+    winrate: float | None
+    """Mean over the rows; a tie counts a half. None without a row that has an outcome."""
+    interval: Interval | None
+    """Of the win rate; None with too few rows."""
+    missing: int
+    """Rows without an outcome."""
+    rows: int
+    """Rows with one."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The win rate if it lost every row without an outcome, and if it won them."""
+        rows = self.rows + self.missing
+        total = (self.winrate or 0.0) * self.rows
+        return (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
+
+    def to_dict(self) -> dict[str, object]:
+        """This summary as a JSON-ready dict."""
+        interval = self.interval
+        return {
+            "system": self.name,
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+            "win_rate": self.winrate,
+            "interval": interval and {"lower": interval.lower, "upper": interval.upper, "level": interval.level},
+            "missing": self.missing,
+        }
+
+
+@dataclass(frozen=True)
+class OrderEffect:
+    """What showing the responses in another order changed."""
+
+    rows: int
+    """Rows that were judged in both orders."""
+    turned: int
+    """Rows whose outcome changed with the order."""
+    flip_rate: float | None
+    """Share of the votes that change with the order, mean over the rows."""
+    noise_rate: float | None
+    """The noise floor: the share that differs within one order. None with one vote per order."""
+
+    @property
+    def excess(self) -> float | None:
+        """What the order alone does."""
+        return None if self.flip_rate is None or self.noise_rate is None else self.flip_rate - self.noise_rate
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        rates = {"flip_rate": self.flip_rate, "noise_rate": self.noise_rate, "excess": self.excess}
+        return {"rows": self.rows, "turned": self.turned, **rates}
+
+
+@dataclass(frozen=True)
+class ContestSummary:
+    """All comparisons together."""
+
+    systems: tuple[SystemSummary, ...]
+    """The best first."""
+    order: OrderEffect | None
+    """None where only one order was asked."""
+
+    @property
+    def leader(self) -> SystemSummary | None:
+        """The system that is better beyond doubt: its interval lies above one half, or above all others'."""
+        if len(self.systems) < 2 or (first := self.systems[0]).interval is None:
+            return None
+        others = [one.interval.upper for one in self.systems[1:] if one.interval]
+        least = 0.5 if len(self.systems) == 2 else max(others, default=1.0)
+        return first if first.interval and first.interval.lower > least else None
+
+
+class _System:
+    """One system, so far."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.rates = array("d")
+        self.missing = 0
+
+    def add(self, contests: object, rate: float | None) -> None:
+        for each in contests if isinstance(contests, list) else ():
+            if (value := number_of(each)) in _OUTCOMES:
+                self.outcomes[_OUTCOMES[value or 0.0]] += 1
+        if rate is None:
+            self.missing += 1
+        else:
+            self.rates.append(rate)
+
+    def summary(self, name: str) -> SystemSummary:
+        wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
+        rate = sum(self.rates) / len(self.rates) if self.rates else None
+        return SystemSummary(name, wins, ties, losses, rate, mean_interval(self.rates), self.missing, len(self.rates))
+
+
+class ContestTally:
+    """Adds up comparisons as they come."""
+
+    def __init__(self) -> None:
+        self._systems: dict[str, _System] = {}
+        self._checked = self._turned = 0
+        self._flips, self._noise = array("d"), array("d")
+
+    def add(self, one: Judgment) -> None:
+        """One more comparison."""
+        found = one.result.get("per_system_results")
+        each = [system for system in found if isinstance(system, Mapping)] if isinstance(found, list) else []
+        for name, system in zip(systems_of(one, len(each)), each, strict=True):
+            own = self._systems.setdefault(name, _System())
+            own.add(system.get("contest_results"), number_of(system.get("winrate")) if one.scored else None)
+        bias = one.result.get("positional_bias")
+        if isinstance(bias, Mapping):
+            self._add_orders(bias)
+
+    def _add_orders(self, bias: Mapping[str, object]) -> None:
+        if bias.get("detected") is None:
+            return
+        self._checked += 1
+        self._turned += bool(bias["detected"])
+        for rates, name in ((self._flips, "flip_rate"), (self._noise, "noise_rate")):
+            if (rate := number_of(bias.get(name))) is not None:
+                rates.append(rate)
+
+    def summary(self) -> ContestSummary:
+        """What they come to so far."""
+        systems = [one.summary(name) for name, one in self._systems.items()]
+        order = OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise)) if self._checked else None
+        return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
+
+
+def systems_of(one: Judgment, count: int) -> list[str]:
+    """What the compared responses are called."""
+    names = one.result.get("systems")
+    if isinstance(names, list) and len(names) == count:
+        return list(map(str, names))
+    return [f"response {place}" for place in range(1, count + 1)]
+
+
+def _mean(rates: array[float]) -> float | None:
+    return sum(rates) / len(rates) if rates else None

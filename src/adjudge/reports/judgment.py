@@ -1,0 +1,141 @@
+"""One judgment as every report reads it: made just now, or kept in a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Usage
+from adjudge.domain.results import Result
+from adjudge.ledger.inputs import INPUT, input_from, input_of
+
+Kind = Literal["direct", "pairwise", "rag"]
+Fields = Mapping[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """What one judge said of one row by one criteria."""
+
+    judge: str
+    number: int
+    """Its place among the judge's judgments, from 1."""
+    id: str | None
+    fields: Fields
+    input: Mapping[str, object] = field(default_factory=FrozenDict)
+    """The row as it was read, by its own columns; empty where a program made it."""
+    result: Mapping[str, object]
+    """What it came to, JSON-ready, without its votes."""
+    votes: Sequence[Mapping[str, object]] = ()
+    """Where they are wanted."""
+    left_out: tuple[str, ...] = ()
+    """The models of a panel that did not count."""
+    usage: Usage = Usage()
+
+    @classmethod
+    def of(cls, judge: str, number: int, result: Result, *, votes: bool = False) -> Judgment:
+        """Of a result that was made just now; ``number`` from 1."""
+        fields = result.instance.fields
+        return cls(
+            judge=judge,
+            number=number,
+            id=result.instance.id,
+            fields=fields,
+            input=input_from(input_of(result.instance).get(INPUT), fields),
+            result=result.to_dict(votes=False),
+            votes=[vote.to_dict() for vote in result.votes] if votes else (),
+            left_out=tuple(result.left_out),
+            usage=result.usage,
+        )
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, object], *, panel: bool) -> Judgment:
+        """Of one that a run folder keeps. ``panel``: whether its judge asks several models."""
+        own = ("judge", "row", "id", "fields", INPUT, "votes")
+        row, fields, kept, votes = (record.get(name) for name in ("row", "fields", INPUT, "votes"))
+        lost = record.get("excluded_models")
+        return cls(
+            judge=str(record["judge"]),
+            number=row if isinstance(row, int) else 0,
+            id=None if record.get("id") is None else str(record["id"]),
+            fields=fields if isinstance(fields, Mapping) else {},
+            input=kept if isinstance(kept, Mapping) else {},
+            result={name: value for name, value in record.items() if name not in own},
+            votes=votes if isinstance(votes, list) else (),
+            left_out=tuple(map(str, lost)) if panel and isinstance(lost, Mapping) else (),
+        )
+
+    @property
+    def kind(self) -> Kind:
+        """By what the result holds."""
+        if isinstance(self.result.get("composite"), Mapping) and isinstance(self.result.get("scores"), Mapping):
+            return "rag"
+        return "pairwise" if isinstance(self.result.get("per_system_results"), list) else "direct"
+
+    @property
+    def criteria(self) -> str:
+        """What was asked."""
+        return self.text("criteria") or ""
+
+    @property
+    def status(self) -> str:
+        """Scored, abstained or failed."""
+        return self.text("status") or "failed"
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a verdict."""
+        return self.status == "scored"
+
+    @property
+    def score(self) -> float | None:
+        """None without a verdict, and where the verdict is no number."""
+        return number_of(self.result.get("score"))
+
+    @property
+    def verdict(self) -> str | None:
+        """What was decided, in a word: the option, PASS or FAIL, or the name of the better response."""
+        chosen = self.result.get("selected_option")
+        if self.kind == "pairwise" and "winner" not in self.result and isinstance(chosen, int):
+            return f"response {chosen + 1}"  # as the first edition kept it
+        named = (self.text(name) for name in ("winner", "verdict", "option", "selected_option"))
+        return next((name for name in named if name), None)
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no score."""
+        return None if self.scored else self.text("reason")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the score of a judgment without one could be, at least and at most."""
+        made = self.result.get("composite")
+        if isinstance(made, Mapping) and not self.result.get("fallback"):
+            return number_of(made.get("lower")) or 0.0, _or_one(number_of(made.get("upper")))
+        return 0.0, 1.0
+
+    @property
+    def name(self) -> str:
+        """What the row is called."""
+        return self.id or str(self.number)
+
+    def text(self, name: str) -> str | None:
+        """A text of the result, or None."""
+        value = self.result.get(name)
+        return value if isinstance(value, str) else None
+
+    def notes(self) -> list[str]:
+        """What a reader of it must know."""
+        notes = self.result.get("notes")
+        return [str(note) for note in notes] if isinstance(notes, list) else []
+
+
+def number_of(value: object) -> float | None:
+    """A number of JSON, or None."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _or_one(value: float | None) -> float:
+    return 1.0 if value is None else value

@@ -1,0 +1,186 @@
+"""A report as a Markdown page and as a single HTML page; the templates lie beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import jinja2
+
+from adjudge.errors import RunError
+from adjudge.rag.dimensions import Dimension
+from adjudge.rag.rows import MAY_BE_ABSENT
+from adjudge.reports.contests import systems_of
+from adjudge.reports.decision import decision, standing
+from adjudge.reports.files import text_file
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.markdown import escaped, quoted
+from adjudge.reports.plots import distribution, histogram
+from adjudge.reports.rag import BINS, composite_of, explanation_of, score_of
+from adjudge.reports.report import Report, Section, is_barred
+from adjudge.reports.summary import Summary
+from adjudge.reports.table import write_judgments
+from adjudge.reports.words import Word, counted, is_word, word
+
+_LONGEST_LINE = 200
+_FIRST_FIELDS = ("user_input", "history", "contexts", "response")
+
+
+def markdown_page(report: Report) -> str:
+    """For code hosts and mail."""
+    return _environment(html=False).get_template("report.md.jinja").render(_values(report)).strip() + "\n"
+
+
+def html_page(report: Report) -> str:
+    """One file with everything in it: nothing is loaded, nothing is sent."""
+    return _environment(html=True).get_template("report.html.jinja").render(_values(report)).lstrip()
+
+
+def write_reports(report: Report, judgments: Iterable[Judgment], folder: str | Path = "reports") -> list[Path]:
+    """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where it is not there."""
+    paths = _free_paths(Path(folder), report.made)
+    try:
+        paths[0].parent.mkdir(parents=True, exist_ok=True)
+        write_judgments(paths[1], judgments, report.setup.dimensions)
+        for path, page in ((paths[0], markdown_page(report)), (paths[2], html_page(report))):
+            with text_file(path) as file:
+                file.write(page)
+    except OSError as error:
+        raise RunError(f"the reports cannot be written to {folder}: {error.strerror or error}") from error
+    return paths
+
+
+def _free_paths(folder: Path, made: datetime) -> list[Path]:
+    """Named after the second; a report that is there already keeps its name."""
+    stem = folder / f"rag_evaluation_results_{made:%Y%m%d_%H%M%S}"
+    paths = [stem.with_suffix(suffix) for suffix in (".md", ".csv", ".html")]
+    return _free_paths(folder, made + timedelta(seconds=1)) if any(path.exists() for path in paths) else paths
+
+
+def line_breaks(text: str) -> str:
+    r"""Exports that write \n for a line break are shown with one, unless the text has line breaks of its own."""
+    return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")
+
+
+def figure(value: float | None, digits: int = 2) -> str:
+    """A number, or a dash."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _values(report: Report) -> dict[str, object]:
+    language = report.language
+    sections = [one for one in report.sections if one.rag]
+    return {
+        "report": report,
+        "decision": decision(report),
+        "standing": standing(report),
+        "rag": sections[0].rag if len(sections) == len(report.sections) == 1 else None,
+        "several": len({one.judge for one in report.sections}) > 1,
+        "title_of": lambda one: one.judge if _only(one, report) else one.name,
+        "w": lambda name: word(cast(Word, name), language),
+        "named": lambda name: word(name, language) if is_word(name) else name,
+        "count": lambda number, noun: counted(number, noun, language),
+        "reads": lambda dimension: _reads(dimension, language),
+        "dimensions": report.dimensions_of,
+        "barred": lambda one: is_barred(one, report.dimensions_of(one)),
+        "shade": lambda one: _shade(one, report),
+        "fired": lambda one: _fired(one, report.dimensions_of(one)),
+        "edges": [f"{place / BINS:.1f}" for place in range(BINS + 1)],
+    }
+
+
+def _only(one: Section, report: Report) -> bool:
+    """Whether its judge has no other section."""
+    return sum(other.judge == one.judge for other in report.sections) == 1
+
+
+@cache
+def _environment(*, html: bool) -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("adjudge.reports"),
+        autoescape=html,  # noqa: S701 - Markdown has an escape of its own
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"figure": figure, "upper_first": _upper_first, "quoted": quoted, "lines": line_breaks}
+    made.filters |= {"md": lambda value: escaped(str("" if value is None else value))}
+    made.globals |= {"histogram": histogram, "distribution": distribution, "scale_labels": _scale_labels, "composite": _composite}
+    made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": _rule_of, "question": _question}
+    made.globals |= {"texts": _texts, "options": _options}
+    return made
+
+
+def _rule_of(one: Judgment) -> str:
+    return composite_of(one)[0]
+
+
+def _fired(one: Judgment, dimensions: Iterable[Dimension]) -> str | None:
+    """The gate of the composite that fired, if one did."""
+    rule = _rule_of(one)
+    return rule if rule in {gate.rule for each in dimensions for gate in each.gates} else None
+
+
+def _texts(one: Judgment) -> list[tuple[str, list[str]]]:
+    """(field, its texts): those that most rows have first, then further ones."""
+    fields = one.fields
+    order = [*(name for name in _FIRST_FIELDS if name in fields), *(name for name in fields if name not in _FIRST_FIELDS)]
+    found = [(name, [value] if isinstance(value := fields[name], str) else list(value)) for name in order]
+    if one.kind == "pairwise":
+        found = [pair for name, texts in found for pair in _by_system(one, name, texts)]
+    return [(name, texts) for name, texts in found if name not in MAY_BE_ABSENT or "".join(texts).strip()]
+
+
+def _by_system(one: Judgment, name: str, texts: list[str]) -> list[tuple[str, list[str]]]:
+    """Compared responses under the names of their systems."""
+    compared = one.result.get("per_system_results")
+    if not isinstance(compared, list) or len(texts) != len(compared) or isinstance(one.fields[name], str):
+        return [(name, texts)]
+    return [(system, [text]) for system, text in zip(systems_of(one, len(texts)), texts, strict=True)]
+
+
+def _scale_labels(dimension: Dimension) -> list[str]:
+    return [f"{score} {label}".strip() for score, label, _ in dimension.scale]
+
+
+def _options(summary: Summary) -> list[tuple[str, int, float]]:
+    """(option, how often, how good from 0 to 1) of what was chosen, the worst first; none where an option has no score."""
+    scores = {option: score for option, score in summary.option_scores.items() if score is not None}
+    if len(scores) < len(summary.options):
+        return []
+    least, most = min([0.0, *scores.values()]), max([1.0, *scores.values()])
+    shades = {option: (score - least) / (most - least) for option, score in scores.items()}
+    return [(option, summary.options[option], shades[option]) for option in sorted(shades, key=lambda name: shades[name])]
+
+
+def _shade(one: Judgment, report: Report) -> float | None:
+    """How good the chosen option is, as the bar of its criteria shows it."""
+    own = [each.summary for each in report.sections if (each.judge, each.criteria) == (one.judge, one.criteria)]
+    return next((shade for summary in own for option, _, shade in _options(summary) if option == one.verdict), None)
+
+
+def _reads(dimension: Dimension, language: str) -> str:
+    if dimension.reads is None:
+        return word("everything else", language)
+    return ", ".join(word(name, language) if is_word(name) else name for name in dimension.reads)
+
+
+def _composite(one: Judgment) -> str:
+    """Its value, or between what it lies."""
+    _, value = composite_of(one)
+    lower, upper = one.bounds
+    return f"{lower:.2f}…{upper:.2f}" if value is None else f"{value:.2f}"
+
+
+def _question(one: Judgment) -> str:
+    """What the row is about, in a line."""
+    said = one.fields.get("user_input") or one.fields.get("response") or next(iter(one.fields.values()), "")
+    line = " ".join(line_breaks(said if isinstance(said, str) else " ".join(said)).split())
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+
+
+def _upper_first(text: str) -> str:
+    return text[:1].upper() + text[1:]

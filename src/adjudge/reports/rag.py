@@ -1,0 +1,228 @@
+"""What many RAG answers come to: each dimension, the composites, the gates that fired."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adjudge.domain.message import Usage
+from adjudge.rag.composite import MEAN, MISSING
+from adjudge.rag.dimensions import Dimension
+from adjudge.rag.result import RagResult
+from adjudge.reports.judgment import Judgment, number_of
+from adjudge.reports.summary import Summary, Tally
+from adjudge.stats.correlation import spearman
+
+BINS = 10
+"""Of the composite's histogram."""
+_NONE = -1
+"""Stands for a missing score where scores are kept as bytes."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where values lie."""
+
+    mean: float
+    median: float
+    deviation: float | None
+    """The standard deviation of the sample; None for a single value."""
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class DimensionSummary:
+    """One dimension over all rows."""
+
+    dimension: Dimension
+    counts: tuple[int, ...]
+    """How often each score was given."""
+    missing: int
+    """Rows without a score."""
+    raw: Spread | None
+    normalized: Spread | None
+    agreement: float | None
+    """Mean share of the valid votes that agree with the score; None with one vote per row."""
+
+    @property
+    def scored(self) -> int:
+        """Rows with a score."""
+        return sum(self.counts)
+
+    @property
+    def mean(self) -> float | None:
+        """Of the normalised scores."""
+        return self.normalized.mean if self.normalized else None
+
+    @property
+    def never_varies(self) -> bool:
+        """Whether several rows got one and the same score: such a dimension tells no answers apart."""
+        return self.scored > 1 and max(self.counts) == self.scored
+
+    def as_summary(self) -> Summary:
+        """Its normalised scores, for a gate of its own."""
+        total, rows = (self.mean or 0.0) * self.scored, self.scored + self.missing
+        lower, upper = (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
+        return Summary(rows, self.scored, 0, self.missing, self.mean, lower, upper, Usage())
+
+
+@dataclass(frozen=True)
+class RagSummary:
+    """All rows together."""
+
+    overall: Summary
+    """Counts, mean composite with its interval, cost; the bounds are those of the composites."""
+    spread: Spread | None
+    """Of the composites."""
+    histogram: tuple[int, ...]
+    """Composites by tenths; 1.0 is in the last."""
+    rules: Mapping[str, int]
+    """How often each gate fired, the strictest first, those that never did too; then how many composites are plain means, and
+    how many are missing, also where a gate fired."""
+    barring: tuple[str, ...]
+    """The rules that cap it."""
+    dimensions: tuple[DimensionSummary, ...]
+    correlations: tuple[tuple[float | None, ...], ...]
+    """Spearman's, of each two dimensions over the rows that have both; None where one never varies."""
+    votes_valid: int
+    votes_requested: int
+
+    @property
+    def best(self) -> DimensionSummary | None:
+        """The dimension with the highest normalised mean."""
+        return max(self._with_mean, key=lambda one: one.mean or 0.0, default=None)
+
+    @property
+    def worst(self) -> DimensionSummary | None:
+        """The one with the lowest."""
+        return min(self._with_mean, key=lambda one: one.mean or 0.0, default=None)
+
+    @property
+    def _with_mean(self) -> list[DimensionSummary]:
+        return [one for one in self.dimensions if one.normalized]
+
+
+class RagTally:
+    """Adds up answers as they come; a row takes a few bytes."""
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        self._dimensions = tuple(dimensions)
+        self._overall = Tally()
+        self._composites = array("d")
+        self._scores = {one.name: array("h") for one in dimensions}
+        self._agreements: dict[str, list[float]] = {one.name: [0.0, 0.0] for one in dimensions}
+        self._rules: Counter[str] = Counter()
+        self._valid = self._requested = 0
+
+    def add(self, one: Judgment) -> None:
+        """One more answer."""
+        self._overall.add(one)
+        rule, value = composite_of(one)
+        self._rules[rule] += 1
+        self._rules[MISSING] += value is None and rule != MISSING
+        if one.scored and one.score is not None:
+            self._composites.append(one.score)
+        for name, scores in self._scores.items():
+            score = score_of(one, name, made_up=False)
+            scores.append(_NONE if score is None else score)
+        requested = int(number_of(one.result.get("votes_requested")) or 0)
+        self._requested += requested
+        self._valid += int(number_of(one.result.get("votes_valid")) or 0)
+        if requested > len(self._dimensions):
+            self._add_agreements(one)
+
+    def _add_agreements(self, one: Judgment) -> None:
+        for name, sums in self._agreements.items():
+            if (agreement := number_of(_part(one, "agreements").get(name))) is not None:
+                sums[0] += agreement
+                sums[1] += 1
+
+    def summary(self) -> RagSummary:
+        """What they come to so far."""
+        known = self._dimensions
+        columns = [self._scores[one.name] for one in known]
+        return RagSummary(
+            overall=self._overall.summary(),
+            spread=_spread(self._composites),
+            histogram=_histogram(self._composites),
+            rules=self._fired(),
+            barring=tuple(gate.rule for one in known for gate in one.gates if gate.cap is not None),
+            dimensions=tuple(map(self._dimension, known)),
+            correlations=tuple(tuple(_correlation(one, two) for two in columns) for one in columns),
+            votes_valid=self._valid,
+            votes_requested=self._requested,
+        )
+
+    def _fired(self) -> dict[str, int]:
+        gates = [gate for one in self._dimensions for gate in one.gates]
+        strictest = sorted(gates, key=lambda gate: math.inf if gate.cap is None else gate.cap)
+        return {rule: self._rules[rule] for rule in (*(gate.rule for gate in strictest), MEAN, MISSING)}
+
+    def _dimension(self, dimension: Dimension) -> DimensionSummary:
+        scores = self._scores[dimension.name]
+        known = [score for score in scores if score != _NONE]
+        counts = Counter(known)
+        total, count = self._agreements[dimension.name]
+        return DimensionSummary(
+            dimension=dimension,
+            counts=tuple(counts[score] for score in range(dimension.maximum + 1)),
+            missing=len(scores) - len(known),
+            raw=_spread(known),
+            normalized=_spread([dimension.normalized(score) for score in known]),
+            agreement=total / count if count else None,
+        )
+
+
+def composite_of(one: Judgment) -> tuple[str, float | None]:
+    """(the rule that made it, its value)."""
+    made = _part(one, "composite")
+    return str(made.get("rule", MISSING)), number_of(made.get("value"))
+
+
+def score_of(one: Judgment, dimension: str, *, made_up: bool = True) -> int | None:
+    """A dimension's score. ``made_up``: also one that stands in for a missing verdict."""
+    score = number_of(_part(one, "scores").get(dimension))
+    if score is None or (not made_up and one.result.get("fallback") and _part(one, "agreements").get(dimension) is None):
+        return None
+    return int(score)
+
+
+def explanation_of(one: Judgment, dimension: str) -> str:
+    """Why a dimension got its score, or what went wrong."""
+    return str(_part(one, "explanations").get(dimension) or "")
+
+
+def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
+    """What ``results`` of one evaluator come to."""
+    found = list(results)
+    tally = RagTally(found[0].dimensions if found else ())
+    for number, result in enumerate(found, 1):
+        tally.add(Judgment.of("", number, result))
+    return tally.summary()
+
+
+def _part(one: Judgment, name: str) -> Mapping[str, object]:
+    value = one.result.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _spread(values: Sequence[float]) -> Spread | None:
+    if not values:
+        return None
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return Spread(math.fsum(values) / len(values), statistics.median(values), deviation, min(values), max(values))
+
+
+def _histogram(values: Sequence[float]) -> tuple[int, ...]:
+    counts = Counter(min(BINS - 1, math.floor(value * BINS + 1e-9)) for value in values)
+    return tuple(counts[place] for place in range(BINS))
+
+
+def _correlation(one: Sequence[int], other: Sequence[int]) -> float | None:
+    both = [(a, b) for a, b in zip(one, other, strict=True) if _NONE not in (a, b)]
+    return spearman([a for a, _ in both], [b for _, b in both])

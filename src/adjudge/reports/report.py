@@ -1,0 +1,298 @@
+"""What a run comes to, for every page and table: a section per criteria, its gates, why rows have no score, the worst rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.message import Usage
+from adjudge.domain.results import Result
+from adjudge.judges.planned import PlannedJudge
+from adjudge.rag.dimensions import Dimension
+from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
+from adjudge.reports.gate import Bar, GateResult, mean_gate
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.rag import RagSummary, RagTally, composite_of
+from adjudge.reports.setup import Setup
+from adjudge.reports.summary import Summary, Tally, kind_of
+from adjudge.reports.words import blank_rows
+
+ENTRIES = 500
+"""How many judgments the pages for people list, the worst first; the tables have them all."""
+_MOST_NAMED = 10
+"""Skipped rows that are named one by one."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one judge says by one criteria."""
+
+    judge: str
+    criteria: str
+    summary: Summary
+    rag: RagSummary | None = None
+    contests: ContestSummary | None = None
+
+    @property
+    def name(self) -> str:
+        """The judge, and the criteria where that is not what the judge is called."""
+        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
+
+    def to_dict(self) -> dict[str, object]:
+        """This section as a JSON-ready dict."""
+        found: dict[str, object] = {"judge": self.judge, "criteria": self.criteria, **self.summary.to_dict()}
+        if self.rag:
+            found["dimensions"] = {one.dimension.name: one.mean for one in self.rag.dimensions}
+            found["rules"] = dict(self.rag.rules)
+        if self.contests:
+            order = self.contests.order
+            found["systems"] = [one.to_dict() for one in self.contests.systems]
+            found["positional_bias"] = order and order.to_dict()
+        return found
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Rows that were not judged."""
+
+    rows: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    first: tuple[str, ...] = ()
+    """The first of them, each with its place."""
+    blank: int = 0
+    blank_places: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        named = {"rows": self.rows, "reasons": dict(self.reasons), "first": list(self.first)}
+        return {**named, "blank": self.blank, "blank_places": self.blank_places}
+
+    @classmethod
+    def of(cls, kept: object) -> Skipped:
+        """As a run folder keeps it."""
+        match kept:
+            case {"rows": int(rows), "reasons": dict(why), "first": list(first), "blank": int(blank), "blank_places": str(at)}:
+                return cls(rows, why, tuple(map(str, first)), blank, at)
+        return cls()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A run, or what there is of it so far."""
+
+    setup: Setup
+    sections: tuple[Section, ...]
+    gates: tuple[GateResult, ...] = ()
+    skipped: Skipped = Skipped()
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the models, of the judgments and of the data; each once."""
+    entries: tuple[Judgment, ...] = ()
+    """The worst first."""
+    total: int = 0
+    """Judgments in all."""
+    usage: Usage = Usage()
+    counts: str = ""
+    """Of a run folder: judgments, votes and failed calls."""
+    made: datetime = field(default_factory=datetime.now)
+
+    @property
+    def language(self) -> str:
+        """Of the pages."""
+        return self.setup.language
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Why judgments have no score, over all sections, the most frequent first."""
+        found: Counter[str] = Counter()
+        for one in self.sections:
+            found.update(one.summary.reasons)
+        return dict(found.most_common())
+
+    def dimensions_of(self, one: Judgment) -> tuple[Dimension, ...]:
+        """What a judgment was scored on."""
+        return self.setup.dimensions.get(one.judge, ())
+
+    def summary(self) -> dict[str, object]:
+        """The counts of all sections; figures only where there is one, since means of several criteria are no mean."""
+        if len(self.sections) == 1:
+            return self.sections[0].summary.to_dict()
+        every = [one.summary for one in self.sections]
+        names = ("attempted", "scored", "abstained", "failed", "without_number")
+        counts: dict[str, object] = {name: sum(getattr(one, name) for one in every) for name in names}
+        used = {"prompt_tokens": self.usage.prompt_tokens, "completion_tokens": self.usage.completion_tokens}
+        return {**counts, "calls": self.usage.calls, **used}
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything but the judgments, as a JSON-ready dict."""
+        return {
+            "criteria": [one.to_dict() for one in self.sections],
+            "gates": [one.to_dict() for one in self.gates],
+            "reasons": self.reasons,
+            "skipped": self.skipped.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+class _SectionTally:
+    """One section, so far."""
+
+    def __init__(self, first: Judgment, dimensions: Sequence[Dimension]) -> None:
+        self.judge, self.criteria = first.judge, first.criteria
+        self._tally = Tally()
+        self._rag = RagTally(dimensions) if first.kind == "rag" and dimensions else None
+        self._contests = ContestTally() if first.kind == "pairwise" else None
+
+    def add(self, one: Judgment) -> None:
+        self._tally.add(one)
+        for more in (self._rag, self._contests):
+            if more:
+                more.add(one)
+
+    def section(self) -> Section:
+        rag = self._rag.summary() if self._rag else None
+        contests = self._contests.summary() if self._contests else None
+        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests)
+
+
+class ReportTally:
+    """Takes judgments one by one; memory grows by a few bytes for each, beside the worst that are shown."""
+
+    def __init__(self, setup: Setup, shown: int = ENTRIES) -> None:
+        self.setup = setup
+        self.shown = shown
+        self._sections: dict[tuple[str, str], _SectionTally] = {}
+        self._worst: list[Judgment] = []
+        self._notes: dict[str, None] = dict.fromkeys(setup.notes)
+        self._reasons: Counter[str] = Counter()
+        self._first: list[str] = []
+        self._blank: BlankRows | None = None
+        self._total, self._usage = 0, Usage()
+        self.kept = Skipped()
+        """What an earlier process said of skipped rows."""
+
+    def add(self, one: Judgment) -> None:
+        """One more judgment."""
+        key = (one.judge, one.criteria)
+        if key not in self._sections:
+            self._sections[key] = _SectionTally(one, self.setup.dimensions.get(one.judge, ()))
+        self._sections[key].add(one)
+        self._total += 1
+        self._usage += one.usage
+        self._notes.update(dict.fromkeys(one.notes()))
+        self._worst.append(one)
+        if len(self._worst) > 2 * self.shown:
+            self._worst = self._shown()
+
+    def skip(self, row: BadRow) -> None:
+        """One more row that cannot be judged."""
+        self._reasons[kind_of(row.reason)] += 1
+        self._first += [str(row)] if len(self._first) < _MOST_NAMED else []
+
+    def skip_blank(self, rows: BlankRows) -> None:
+        """Rows that hold nothing."""
+        self._blank = rows
+
+    @property
+    def skipped(self) -> Skipped:
+        """The rows that were not judged."""
+        if not self._reasons and not self._blank:
+            return self.kept
+        blank = (self._blank.count, self._blank.places) if self._blank else (0, "")
+        return Skipped(self._reasons.total(), dict(self._reasons.most_common()), tuple(self._first), *blank)
+
+    def report(self) -> Report:
+        """What they come to so far."""
+        sections, skipped, language = tuple(one.section() for one in self._sections.values()), self.skipped, self.setup.language
+        blank = [blank_rows(skipped.blank, skipped.blank_places, language)] if skipped.blank else []
+        return Report(
+            setup=self.setup,
+            sections=sections,
+            gates=tuple(_gates(self.setup, sections)),
+            skipped=skipped,
+            notes=(*self._notes, *blank),
+            entries=tuple(self._shown()),
+            total=self._total,
+            usage=self._usage,
+        )
+
+    def _shown(self) -> list[Judgment]:
+        return sorted(self._worst, key=self._badness)[: self.shown]
+
+    def _badness(self, one: Judgment) -> tuple[bool, float, int]:
+        """Answers that a gate of the composite bars on top, then rows without a score, then the lowest scores."""
+        if one.kind == "rag":
+            return not is_barred(one, self.setup.dimensions.get(one.judge, ())), _lowest(one), one.number
+        return one.scored, one.score or 0.0, one.number
+
+
+def is_barred(one: Judgment, dimensions: Iterable[Dimension]) -> bool:
+    """Whether a gate that caps the composite fired."""
+    fired, _ = composite_of(one)
+    return any(gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates)
+
+
+def report_of(judge: PlannedJudge[Any, Any], results: Iterable[Result], *, source: str = "", shown: int = ENTRIES) -> Report:
+    """The report of what ``judge`` said; ``source``: where the rows came from."""
+    tally = ReportTally(Setup.of_judge(judge, source), shown)
+    for one in judgments_of(judge, results):
+        tally.add(one)
+    return tally.report()
+
+
+def judgments_of(judge: PlannedJudge[Any, Any], results: Iterable[Result]) -> list[Judgment]:
+    """``results`` as reports read them."""
+    return [Judgment.of(type(judge).__name__, number, result) for number, result in enumerate(results, 1)]
+
+
+def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
+    for bar in setup.bars:
+        own = [one for one in sections if one.judge == bar.judge]
+        yield from _held_to(bar, own, setup) if own else [mean_gate(bar.judge, bar.name, Tally().summary(), bar.least)]
+    for one in sections if setup.max_failed is not None else ():
+        summary = one.summary
+        yield GateResult(
+            judge=one.judge,
+            name=one.criteria,
+            measure="missing",
+            value=summary.unscored / summary.attempted if summary.attempted else None,
+            bar=setup.max_failed or 0.0,
+            lower=0.0,
+            upper=1.0,
+            rows=summary.attempted,
+            missing=summary.unscored,
+        )
+
+
+def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:
+    named = {other.name for other in setup.bars if other.judge == bar.judge and other.name}
+    for one in sections:
+        if one.contests:
+            systems = {system.name: system for system in one.contests.systems}
+            yield _win_rate(one.judge, bar, systems.get(bar.name))
+        elif bar.name in ("", one.criteria, one.judge) and not (bar.name == "" and one.criteria in named):
+            yield mean_gate(one.judge, one.criteria, one.summary, bar.least, "composite" if one.rag else "mean")
+        elif one.rag and (found := [each for each in one.rag.dimensions if each.dimension.name == bar.name]):
+            yield mean_gate(one.judge, bar.name, found[0].as_summary(), bar.least)
+
+
+def _win_rate(judge: str, bar: Bar, system: SystemSummary | None) -> GateResult:
+    lower, upper = system.bounds if system else (0.0, 1.0)
+    return GateResult(
+        judge=judge,
+        name=bar.name,
+        measure="win rate",
+        value=system.winrate if system else None,
+        bar=bar.least,
+        lower=lower,
+        upper=upper,
+        rows=system.rows + system.missing if system else 0,
+        missing=system.missing if system else 0,
+    )
+
+
+def _lowest(one: Judgment) -> float:
+    return (one.score or 0.0) if one.scored else one.bounds[0]

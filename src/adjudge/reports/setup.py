@@ -1,0 +1,143 @@
+"""How a run was set up, as its report says it: the same of judges that are there and of those that a run folder describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjudge.domain.frozen import FrozenDict
+from adjudge.judges.planned import PlannedJudge
+from adjudge.rag.dimensions import Dimension, kept_dimensions
+from adjudge.reports.gate import Bar
+from adjudge.reports.judgment import number_of
+from adjudge.runs.folder import RunInfo
+
+KEPT = "report"
+"""Where a run folder keeps what its report needs and its judgments do not say."""
+_VOTES = ("strictness", "self_consistency", "num_samples")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What a report says of how the judgments were made, and what they are held to."""
+
+    title: str = ""
+    """The run's folder; empty where none is kept."""
+    state: str = ""
+    """How far it has come, where that is to be said."""
+    language: str = "en"
+    judges: Mapping[str, Mapping[str, Any]] = field(default_factory=FrozenDict)
+    """Judge → its configuration."""
+    dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
+    """Judge of RAG answers → what it scores."""
+    bars: tuple[Bar, ...] = ()
+    max_failed: float | None = None
+    """The largest share of judgments that may be without a score."""
+    data: str = ""
+    """Where the rows came from."""
+    modes: tuple[str, ...] = ()
+    """How the models were asked, where that is known."""
+    columns: Mapping[str, str] = field(default_factory=FrozenDict)
+    """Field → the column it was taken from, where that was chosen."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the models."""
+
+    @classmethod
+    def of(cls, judges: Mapping[str, PlannedJudge[Any, Any]], criteria: Mapping[str, Sequence[Any]], **more: Any) -> Setup:
+        """Of judges that are there, by what their judgments are filed under."""
+        configured = {name: judge.configuration(criteria.get(name, ())) for name, judge in judges.items()}
+        models = [model for judge in judges.values() for model in judge.panel.values()]
+        modes = [str(judge.__dict__.get("mode") or model.mode) for judge in judges.values() for model in judge.panel.values()]
+        return cls(
+            judges=configured,
+            dimensions=_dimensions(configured),
+            modes=tuple(dict.fromkeys(modes)),
+            notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
+            **more,
+        )
+
+    @classmethod
+    def of_judge(cls, judge: PlannedJudge[Any, Any], source: str) -> Setup:
+        """Of one judge that a program made."""
+        name, language = type(judge).__name__, str(judge.__dict__.get("language", "en"))
+        return cls.of({name: judge}, {}, data=source, language=language)
+
+    @classmethod
+    def of_run(cls, info: RunInfo) -> Setup:
+        """Of a run folder, whoever made it."""
+        judges = info.configuration.get("judges", {})
+        kept = info.facts.get(KEPT)
+        known: Mapping[str, Any] = kept if isinstance(kept, Mapping) else {}
+        languages = [str(_settings(one).get("language", "en")) for one in judges.values()]
+        return cls(
+            title=info.folder.name,
+            state=info.state,
+            language=languages[0] if languages else "en",
+            judges=judges,
+            dimensions=_dimensions(judges),
+            bars=tuple(_bars(known.get("bars"))),
+            max_failed=number_of(known.get("max_failed")),
+            data=str(known.get("data") or ""),
+            modes=tuple(map(str, known.get("modes") or ())),
+            columns={str(name): str(column) for name, column in (known.get("columns") or {}).items()},
+            notes=tuple(map(str, known.get("notes") or ())),
+        )
+
+    def kept(self) -> dict[str, object]:
+        """What a run folder keeps of it, beside the configuration."""
+        return {
+            "bars": [[bar.judge, bar.name, bar.least] for bar in self.bars],
+            "max_failed": self.max_failed,
+            "data": self.data,
+            "modes": list(self.modes),
+            "columns": dict(self.columns),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """How the scores were made; never a key."""
+        settings = [_settings(one) for one in self.judges.values()]
+        known = [one for own in self.dimensions.values() for one in own]
+        found = {
+            "data": self.data,
+            "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
+            "models": _listed(model for one in self.judges.values() for model in one.get("models", ())),
+            "votes per model and dimension" if known else "votes per model": _listed(
+                one[name] for one in settings for name in _VOTES if one.get(name)
+            ),
+            "temperature": _listed(one.get("temperature") for one in settings),
+            "seed": _listed(one.get("seed") for one in settings),
+            "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
+            "language": self.language,
+            "weights": ", ".join(f"{one.name} {one.weight:g}" for one in known),
+            "configuration": _listed(one.get("config") for one in settings),
+            "adjudge": _listed(one.get("versions", {}).get("adjudge") for one in self.judges.values()),
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def _settings(judge: Mapping[str, Any]) -> Mapping[str, Any]:
+    settings = judge.get("settings")
+    return settings if isinstance(settings, Mapping) else {}
+
+
+def _dimensions(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Dimension, ...]]:
+    found = {name: kept_dimensions(one["dimensions"]) for name, one in judges.items() if "dimensions" in one}
+    return {name: own for name, own in found.items() if own}
+
+
+def _bars(kept: object) -> list[Bar]:
+    found = []
+    for one in kept if isinstance(kept, list) else ():
+        match one:
+            case [str(judge), str(name), int(least) | float(least)]:
+                found.append(Bar(judge, float(least), name))
+    return found
+
+
+def _listed(values: Any) -> str:
+    """Each once."""
+    shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in values if value is not None)
+    return ", ".join(dict.fromkeys(shown))

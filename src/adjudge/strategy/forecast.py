@@ -1,0 +1,71 @@
+"""What a strategy would take, before anything is asked: from one text a candidate to every try with all its samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from adjudge.domain.instance import Instance
+from adjudge.domain.message import Request, Usage
+from adjudge.engine.estimate import Estimate, Known, tokens_of
+from adjudge.engine.written import writing_ballot, writing_key
+from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
+from adjudge.judges.sampled import SampledCriteria
+from adjudge.strategy.agent import Agent
+from adjudge.strategy.writer import Conversations
+
+_LONGEST_TEXT = 1000
+"""Tokens that a candidate is likely to have at most, and with the reasons against it once more."""
+_PLACEHOLDER = "x = 1\n" * 500
+_NOTHING = Estimate(0, 0, (0, 0), (0, 0), (0.0, 0.0))
+
+
+def forecast(
+    agent: Agent, writer: Conversations | None, known: Known | None = None, prices: PriceTable | None = None
+) -> Estimate:
+    """Functions of the caller's own, and models that are called as tools, are not in it."""
+    strategy, table = agent.strategy, prices or PriceTable.load()
+    candidates = range(strategy.num_candidates)
+    found = replace(_NOTHING, rows=len(candidates))
+    for model, request in map(writer.request, candidates) if writer else ():
+        found += _written(model, request, strategy.max_iterations, known or Known(), table)
+    weighings = strategy.max_iterations * len(candidates)
+    for part in (*strategy.verifiers, *strategy.costings):
+        if isinstance(part, SampledCriteria):
+            fresh = strategy.fresh_samples / part.num_samples if part in strategy.costings else 0.0
+            found += _judged(part, agent, weighings + fresh, table)
+    return found
+
+
+def _written(model: OpenModel, request: Request, tries: int, known: Known, prices: PriceTable) -> Estimate:
+    """One candidate. A try that failed is in the conversation of the next."""
+    ballot = writing_ballot(model, request)
+    answered = known.recall([ballot], [writing_key(model, ballot, known.wordings)])[0] is not None
+    there = answered or model.has_reply(request)
+    low, high = tokens_of(request.prompt.text)
+    fewest = Usage() if there else Usage(1, low, 1)
+    left = tries - there
+    earlier = sum(2 * _LONGEST_TEXT * number for number in range(tries))
+    most = Usage(left, left * high + earlier, left * _LONGEST_TEXT)
+    spent = [prices.cost(model.name, usage) for usage in (fewest, most)]
+    return Estimate(
+        0,
+        int(answered),
+        (fewest.calls, most.calls),
+        (_tokens(fewest), _tokens(most)),
+        (spent[0] or 0.0, spent[1] or 0.0),
+        (model.name,) if None in spent else (),
+    )
+
+
+def _judged(part: SampledCriteria[Any], agent: Agent, times: float, prices: PriceTable) -> Estimate:
+    """By one criteria; none of it has to be, since no candidate may come so far."""
+    judged = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
+    once = part.estimate([Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices)
+    calls, tokens, usd = (end[1] * times for end in (once.calls, once.tokens, once.usd))
+    return Estimate(0, 0, (0, round(calls)), (0, round(tokens)), (0.0, usd), once.unpriced)
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens

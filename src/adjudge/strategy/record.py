@@ -1,0 +1,91 @@
+"""A strategy in a run folder: how it was set up, and what became of its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.results import Result, Status
+from adjudge.engine.provenance import provenance
+from adjudge.engine.run import OpenRun
+from adjudge.gateway.open import OpenModel
+from adjudge.judges.sampled import SampledCriteria
+from adjudge.strategy.agent import Agent, Tool
+from adjudge.strategy.candidate import Candidate, Selection, State
+from adjudge.strategy.llm import LLM
+from adjudge.strategy.shape import describe
+from adjudge.strategy.strategy import Strategy
+
+LABEL = "generate"
+"""What candidates are filed under."""
+_CANDIDATE = Criteria("candidate", "Which candidate is taken?")
+_PARTS = ("verify", "cost", "generate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateResult(Result):
+    """A candidate as a row of a run. Its cost is no score: with most strategies the lowest is the best."""
+
+    verdict: State
+    cost: float | None = None
+    tries: int = 0
+
+    def to_dict(self, *, votes: bool = True) -> dict[str, object]:
+        """This result as a JSON-ready dict, with or without its votes."""
+        return super().to_dict(votes=votes) | {"verdict": self.verdict, "cost": self.cost, "tries": self.tries}
+
+
+def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """What a run of this strategy is called, and everything that decides what is asked in it."""
+    strategy = agent.strategy
+    own = {one.name: getattr(strategy, one.name) for one in fields(strategy) if one.name not in _PARTS}
+    wanted = {"task": agent.task, "writes": agent.writes, "output": describe(agent.output_schema)}
+    asked = {name: [_part(part) for part in getattr(strategy, name)] for name in ("verifiers", "costings")}
+    models = _models(writers, _criteria(strategy), agent.toolbox.values())
+    language = str(settings.get("language", "en"))
+    return {LABEL: provenance("Strategy", {**wanted, **own, **asked, **settings}, models, (), language)}
+
+
+async def keep_candidates(run: OpenRun | None, selection: Selection, asked: Sequence[Sequence[bytes]]) -> None:
+    """A row a candidate, with the votes of all its tries: what it was written by, and what it was judged by."""
+    if run is None:
+        return
+    for place, (candidate, keys) in enumerate(zip(selection.candidates, asked, strict=True)):
+        await run.ledger.keep_judgment(LABEL, place, _result(selection.task, candidate), list(dict.fromkeys(keys)))
+    await run.ledger.finish(LABEL, len(selection.candidates))
+
+
+def _result(task: str, candidate: Candidate) -> CandidateResult:
+    judged = any(one.text for one in candidate.tries)
+    return CandidateResult(
+        instance=Instance({"task": task, "response": candidate.code}, id=f"candidate {candidate.number}"),
+        criteria=_CANDIDATE,
+        status=Status.SCORED if judged else Status.FAILED,
+        explanation=candidate.why,
+        votes=tuple(vote for one in candidate.tries for result in one.results for vote in result.votes),
+        verdict=candidate.state,
+        cost=candidate.cost,
+        tries=len(candidate.tries),
+    )
+
+
+def _criteria(strategy: Strategy) -> list[SampledCriteria[Any]]:
+    return [part for part in (*strategy.verifiers, *strategy.costings) if isinstance(part, SampledCriteria)]
+
+
+def _part(part: object) -> object:
+    """A criteria with its settings; of a function its name."""
+    if isinstance(part, SampledCriteria):
+        return {"kind": type(part).__name__, **part.configuration()["settings"]}
+    return getattr(part, "__name__", type(part).__name__)
+
+
+def _models(
+    writers: Sequence[OpenModel], criteria: Sequence[SampledCriteria[Any]], tools: Iterable[Tool]
+) -> dict[str, OpenModel]:
+    judges = [model for one in criteria for model in one.panel.values()]
+    own = [tool for tool in tools if isinstance(tool, LLM)]
+    return {model.name: model for model in (*writers, *judges, *own)}
