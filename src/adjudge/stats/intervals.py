@@ -41,13 +41,19 @@ def interval_with_both_ends(values: Sequence[float], *, level: float = 0.95, clu
     """:func:`mean_interval` of any number of values: what a part of a larger estimate needs."""
     if not all(0 <= value <= 1 for value in values):
         raise ValueError("an interval of the mean is for values between 0 and 1")
-    seen, worth = fmean(values), len(values) / design_effect(values, clusters)
-    count = worth + 2
-    mean = (worth * seen + 1) / count
-    share = worth / len(values)
-    squares = share * math.fsum((value - mean) ** 2 for value in values) + mean**2 + (1 - mean) ** 2
-    reach = t_quantile((1 + level) / 2, count_units(values, clusters) + 1) * math.sqrt(squares / (count - 1) / count)
+    mean, error, freedom = mean_with_ends(values, (0.0, 1.0), clusters)
+    reach = t_quantile((1 + level) / 2, freedom) * error
     return Interval(max(0.0, mean - reach), min(1.0, mean + reach), level)
+
+
+def mean_with_ends(values: Sequence[float], ends: tuple[float, float], clusters: Clusters = None) -> tuple[float, float, int]:
+    """The mean of the values and one more at each end, its standard error, and the degrees of freedom."""
+    worth = len(values) / design_effect(values, clusters)
+    count = worth + 2
+    mean = (worth * fmean(values) + math.fsum(ends)) / count
+    squares = worth / len(values) * math.fsum((value - mean) ** 2 for value in values)
+    squares += math.fsum((end - mean) ** 2 for end in ends)
+    return mean, math.sqrt(squares / (count - 1) / count), count_units(values, clusters) + 1
 
 
 def wilson(hits: float, of: float, *, level: float = 0.95, critical: float | None = None) -> Interval:
