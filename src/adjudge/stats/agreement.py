@@ -175,12 +175,11 @@ def agreement(
     kept = _kept([*range(len(truth))], judge, missing)
     groups = None if clusters is None else [clusters[place] for place in kept]
     options = _options(rows, order)
-    figures = bootstrap(rows, _statistics(options, order), clusters=groups, draws=draws, level=level)
+    per_class = {f"F1 {option}": partial(f1, option=option) for option in options}
+    figures = bootstrap(rows, {**_statistics(options, order), **per_class}, clusters=groups, draws=draws, level=level)
     figures["accuracy"] = _share([one == other for one, other in rows], groups, level)
-    f1s = bootstrap(
-        rows, {str(option): partial(f1, option=option) for option in options}, clusters=groups, draws=draws, level=level
-    )
-    classes = {option: ClassScores(*_class_shares(rows, option, groups, level), f1s[str(option)]) for option in options}
+    f1s = {option: figures.pop(f"F1 {option}") for option in options}
+    classes = {option: ClassScores(*_class_shares(rows, option, groups, level), f1s[option]) for option in options}
     guesses = None if longest is None else [longest[place] for place in kept]
     return Agreement(
         len(rows), len(truth) - len(rows), figures, classes, baselines([true for _, true in rows], options, guesses, level), draws
