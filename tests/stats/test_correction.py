@@ -324,3 +324,17 @@ def test_eight_rows_of_four_conversations_have_no_interval_and_of_eight_have_a_w
     assert alone is not None and clustered is not None
     assert clustered.upper - clustered.lower > 1.3 * (alone.upper - alone.lower)
     assert share_interval(values, clusters=conversations).upper > share_interval(values).upper
+
+
+def test_conversations_that_reach_over_both_verdicts_widen_the_interval() -> None:
+    """Where a conversation is good its passes and its fails are both labelled good: the two means move together."""
+    verdicts, labels, clusters = (
+        ["PASS", "PASS", "FAIL", "FAIL"] * 20,
+        [1.0] * 40 + [0.0] * 40,
+        [place // 4 for place in range(80)],
+    )
+    labels[0:4], labels[76:80] = [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]
+    together = corrected_mean(verdicts, labels, OPTIONS, clusters=clusters).estimate.width
+    apart = [f"{cluster} {verdict}" for cluster, verdict in zip(clusters, verdicts, strict=True)]
+    separate = corrected_mean(verdicts, labels, OPTIONS, clusters=apart).estimate.width
+    assert together is not None and separate is not None and together > 1.25 * separate

@@ -187,8 +187,22 @@ def _weighted(parts: Sequence[Stratum | _Known], level: float, row_effect: float
     weighted = [(part.rows / rows, part.mean or 0.0, _limits(part, level)) for part in parts]
     value = math.fsum(weight * mean for weight, mean, _ in weighted)
     spread = math.fsum(weight * (mean - value) ** 2 for weight, mean, _ in weighted)
-    interval = mover(weighted, variance=spread / rows * row_effect, level=level)
+    interval = mover(weighted, variance=spread / rows * row_effect, level=level, dependence=_dependence(parts))
     return value, Interval(max(0.0, interval.lower), min(1.0, interval.upper), level)
+
+
+def _dependence(parts: Sequence[Stratum | _Known]) -> float:
+    """How much larger the variance is because clusters reach over several verdicts: 1 or more."""
+    whole: dict[Hashable, float] = defaultdict(float)
+    apart: dict[tuple[int, Hashable], float] = defaultdict(float)
+    for place, part in enumerate(parts):
+        if isinstance(part, Stratum) and part.clusters is not None and part.mean is not None:
+            for label, cluster in zip(part.labels, part.clusters, strict=True):
+                share = part.rows / len(part.labels) * (label - part.mean)
+                whole[cluster] += share
+                apart[place, cluster] += share
+    separate = math.fsum(value * value for value in apart.values())
+    return max(1.0, math.fsum(value * value for value in whole.values()) / separate) if separate else 1.0
 
 
 def _limits(part: Stratum | _Known, level: float) -> Interval:

@@ -109,10 +109,11 @@ def upper_limit(hits: int, of: int, *, risk: float) -> float:
     return 1.0 if hits == of else beta_quantile(1 - risk, hits + 1, of - hits)
 
 
-def mover(parts: Iterable[tuple[float, float, Interval]], *, variance: float, level: float) -> Interval:
+def mover(parts: Iterable[tuple[float, float, Interval]], *, variance: float, level: float, dependence: float = 1.0) -> Interval:
     """The interval of a weighted sum from the intervals of its parts (weight, mean, interval): Donner and Zou's MOVER.
 
-    ``variance`` is what the weights themselves add.
+    ``variance`` is what the weights themselves add; ``dependence`` how much larger the variance of the sum is than that of
+    its parts, where they are not independent.
     """
     total, below, above = 0.0, 0.0, 0.0
     for weight, mean, interval in parts:
@@ -120,4 +121,5 @@ def mover(parts: Iterable[tuple[float, float, Interval]], *, variance: float, le
         below += (weight * (mean - interval.lower)) ** 2
         above += (weight * (interval.upper - mean)) ** 2
     spread = z_two_sided(level) ** 2 * max(0.0, variance)
-    return Interval(total - math.sqrt(below + spread), total + math.sqrt(above + spread), level)
+    reach = math.sqrt(dependence * below + spread), math.sqrt(dependence * above + spread)
+    return Interval(total - reach[0], total + reach[1], level)
