@@ -56,7 +56,7 @@ class Binomial:
 
 
 def held(estimate: Estimate, truth: float) -> bool:
-    """Whether the interval holds the truth; an interval that there is none of does not."""
+    """Whether the interval holds the truth."""
     return estimate.lower is not None and estimate.upper is not None and estimate.lower <= truth <= estimate.upper
 
 
@@ -75,8 +75,8 @@ def rate_estimates(labelled: Sequence[tuple[int, int]], passed: int) -> Iterator
     yield post_stratified([stratum for stratum in strata if stratum.rows]).estimate
 
 
-def rate_cell(rate: float, judge: tuple[float, float], labels: int, draws: int) -> dict[str, tuple[float, float]]:
-    """The coverage and the median width of each method."""
+def rate_cell(rate: float, judge: tuple[float, float], labels: int, draws: int) -> dict[str, tuple[float, float, float]]:
+    """Of each method the coverage and the median width, where it is defined, and how often it is not."""
     choice = random.Random(f"{rate} {judge} {labels}")
     cells = [(1, 1), (1, 0), (0, 1), (0, 0)]
     weights = [rate * judge[0], rate * (1 - judge[0]), (1 - rate) * (1 - judge[1]), (1 - rate) * judge[1]]
@@ -87,10 +87,13 @@ def rate_cell(rate: float, judge: tuple[float, float], labels: int, draws: int) 
         labelled = choice.choices(cells, weights, k=labels)
         passed = sum(verdict for _, verdict in labelled) + rest.draw(choice)
         for estimate in rate_estimates(labelled, passed):
-            hits.setdefault(estimate.method, []).append(held(estimate, rate))
             if estimate.width is not None:
+                hits.setdefault(estimate.method, []).append(held(estimate, rate))
                 widths.setdefault(estimate.method, []).append(estimate.width)
-    return {method: (statistics.fmean(hits[method]), statistics.median(widths.get(method, [1.0]))) for method in hits}
+    return {
+        method: (statistics.fmean(hits[method]), statistics.median(widths[method]), 1 - len(hits[method]) / draws)
+        for method in hits
+    }
 
 
 def rates(draws: int) -> bool:
@@ -100,13 +103,15 @@ def rates(draws: int) -> bool:
         found[cell] = rate_cell(*cell, draws)
         report(f"rates {place}/36: θ={cell[0]} judge={cell[1]} labels={cell[2]}: {found[cell][OURS][0]:.3f}")
     print(f"\n## Corrected rate: {ROWS} rows, {draws} draws a cell, 95 % nominal\n")
-    print("| method | coverage over 36 cells | worst cell | median width (θ=.8, .95/.90, 100 labels) |\n|---|---|---|--:|")
+    print("| method | coverage over 36 cells | worst cell | undefined, at worst | median width (θ=.8, .95/.90, 100 labels) |")
+    print("|---|---|---|--:|--:|")
     for method in next(iter(found.values())):
         covered = {cell: row[method][0] for cell, row in found.items()}
         worst = min(covered, key=lambda cell: covered[cell])
         where = f"θ={worst[0]}, {worst[1][0]}/{worst[1][1]}, {worst[2]} labels"
         width = found[0.8, (0.95, 0.90), 100][method][1]
-        print(f"| {method} | {min(covered.values()):.3f}–{max(covered.values()):.3f} | {where} | {width:.3f} |")
+        undefined = max(row[method][2] for row in found.values())
+        print(f"| {method} | {min(covered.values()):.3f}–{max(covered.values()):.3f} | {where} | {undefined:.3f} | {width:.3f} |")
     print(f"\n| θ | sens/spec | {' | '.join(f'{count} labels' for count in LABELS)} |\n|--:|---|{'--:|' * len(LABELS)}")
     for rate, judge in product(RATES, JUDGES):
         cells = " | ".join(f"{found[rate, judge, count][OURS][0]:.3f}" for count in LABELS)
