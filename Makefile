@@ -3,8 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-embedded test-browser test-docker test-embedded \
-	test-parquet test-reliability test-sandbox test-unitxt fuzz lock dist release clean
+.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-docker test-embedded \
+	test-oracles test-parquet test-reliability test-sandbox test-unitxt fuzz lock dist release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -12,6 +12,8 @@ help:
 	@echo "make check           ruff, strict types of the package and its tests, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
 	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
+	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
+	@echo "make test-oracles    the figures against public implementations, on ten thousand random tables each"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
@@ -56,12 +58,19 @@ bench: $(VENV)/ready
 bench-intervals: $(VENV)/ready
 	$(BIN)/python benchmarks/intervals.py
 
+bench-coverage: $(VENV)/ready
+	$(BIN)/python benchmarks/coverage.py
+
 bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py
 
 test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
 		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py
+
+test-oracles: $(VENV)/ready
+	$(PIP) install -r requirements/oracles.txt
+	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
@@ -122,7 +131,7 @@ release: check test dist
 UV := uv==0.13.7
 lock: $(VENV)/ready
 	$(PIP) install $(UV)
-	for name in core local dev bench browser parquet unitxt; do \
+	for name in core local dev bench browser oracles parquet unitxt; do \
 		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			--constraint requirements/dev.in requirements/$$name.in --output-file requirements/$$name.txt || exit 1; \
 	done

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.stats.intervals import FEWEST, Interval, mean_interval, wilson
+from adjudge.stats.intervals import FEWEST, Interval, mean_interval, rows_interval, wilson
 
 shares = st.floats(0, 1)
 
@@ -119,5 +119,37 @@ def test_what_is_no_share_has_no_interval(case: tuple[int, int]) -> None:
 
 def _interval(values: list[float], level: float = 0.95) -> Interval:
     found = mean_interval(values, level=level)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("rows", [8, 12, 25])
+def test_of_few_passes_and_fails_it_holds_the_true_rate_neither_too_seldom_nor_always(rows: int) -> None:
+    """Every sample there can be, with its probability."""
+    intervals = [_rows_interval([1.0] * hits + [0.0] * (rows - hits)) for hits in range(rows + 1)]
+    for rate in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98):
+        chances = (math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits) for hits in range(rows + 1))
+        held = math.fsum(chance for chance, one in zip(chances, intervals, strict=True) if one.lower <= rate <= one.upper)
+        assert 0.9 <= held <= 0.99, f"{rows} rows at a rate of {rate}"
+
+
+@given(st.lists(st.integers(0, 1), min_size=8, max_size=60))
+def test_the_interval_of_passes_and_fails_is_never_narrower_than_wilsons(values: list[int]) -> None:
+    found, narrow = _rows_interval([float(value) for value in values]), wilson(sum(values), len(values))
+    assert found.lower <= narrow.lower + 1e-12 and found.upper >= narrow.upper - 1e-12
+
+
+def test_scores_have_the_interval_of_their_mean_and_few_rows_have_none() -> None:
+    scores = [0.2, 0.9, 0.5, 0.7, 1.0, 0.3, 0.8, 0.6]
+    assert rows_interval(scores) == mean_interval(scores)
+    assert rows_interval(scores[:7]) is None
+    assert rows_interval([1.0] * 16, clusters=[place // 4 for place in range(16)]) is None
+    clustered = rows_interval([1.0, 1.0, 0.0, 0.0] * 10, clusters=[place // 2 for place in range(40)])
+    alone = rows_interval([1.0, 1.0, 0.0, 0.0] * 10)
+    assert clustered is not None and alone is not None and clustered.upper > alone.upper
+
+
+def _rows_interval(values: list[float]) -> Interval:
+    found = rows_interval(values)
     assert found is not None
     return found

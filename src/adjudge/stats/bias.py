@@ -1,7 +1,7 @@
-"""Whether a judge goes by the order in which options or responses are shown.
+"""Whether a judge goes by what is not quality: the order, the length, who wrote it, another criteria beside it.
 
-A judge that answers by chance disagrees with itself in any order; that is noise. Bias is disagreement *between* orders beyond
-the disagreement *within* one. For an item whose answers have the probabilities p in one order and q in the other, the
+Order: a judge that answers by chance disagrees with itself in any order; that is noise. Bias is disagreement *between* orders
+beyond the disagreement *within* one. For an item whose answers have the probabilities p in one order and q in the other, the
 excess is half the squared distance of p and q: 0 without bias, 1 when every answer turns with the order.
 """
 
@@ -17,7 +17,14 @@ from statistics import fmean, stdev
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
-from adjudge.stats.intervals import FEWEST
+from adjudge.stats.clusters import Clusters
+from adjudge.stats.correction import label_interval
+from adjudge.stats.correlation import pearson
+from adjudge.stats.difference import Difference, compare
+from adjudge.stats.distributions import sign_test, z_two_sided
+from adjudge.stats.estimate import Estimate, Figure, undefined
+from adjudge.stats.intervals import FEWEST, wilson
+from adjudge.stats.linear import solve
 from adjudge.stats.student import t_cdf, t_quantile
 
 
@@ -107,3 +114,109 @@ def _question(orders: Sequence[Sequence[str]]) -> tuple[float, float] | None:
 
 def _disagreement(pairs: Iterable[tuple[str, ...]]) -> float:
     return fmean(one != other for one, other in pairs)
+
+
+def first_rate(picked_first: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95) -> Estimate:
+    """How often the response shown first is picked, of verdicts that picked one: half without a leaning, in balanced orders."""
+    if not picked_first:
+        return undefined("Wilson", 0, "no verdict picked a response", level=level)
+    interval = label_interval([float(first) for first in picked_first], level=level, clusters=clusters)
+    return Estimate(fmean(picked_first), interval.lower, interval.upper, len(picked_first), "Wilson", level)
+
+
+def first_advantage(right_when_first: Sequence[bool], right_when_second: Sequence[bool], *, level: float = 0.95) -> Estimate:
+    """With labels: how much more often the judge is right when the right answer is shown first than when it is shown second."""
+    return _difference_of_shares(
+        right_when_first, right_when_second, "the right answer was never shown {}", ("first", "second"), level
+    )
+
+
+def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool], *, level: float = 0.95) -> Estimate:
+    """How much more often the better answer is picked when the judge's own family wrote it (equal opportunity).
+
+    Each list holds, of rows whose better answer (by the labels) the judge's own family or another wrote, whether it was picked.
+    """
+    return _difference_of_shares(
+        own_upheld, others_upheld, "no better answer is by {}", ("the judge's own family", "others"), level
+    )
+
+
+def _difference_of_shares(
+    one: Sequence[bool], other: Sequence[bool], missing: str, sides: tuple[str, str], level: float
+) -> Estimate:
+    """Newcombe's interval: Wilson's limits of both shares, joined."""
+    count = len(one) + len(other)
+    for values, side in zip((one, other), sides, strict=True):
+        if not values:
+            return undefined("Newcombe", count, missing.format(side), level=level)
+    p, q = fmean(one), fmean(other)
+    mine, theirs = wilson(sum(one), len(one), level=level), wilson(sum(other), len(other), level=level)
+    below = math.sqrt((p - mine.lower) ** 2 + (theirs.upper - q) ** 2)
+    above = math.sqrt((mine.upper - p) ** 2 + (q - theirs.lower) ** 2)
+    return Estimate(p - q, p - q - below, p - q + above, count, "Newcombe", level)
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """How an error grows with the length of the answer."""
+
+    per_doubling: Estimate
+    """What an answer twice as long gains in the judge's eyes beyond what it deserves."""
+    p_value: float | None
+
+
+def verbosity_slope(errors: Sequence[float], lengths: Sequence[float], *, level: float = 0.95) -> Slope:
+    """With labels: the regression of the judge's error (verdict less label) on the logarithm of the length, with HC3 errors."""
+    points = [(math.log2(length), error) for length, error in zip(lengths, errors, strict=True) if length > 0]
+    method, count = "regression, HC3", len(points)
+    if count < 3:
+        return Slope(undefined(method, count, "fewer than three rows with a length", level=level), None)
+    if min(x for x, _ in points) == max(x for x, _ in points):
+        return Slope(undefined(method, count, "all answers are equally long", level=level), None)
+    slope, error = _hc3([x for x, _ in points], [y for _, y in points])
+    if error is None:
+        return Slope(Estimate(slope, None, None, count, method, level, "one row alone decides the slope"), None)
+    reach = z_two_sided(level) * error
+    p_value = 2 * t_cdf(-abs(slope) / error, count - 2) if error else float(slope == 0)
+    return Slope(Estimate(slope, slope - reach, slope + reach, count, method, level), p_value)
+
+
+def _hc3(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float | None]:
+    """The slope of a straight line and its standard error, each residual divided by one less its leverage."""
+    count, mean = len(xs), fmean(xs)
+    spread = math.fsum((x - mean) ** 2 for x in xs)
+    total, product = math.fsum(ys), math.fsum(x * y for x, y in zip(xs, ys, strict=True))
+    start, slope = solve([[count, math.fsum(xs)], [math.fsum(xs), math.fsum(x * x for x in xs)]], [total, product])
+    variance = 0.0
+    for x, y in zip(xs, ys, strict=True):
+        free = 1 - 1 / count - (x - mean) ** 2 / spread
+        if free < 1e-9:
+            return slope, None
+        variance += ((x - mean) / spread) ** 2 * ((y - start - slope * x) / free) ** 2
+    return slope, math.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """The same answers, plain and padded with text that adds nothing."""
+
+    difference: Difference
+    """Padded less plain."""
+    p_value: float
+    """McNemar's exact test."""
+
+
+def padding_effect(plain: Sequence[bool], padded: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95) -> Padding:
+    """Without labels: how many more answers pass once they are padded."""
+    gained = sum(after and not before for before, after in zip(plain, padded, strict=True))
+    lost = sum(before and not after for before, after in zip(plain, padded, strict=True))
+    found = compare([float(one) for one in padded], [float(one) for one in plain], clusters=clusters, level=level)
+    return Padding(found, sign_test(gained, lost))
+
+
+def halo(joint: tuple[Sequence[float], Sequence[float]], separate: tuple[Sequence[float], Sequence[float]]) -> Figure:
+    """How much more two criteria go together when they are judged in one call than when each is judged alone."""
+    together, apart = pearson(*joint), pearson(*separate)
+    if together is None or apart is None:
+        return Figure(None, "one of the criteria never varies")
+    return Figure(together - apart)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from statistics import NormalDist
 
-_MANY = 1000
-"""Degrees of freedom from which on Student's distribution is the normal one to three digits."""
+from adjudge.stats.distributions import beta_cdf
+
+_MANY = 200
+"""Degrees of freedom from which on the beta function is quicker than the series."""
 
 
 def t_cdf(t: float, freedom: int) -> float:
     """Student's distribution function, by its finite series (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
     if freedom > _MANY:
-        return NormalDist().cdf(t)
+        tail = beta_cdf(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+        return 1 - tail if t > 0 else tail
     angle = math.atan(t / math.sqrt(freedom))
     odd, cosine = freedom % 2, math.cos(angle)
     term = total = cosine if odd else 1.0

@@ -1,0 +1,356 @@
+"""How often the numbers that adjudge prints are right: corrected rates, differences, gates, few rows, refusals, cascades.
+
+python benchmarks/coverage.py                       all of it, 1,000 draws a cell (some minutes on one core)
+python benchmarks/coverage.py --draws 200 --only rates differences
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+import sys
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, product
+
+from adjudge.stats.correction import Stratum, labels_only, naive, post_stratified
+from adjudge.stats.difference import Outcome, Pair, compare, corrected_difference, labelled_difference
+from adjudge.stats.estimate import Estimate
+from adjudge.stats.intervals import rows_interval
+from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
+from adjudge.stats.refusal import no_better_than_chance
+from adjudge.stats.selective import Stage, cascade_thresholds
+
+ROWS = 2000
+RATES = (0.5, 0.8, 0.95)
+JUDGES = ((0.95, 0.90), (0.90, 0.60), (0.70, 0.55))
+LABELS = (20, 50, 100, 200)
+OURS = "post-stratified"
+
+
+def report(text: str) -> None:
+    """Say on the side how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Binomial:
+    """Draws of a binomial distribution, from its table."""
+
+    def __init__(self, count: int, share: float) -> None:
+        logs = [
+            math.lgamma(count + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(count - k + 1)
+            + k * math.log(share)
+            + (count - k) * math.log1p(-share)
+            for k in range(count + 1)
+        ]
+        self.steps = list(accumulate(math.exp(value) for value in logs))
+
+    def draw(self, choice: random.Random) -> int:
+        """One draw."""
+        return min(bisect_left(self.steps, choice.random()), len(self.steps) - 1)
+
+
+def held(estimate: Estimate, truth: float) -> bool:
+    """Whether the interval holds the truth."""
+    return estimate.lower is not None and estimate.upper is not None and estimate.lower <= truth <= estimate.upper
+
+
+def rate_estimates(labelled: Sequence[tuple[int, int]], passed: int) -> Iterator[Estimate]:
+    """Each estimate of the pass rate, from (label, verdict) of the labelled rows and how many of all rows passed."""
+    labels, verdicts = [float(label) for label, _ in labelled], [float(verdict) for _, verdict in labelled]
+    others = passed - round(sum(verdicts))
+    unlabelled = [1.0] * others + [0.0] * (ROWS - len(labelled) - others)
+    yield naive([1.0] * passed + [0.0] * (ROWS - passed))
+    yield labels_only(labels)
+    yield ppi_plus_plus(labels, verdicts, unlabelled)
+    fails, passes = labelled.count((0, 0)), labelled.count((1, 1))
+    yield rogan_gladen(passed, ROWS, passes, labels.count(1), fails, labels.count(0))
+    by_verdict = [tuple(float(label) for label, verdict in labelled if verdict == side) for side in (0, 1)]
+    strata = [Stratum("FAIL", ROWS - passed, by_verdict[0]), Stratum("PASS", passed, by_verdict[1])]
+    yield post_stratified([stratum for stratum in strata if stratum.rows]).estimate
+
+
+def rate_cell(rate: float, judge: tuple[float, float], labels: int, draws: int) -> dict[str, tuple[float, float, float]]:
+    """Of each method the coverage and the median width, where it is defined, and how often it is not."""
+    choice = random.Random(f"{rate} {judge} {labels}")
+    cells = [(1, 1), (1, 0), (0, 1), (0, 0)]
+    weights = [rate * judge[0], rate * (1 - judge[0]), (1 - rate) * (1 - judge[1]), (1 - rate) * judge[1]]
+    rest = Binomial(ROWS - labels, weights[0] + weights[2])
+    hits: dict[str, list[bool]] = {}
+    widths: dict[str, list[float]] = {}
+    for _ in range(draws):
+        labelled = choice.choices(cells, weights, k=labels)
+        passed = sum(verdict for _, verdict in labelled) + rest.draw(choice)
+        for estimate in rate_estimates(labelled, passed):
+            if estimate.width is not None:
+                hits.setdefault(estimate.method, []).append(held(estimate, rate))
+                widths.setdefault(estimate.method, []).append(estimate.width)
+    return {
+        method: (statistics.fmean(hits[method]), statistics.median(widths[method]), 1 - len(hits[method]) / draws)
+        for method in hits
+    }
+
+
+def rates(draws: int) -> bool:
+    """The grid of 36 cells."""
+    found = {}
+    for place, cell in enumerate(product(RATES, JUDGES, LABELS), 1):
+        found[cell] = rate_cell(*cell, draws)
+        report(f"rates {place}/36: θ={cell[0]} judge={cell[1]} labels={cell[2]}: {found[cell][OURS][0]:.3f}")
+    print(f"\n## Corrected rate: {ROWS} rows, {draws} draws a cell, 95 % nominal\n")
+    print("| method | coverage over 36 cells | worst cell | undefined, at worst | median width (θ=.8, .95/.90, 100 labels) |")
+    print("|---|---|---|--:|--:|")
+    for method in next(iter(found.values())):
+        covered = {cell: row[method][0] for cell, row in found.items()}
+        worst = min(covered, key=lambda cell: covered[cell])
+        where = f"θ={worst[0]}, {worst[1][0]}/{worst[1][1]}, {worst[2]} labels"
+        width = found[0.8, (0.95, 0.90), 100][method][1]
+        undefined = max(row[method][2] for row in found.values())
+        print(f"| {method} | {min(covered.values()):.3f}–{max(covered.values()):.3f} | {where} | {undefined:.3f} | {width:.3f} |")
+    print(f"\n| θ | sens/spec | {' | '.join(f'{count} labels' for count in LABELS)} |\n|--:|---|{'--:|' * len(LABELS)}")
+    for rate, judge in product(RATES, JUDGES):
+        cells = " | ".join(f"{found[rate, judge, count][OURS][0]:.3f}" for count in LABELS)
+        print(f"| {rate} | {judge[0]}/{judge[1]} | {cells} |")
+    return verdict("every cell of the default", [row[OURS][0] for row in found.values()], 0.92, 0.995)
+
+
+def verdict(what: str, values: Sequence[float], low: float, high: float) -> bool:
+    """Say whether all values lie in the range."""
+    good = all(low <= value <= high for value in values)
+    print(f"\n{what}: {min(values):.3f} to {max(values):.3f}; wanted {low} to {high}: {'yes' if good else 'NO'}")
+    return good
+
+
+TWO_JUDGES = {
+    ".95/.90 on both": ((0.95, 0.90), (0.95, 0.90)),
+    ".90/.60 on both": ((0.90, 0.60), (0.90, 0.60)),
+    ".95/.60 and .85/.90": ((0.95, 0.60), (0.85, 0.90)),
+}
+
+
+def pair_weights(
+    first: float, second: float, judges: tuple[tuple[float, float], tuple[float, float]]
+) -> dict[tuple[int, ...], float]:
+    """The probability of each (label A, label B, verdict A, verdict B); half of the rows are as hard for both systems."""
+    together = 0.5
+    found = {}
+    for a, b, f, g in product((0, 1), repeat=4):
+        alone = (first if a else 1 - first) * (second if b else 1 - second)
+        low, high = min(first, second), max(first, second)
+        alike = (
+            low
+            if a and b
+            else 1 - high
+            if not a and not b
+            else high - low
+            if (a > b) == (first > second) and first != second
+            else 0.0
+        )
+        said = math.prod(_said(verdict, label, judge) for verdict, label, judge in ((f, a, judges[0]), (g, b, judges[1])))
+        found[a, b, f, g] = (together * alike + (1 - together) * alone) * said
+    return found
+
+
+def _said(verdict: int, label: int, judge: tuple[float, float]) -> float:
+    passes = judge[0] if label else 1 - judge[1]
+    return passes if verdict else 1 - passes
+
+
+def difference_cell(rates_of_two: tuple[float, float], judges: str, labels: int, draws: int) -> dict[str, tuple[float, float]]:
+    """Coverage and median width of the corrected, the labelled and the naive difference."""
+    choice = random.Random(f"{rates_of_two} {judges} {labels}")
+    weights = pair_weights(*rates_of_two, TWO_JUDGES[judges])
+    truth = rates_of_two[0] - rates_of_two[1]
+    cells = {cell: (Pair(cell[0], cell[1]), Pair(cell[2], cell[3])) for cell in weights}
+    hits: dict[str, list[bool]] = {"corrected": [], "labels only": [], "naive": []}
+    widths: dict[str, list[float]] = {name: [] for name in hits}
+    for _ in range(draws):
+        drawn = [cells[cell] for cell in choice.choices(list(weights), list(weights.values()), k=ROWS)]
+        labelled = [label for label, _ in drawn[:labels]]
+        said = [judged for _, judged in drawn]
+        estimates = {
+            "corrected": corrected_difference(labelled, said[:labels], said[labels:]),
+            "labels only": labelled_difference([pair.difference for pair in labelled]),
+            "naive": compare([pair.first for pair in said], [pair.second for pair in said]).estimate,
+        }
+        for name, estimate in estimates.items():
+            hits[name].append(held(estimate, truth))
+            widths[name].append(estimate.width or 0.0)
+    return {name: (statistics.fmean(hits[name]), statistics.median(widths[name])) for name in hits}
+
+
+def differences(draws: int) -> bool:
+    """Twenty-seven cells."""
+    print(f"\n## Corrected difference of two systems: {ROWS} rows, {draws} draws a cell, 95 % nominal\n")
+    print("| judge | true rates | labels | corrected | width | labels only | width | naive |\n|---|---|--:|--:|--:|--:|--:|--:|")
+    covered = []
+    grid = list(product(TWO_JUDGES, ((0.8, 0.8), (0.8, 0.75), (0.9, 0.8)), (50, 100, 200)))
+    for place, (judges, two, labels) in enumerate(grid, 1):
+        found = difference_cell(two, judges, labels, draws)
+        covered.append(found["corrected"][0])
+        report(f"differences {place}/{len(grid)}: {covered[-1]:.3f}")
+        figures = " | ".join(f"{found[name][0]:.3f} | {found[name][1]:.3f}" for name in ("corrected", "labels only"))
+        print(f"| {judges} | {two[0]} and {two[1]} | {labels} | {figures} | {found['naive'][0]:.3f} |")
+    return verdict("the corrected difference", covered, 0.91, 0.97)
+
+
+def equal_systems(kind: str, units: int, size: int, choice: random.Random) -> tuple[list[float], list[float], list[int] | None]:
+    """Two systems that are equally good on rows of some difficulty; with ``size`` above 1, rows in clusters."""
+    first: list[float] = []
+    second: list[float] = []
+    groups: list[int] = []
+    for unit in range(units):
+        shared, *own = (choice.gauss(0, 1) for _ in range(3))
+        for _ in range(size):
+            for scores, taste in ((first, own[0]), (second, own[1])):
+                level = 0.6 * shared + 0.6 * taste * (size > 1) + choice.gauss(0, 1)
+                scores.append(float(level > -1) if kind == "pass/fail" else min(1.0, max(0.0, 0.7 + 0.15 * level)))
+            groups.append(unit)
+    return first, second, groups if size > 1 else None
+
+
+def gates(runs: int) -> bool:
+    """Two equal systems, compared many times."""
+    print(f"\n## Two equal systems called different, of {runs} comparisons\n")
+    print("| scores | rows | clusters | called different |\n|---|--:|--:|--:|")
+    shares = []
+    for kind, (units, size) in product(("pass/fail", "scores"), ((12, 1), (100, 1), (400, 1), (12, 5), (40, 5), (100, 4))):
+        choice = random.Random(f"{kind} {units} {size}")
+        wrong = 0
+        for _ in range(runs):
+            first, second, groups = equal_systems(kind, units, size, choice)
+            wrong += compare(first, second, clusters=groups).outcome != Outcome.CANNOT_TELL
+        shares.append(wrong / runs)
+        report(f"gates {len(shares)}/12: {shares[-1]:.3f}")
+        print(f"| {kind} | {units * size} | {units if size > 1 else '–'} | {shares[-1]:.3f} |")
+    return verdict("called different", shares, 0.0, 0.05)
+
+
+SCORES: dict[str, tuple[Callable[[random.Random], float], float]] = {
+    "scores, even": (lambda choice: choice.random(), 0.5),
+    "scores, good or bad": (lambda choice: choice.betavariate(0.5, 0.5), 0.5),
+    "scores, mostly good": (lambda choice: choice.betavariate(8, 2), 0.8),
+    "scores, 1 in 5 harmful": (lambda choice: 0.0 if choice.random() < 0.2 else choice.betavariate(20, 3), 0.8 * 20 / 23),
+    "scores, 1 in 20 harmful": (lambda choice: 0.0 if choice.random() < 0.05 else choice.betavariate(20, 3), 0.95 * 20 / 23),
+}
+
+
+def few_rows(draws: int) -> bool:
+    """Passes and fails by every sample there can be; scores by drawing."""
+    print("\n## Few rows: how often the 95 % interval holds the true mean\n")
+    print("| values | 8 rows | 12 rows | 25 rows |\n|---|--:|--:|--:|")
+    passes = [[exact_coverage(rows, rate) for rows in (8, 12, 25)] for rate in (0.5, 0.7, 0.8, 0.9, 0.95)]
+    scores = [[drawn_coverage(rows, *kind, draws) for rows in (8, 12, 25)] for kind in SCORES.values()]
+    names = [*(f"pass rate {rate}" for rate in (0.5, 0.7, 0.8, 0.9, 0.95)), *SCORES]
+    for name, row in zip(names, [*passes, *scores], strict=True):
+        print(f"| {name} | {' | '.join(f'{share:.3f}' for share in row)} |")
+    report("few rows: done")
+    good = verdict("few passes and fails", [share for row in passes for share in row], 0.90, 0.99)
+    return verdict("few scores", [share for row in scores for share in row], 0.90, 1.0) and good
+
+
+def exact_coverage(rows: int, rate: float) -> float:
+    """Over all samples of passes and fails, with their probabilities."""
+    total = 0.0
+    for hits in range(rows + 1):
+        interval = rows_interval([1.0] * hits + [0.0] * (rows - hits))
+        if interval is not None and interval.lower <= rate <= interval.upper:
+            total += math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits)
+    return total
+
+
+def drawn_coverage(rows: int, draw: Callable[[random.Random], float], mean: float, draws: int) -> float:
+    """Over samples drawn."""
+    choice, hits = random.Random(rows), 0
+    for _ in range(draws):
+        interval = rows_interval([draw(choice) for _ in range(rows)])
+        hits += interval is not None and interval.lower <= mean <= interval.upper
+    return hits / draws
+
+
+def refusals(draws: int) -> bool:
+    """A judge at chance is refused; a good one is not. Sixty labels."""
+    print(f"\n## Refusal as no better than chance: 60 labels, {draws} draws\n\n| θ | sens/spec | refused |\n|--:|---|--:|")
+    fired, spared = [], []
+    for rate, judge in product((0.5, 0.8), ((0.5, 0.5), (0.8, 0.2), (0.6, 0.3), (0.95, 0.90), (0.90, 0.90))):
+        choice = random.Random(f"{rate} {judge}")
+        share = statistics.fmean(refused(rate, judge, choice) for _ in range(draws))
+        (fired if sum(judge) <= 1 else spared).append(share)
+        print(f"| {rate} | {judge[0]}/{judge[1]} | {share:.3f} |")
+    report("refusals: done")
+    return all([verdict("refused at chance", fired, 0.95, 1.0), verdict("refused though good", spared, 0.0, 0.05)])
+
+
+def refused(rate: float, judge: tuple[float, float], choice: random.Random) -> bool:
+    """Whether sixty labels of such a judge are refused."""
+    labels = [float(choice.random() < rate) for _ in range(60)]
+    verdicts = [float(choice.random() < (judge[0] if label else 1 - judge[1])) for label in labels]
+    return no_better_than_chance(verdicts, labels) is not None
+
+
+def cascades(splits: int) -> bool:
+    """A cheap and a dear judge, calibrated on 500 rows each time; the errors among what they accept, over 4,000 others."""
+    print(f"\n## Cascade of two judges, {splits} random splits, δ = .1\n\n| risk α | kept | rows accepted |\n|--:|--:|--:|")
+    kept = []
+    for risk in (0.05, 0.1, 0.2):
+        choice = random.Random(f"cascade {risk}")
+        within, accepted = [], []
+        for _ in range(splits):
+            stages = [stage(choice, 500, power) for power in (1.0, 2.0)]
+            thresholds = cascade_thresholds(stages, risk=risk, doubt=0.1)
+            error, share = true_risk([one.confidence for one in thresholds])
+            within.append(error <= risk)
+            accepted.append(share)
+        kept.append(statistics.fmean(within))
+        print(f"| {risk} | {kept[-1]:.3f} | {statistics.fmean(accepted):.3f} |")
+    report("cascades: done")
+    return verdict("promise kept", kept, 0.9, 1.0)
+
+
+def stage(choice: random.Random, rows: int, power: float) -> Stage:
+    """Confidences between a half and 1; a verdict of confidence c is wrong with probability (1 - c) ** power."""
+    confidences = [choice.uniform(0.5, 1) for _ in range(rows)]
+    return Stage(confidences, [choice.random() >= (1 - confidence) ** power for confidence in confidences])
+
+
+def true_risk(thresholds: Sequence[float | None]) -> tuple[float, float]:
+    """The error rate among accepted verdicts, and the share accepted, known from the formula of :func:`stage`."""
+    reaching, accepted, wrong = 1.0, 0.0, 0.0
+    for threshold, power in zip(thresholds, (1.0, 2.0), strict=True):
+        if threshold is not None:
+            share = (1 - threshold) / 0.5
+            accepted += reaching * share
+            wrong += reaching * 2 * (1 - threshold) ** (power + 1) / (power + 1)
+            reaching *= 1 - share
+    return (wrong / accepted if accepted else 0.0), accepted
+
+
+SECTIONS: dict[str, Callable[[int], bool]] = {
+    "rates": rates,
+    "differences": differences,
+    "gates": lambda draws: gates(2 * draws),
+    "few-rows": few_rows,
+    "refusals": refusals,
+    "cascades": cascades,
+}
+
+
+def main() -> int:
+    """Print the tables; the exit code says whether every range was kept."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=1000, help="draws a cell; gates take twice as many")
+    parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
+    options = parser.parse_args()
+    start = time.monotonic()
+    kept = [SECTIONS[name](options.draws) for name in options.only]
+    report(f"{time.monotonic() - start:.0f} s")
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""May this judge replace a person? The alternative annotator test of Calderon, Reichart and Dror (2025).
+
+Each person is compared with the judge by how well either agrees with the other people. Needs several people on the same rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import TypeVar
+
+from adjudge.stats.student import t_cdf
+
+Said = TypeVar("Said", bound=Hashable)
+Identity = TypeVar("Identity", bound=Hashable)
+Alignment = Callable[[Said, Sequence[Said]], float]
+FEWEST_ROWS = 30
+FALSE_DISCOVERIES = 0.05
+PASSES_FROM = 0.5
+EPSILON = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
+"""How much worse than a person the judge may be and still win, being cheaper: by what the people cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The judge against one person."""
+
+    annotator: str
+    rows: int
+    advantage: float
+    """How often the judge is at least as close to the others as this person."""
+    p_value: float
+    won: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AltTest:
+    """What the test says; None with a reason where nobody labelled enough rows together with others."""
+
+    winning_rate: float | None
+    """ω: the share of people against whom the judge won."""
+    advantage: float | None
+    """ρ: the mean advantage, by which judges are ranked."""
+    passed: bool
+    epsilon: float
+    comparisons: tuple[Comparison, ...] = ()
+    nearby: Mapping[float, float] | None = None
+    """ω at ε - 0.05 and ε + 0.05: ε is a choice, and it decides."""
+    skipped: tuple[str, ...] = ()
+    """People with too few rows."""
+    reason: str = ""
+
+
+def share_alike(said: Hashable, others: Sequence[Hashable]) -> float:
+    """For options: the share of the others that said the same."""
+    return fmean(said == other for other in others)
+
+
+def closeness(said: float, others: Sequence[float]) -> float:
+    """For numbers: the root mean square distance from the others, negative so that more is closer."""
+    return -math.sqrt(fmean((said - other) ** 2 for other in others))
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    name: str
+    differences: list[int]
+    wins: list[int]
+
+
+def alt_test(
+    judge: Mapping[Identity, Said],
+    people: Mapping[str, Mapping[Identity, Said]],
+    *,
+    epsilon: float = EPSILON["expert"],
+    alignment: Alignment[Said] = share_alike,
+    fewest: int = FEWEST_ROWS,
+    risk: float = FALSE_DISCOVERIES,
+) -> AltTest:
+    """Compare the judge's answers, by the identity of the row, with those of people; rows it did not answer are left out."""
+    shared = {row for row in judge if sum(row in said for said in people.values()) > 1}
+    compared = [_compare(name, judge, people, shared, alignment) for name in people]
+    enough = [person for person in compared if len(person.differences) >= fewest]
+    skipped = tuple(person.name for person in compared if len(person.differences) < fewest)
+    if not enough:
+        reason = f"no annotator has {fewest} rows that the judge and another annotator answered too"
+        return AltTest(None, None, False, epsilon, skipped=skipped, reason=reason)
+    p_values = [p_value_below(person.differences, epsilon) for person in enough]
+    won = benjamini_yekutieli(p_values, risk)
+    comparisons = tuple(
+        Comparison(person.name, len(person.wins), fmean(person.wins), p_value, place in won)
+        for place, (person, p_value) in enumerate(zip(enough, p_values, strict=True))
+    )
+    nearby = {round(epsilon + step, 6): _winning_rate(enough, epsilon + step, risk) for step in (-0.05, 0.05)}
+    rate = len(won) / len(enough)
+    advantage = fmean(one.advantage for one in comparisons)
+    return AltTest(rate, advantage, rate >= PASSES_FROM, epsilon, comparisons, nearby, skipped)
+
+
+def _winning_rate(people: Sequence[_Person], epsilon: float, risk: float) -> float:
+    return len(benjamini_yekutieli([p_value_below(person.differences, epsilon) for person in people], risk)) / len(people)
+
+
+def _compare(
+    name: str,
+    judge: Mapping[Identity, Said],
+    people: Mapping[str, Mapping[Identity, Said]],
+    shared: set[Identity],
+    alignment: Alignment[Said],
+) -> _Person:
+    person = _Person(name, [], [])
+    for row, said in people[name].items():
+        if row in shared:
+            others = [answers[row] for other, answers in people.items() if other != name and row in answers]
+            ours, theirs = alignment(judge[row], others), alignment(said, others)
+            person.wins.append(int(ours >= theirs))
+            person.differences.append(int(theirs >= ours) - int(ours >= theirs))
+    return person
+
+
+def p_value_below(differences: Sequence[int], epsilon: float) -> float:
+    """One-sided, of a mean below ``epsilon``: Student's test, Wilcoxon's signed ranks below 30 rows."""
+    if min(differences) == max(differences):
+        return 0.0 if differences[0] < epsilon else 1.0
+    if len(differences) < FEWEST_ROWS:
+        return signed_ranks_below([difference - epsilon for difference in differences])
+    error = stdev(differences) / math.sqrt(len(differences))
+    return t_cdf((fmean(differences) - epsilon) / error, len(differences) - 1)
+
+
+def signed_ranks_below(values: Sequence[float]) -> float:
+    """Wilcoxon's exact one-sided p-value of values that lie below 0; equal sizes share a rank, zeros are left out."""
+    sizes = sorted(abs(round(value, 12)) for value in values if round(value, 12) != 0)
+    if not sizes:
+        return 1.0
+    doubled = {size: 2 * sizes.index(size) + sizes.count(size) + 1 for size in set(sizes)}
+    above = sum(doubled[round(value, 12)] for value in values if round(value, 12) > 0)
+    ways = [1] + [0] * sum(doubled[size] for size in sizes)
+    for size in sizes:
+        step = doubled[size]
+        ways = [count + (ways[at - step] if at >= step else 0) for at, count in enumerate(ways)]
+    return sum(ways[: above + 1]) / (1 << len(sizes))
+
+
+def benjamini_yekutieli(p_values: Sequence[float], risk: float) -> set[int]:
+    """The places of the hypotheses rejected at a false discovery rate of ``risk``, however they depend on each other."""
+    count = len(p_values)
+    harmonic = math.fsum(1 / place for place in range(1, count + 1))
+    order = sorted(range(count), key=p_values.__getitem__)
+    last = max((rank for rank, at in enumerate(order, 1) if p_values[at] <= rank * risk / (count * harmonic)), default=0)
+    return set(order[:last])

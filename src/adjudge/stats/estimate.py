@@ -1,0 +1,37 @@
+"""A figure with its interval, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number; None with a ``reason`` where the data do not define it. It is never NaN."""
+
+    value: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and how sure it is. What is None has its ``reason``."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    count: int
+    """How many rows, labels or pairs it stands on."""
+    method: str
+    level: float = 0.95
+    reason: str = ""
+
+    @property
+    def width(self) -> float | None:
+        """From the lower limit to the upper one."""
+        return None if self.lower is None or self.upper is None else self.upper - self.lower
+
+
+def undefined(method: str, count: int, reason: str, *, level: float = 0.95) -> Estimate:
+    """No number, and why."""
+    return Estimate(None, None, None, count, method, level, reason)

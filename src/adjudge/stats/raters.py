@@ -1,0 +1,102 @@
+"""Agreement of any number of raters, some of whom left rows out.
+
+A row is the tuple of what its raters said, None where one said nothing; figures are functions of counted rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
+
+from adjudge.stats.estimate import Figure
+
+Rating = str | int | float
+Ratings = tuple[Rating | None, ...]
+Metric = Literal["nominal", "ordinal", "interval"]
+
+
+def counted(raters: Mapping[str, Sequence[Rating | None]]) -> Counter[Ratings]:
+    """One rater's ratings a column: the rows, counted."""
+    return Counter(zip(*raters.values(), strict=True))
+
+
+def gwet_ac1(rows: Mapping[Ratings, int], options: int | None = None) -> Figure:
+    """Gwet's AC1; ``options`` is how many there are to choose from, those that were used where it is left out."""
+    units = [(_counts(row), count) for row, count in rows.items()]
+    rated = [(counts, count) for counts, count in units if counts]
+    paired = [(counts, count) for counts, count in rated if counts.total() > 1]
+    if not paired:
+        return Figure(None, "no row was rated twice")
+    used = {option for counts, _ in rated for option in counts}
+    number = max(options or 0, len(used))
+    if number < 2:
+        return Figure(None, "every rating is the same")
+    observed = math.fsum(_pairs_alike(counts) * count for counts, count in paired) / sum(count for _, count in paired)
+    weight = sum(count for _, count in rated)
+    shares = [math.fsum(counts[option] / counts.total() * count for counts, count in rated) / weight for option in used]
+    chance = math.fsum(share * (1 - share) for share in shares) / (number - 1)
+    return Figure((observed - chance) / (1 - chance))
+
+
+def _counts(row: Ratings) -> Counter[Rating]:
+    return Counter(value for value in row if value is not None)
+
+
+def _pairs_alike(counts: Counter[Rating]) -> float:
+    total = counts.total()
+    return sum(count * (count - 1) for count in counts.values()) / (total * (total - 1))
+
+
+def krippendorff_alpha(rows: Mapping[Ratings, int], metric: Metric = "nominal", order: Sequence[Rating] | None = None) -> Figure:
+    """Krippendorff's alpha; rows with fewer than two ratings do not count.
+
+    "ordinal" and "interval" need numbers, or an ``order`` of the options from lowest to highest.
+    """
+    units = [(counts, times) for row, times in rows.items() if (counts := _counts(row)).total() > 1]
+    totals: Counter[Rating] = Counter()
+    for counts, times in units:
+        totals.update({value: count * times for value, count in counts.items()})
+    if not units:
+        return Figure(None, "no row was rated twice")
+    if len(totals) < 2:
+        return Figure(None, "every rating is the same")
+    distance = _distances(totals, metric, order)
+    everything = totals.total()
+    observed = math.fsum(_spread(counts, distance) * times / (counts.total() - 1) for counts, times in units)
+    expected = _spread(totals, distance) / (everything - 1)
+    return Figure(1 - observed / expected)
+
+
+def _spread(counts: Counter[Rating], distance: Callable[[Rating, Rating], float]) -> float:
+    """The sum of distances over all ordered pairs of the values counted."""
+    return math.fsum(a * b * distance(one, other) for one, a in counts.items() for other, b in counts.items() if one != other)
+
+
+def _distances(totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None) -> Callable[[Rating, Rating], float]:
+    if metric == "nominal":
+        return lambda one, other: float(one != other)
+    ordered = sorted(totals, key=_number) if order is None else [value for value in order if value in totals]
+    places = _ordinal_places(ordered, totals) if metric == "ordinal" else _interval_places(ordered, order)
+    return lambda one, other: (places[one] - places[other]) ** 2
+
+
+def _ordinal_places(ordered: Iterable[Rating], totals: Counter[Rating]) -> dict[Rating, float]:
+    """The middle of each value's ranks: the ordinal distance is the difference of these."""
+    places: dict[Rating, float] = {}
+    below = 0
+    for value in ordered:
+        places[value] = below + totals[value] / 2
+        below += totals[value]
+    return places
+
+
+def _interval_places(ordered: Iterable[Rating], order: Sequence[Rating] | None) -> dict[Rating, float]:
+    return {value: float(_number(value)) if order is None else float(order.index(value)) for value in ordered}
+
+
+def _number(value: Rating) -> float:
+    if isinstance(value, str):
+        raise ValueError(f"{value!r} is no number: give the order of the options")
+    return value

@@ -1,0 +1,173 @@
+"""When no corrected number is given, in words, and how many labels would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from adjudge.stats.correction import FEW, Corrected, Stratum, expected_limits, merge_neighbours
+from adjudge.stats.correlation import pearson
+from adjudge.stats.distributions import fisher_greater
+from adjudge.stats.estimate import Estimate
+from adjudge.stats.intervals import wilson
+from adjudge.stats.student import t_cdf
+
+LEAST_LABELS = 20
+"""Fewer labels correct nothing."""
+FIRST_LABELS = 50
+"""How many to label at random before anything is topped up."""
+FLOOR = 15
+"""How many labels each verdict is topped up to."""
+HELD = 0.05
+"""A verdict held by a smaller share of the rows than this may have few labels."""
+RISK = 0.05
+"""How often a judge that knows nothing may pass for one that does."""
+NO_GAIN = 0.95
+"""A corrected interval that is no narrower than this share of the labels' own is not worth a judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no corrected number."""
+
+    code: str
+    text: str
+
+
+def refusal(
+    strata: Sequence[Stratum], verdicts: Sequence[float], labels: Sequence[float], corrected: Corrected, alone: Estimate
+) -> Refusal | None:
+    """The first reason to give no corrected number, None where there is none.
+
+    ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows, side by side.
+    """
+    return too_few(strata) or no_better_than_chance(verdicts, labels) or adds_nothing(corrected.estimate, alone)
+
+
+def too_few(strata: Sequence[Stratum]) -> Refusal | None:
+    """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got."""
+    labels, rows = sum(len(stratum.labels) for stratum in strata), sum(stratum.rows for stratum in strata)
+    judged = [stratum for stratum in strata if stratum.verdict is not None]
+    held = [stratum for stratum in judged if stratum.rows >= HELD * rows]
+    short = {str(one.verdict): len(one.labels) for one in held if len(one.labels) < min(FEW, one.rows)}
+    if labels >= min(LEAST_LABELS, rows) and not short:
+        return None
+    missing = {one: min(FLOOR, one.rows) - len(one.labels) for one in held}
+    more = max(min(FIRST_LABELS, rows) - labels, sum(max(0, count) for count in missing.values()))
+    wanted = {str(one.verdict): count for one, count in missing.items() if count > max(0, more * one.rows / rows)}
+    return Refusal("too_few_labels", _shortage(labels, more, wanted))
+
+
+def _shortage(labels: int, more: int, wanted: dict[str, int]) -> str:
+    among = " and ".join(f"{count} among {verdict}" for verdict, count in wanted.items())
+    if sum(wanted.values()) == more and among:
+        return f"too few labels: {labels}; {among} more would do"
+    return f"too few labels: {labels}; {more} more{f', of which {among},' if among else ''} would do"
+
+
+def no_better_than_chance(verdicts: Sequence[float], labels: Sequence[float]) -> Refusal | None:
+    """The labels do not show that the verdict knows anything about the truth."""
+    if chance_p_value(verdicts, labels) <= RISK:
+        return None
+    if {*verdicts, *labels} <= {0, 1}:
+        agreement = fmean(verdict == label for verdict, label in zip(verdicts, labels, strict=True))
+        passed, true = fmean(verdicts), fmean(labels)
+        shown = f"agreement {agreement:.2f}, chance {passed * true + (1 - passed) * (1 - true):.2f}"
+    else:
+        found = pearson(verdicts, labels)
+        shown = "one of them never varies" if found is None else f"correlation {found:.2f}, chance 0.00"
+    return Refusal(
+        "no_better_than_chance", f"on your labels the verdict says nothing about the truth ({shown}); no corrected rate"
+    )
+
+
+def chance_p_value(verdicts: Sequence[float], labels: Sequence[float]) -> float:
+    """One-sided: of verdicts that go with the labels as well as these when the two are unrelated.
+
+    Fisher's exact test of passes and fails, the test of Pearson's correlation of anything else.
+    """
+    if {*verdicts, *labels} <= {0, 1}:
+        cells = [(bool(verdict), bool(label)) for verdict, label in zip(verdicts, labels, strict=True)]
+        both, passed, true, neither = (cells.count(cell) for cell in ((True, True), (True, False), (False, True), (False, False)))
+        return fisher_greater(both, passed, true, neither)
+    found, count = pearson(verdicts, labels), len(labels)
+    if found is None or count < 3:
+        return 1.0
+    if abs(found) == 1:
+        return 0.0 if found > 0 else 1.0
+    return t_cdf(-found * math.sqrt((count - 2) / (1 - found * found)), count - 2)
+
+
+def adds_nothing(corrected: Estimate, alone: Estimate) -> Refusal | None:
+    """The corrected interval is no narrower than the one of the labels alone."""
+    if corrected.width is None or alone.width is None or corrected.width < NO_GAIN * alone.width:
+        return None
+    text = "the judge adds nothing to the labels: corrected ±{:.3f}, the labels alone ±{:.3f}; the labels alone are the answer"
+    return Refusal("adds_nothing", text.format(corrected.width / 2, alone.width / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """How many labels would make the corrected interval as narrow as wanted."""
+
+    target_width: float
+    labels: int | None
+    """In all; None where no number of labels would do."""
+    more: int | None
+    by_verdict: dict[str, int] = field(default_factory=dict)
+    """How many of those still missing are of which verdict."""
+    labels_alone: int | None = None
+    """How many it would take without the judge."""
+    reason: str = ""
+
+    @property
+    def saved(self) -> int | None:
+        """Labels that the judge saves."""
+        return None if self.labels is None or self.labels_alone is None else max(0, self.labels_alone - self.labels)
+
+
+def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: float = 0.95) -> Needed:
+    """How many labels, spread like the verdicts, make the expected width (upper limit less lower limit) ``target_width``.
+
+    The labels there are serve as a pilot: each verdict's mean is taken from them. Failed judgments that nobody labelled are
+    left out of the plan: they need labels of their own.
+    """
+    parts, _ = merge_neighbours([one for one in strata if one.verdict is not None])
+    parts += [one for one in strata if one.verdict is None and one.labels]
+    rows, have = sum(part.rows for part in parts), sum(len(part.labels) for part in parts)
+    if not rows or not have or any(part.mean is None for part in parts):
+        return Needed(target_width, None, None, reason="no labels to plan with: label a few rows at random first")
+    shares = [(part.rows / rows, part.mean or 0.0) for part in parts]
+    mean = math.fsum(share * mean for share, mean in shares)
+    alone = _least(lambda labels: _width_alone(mean, labels, level), target_width, rows)
+    count = _least(lambda labels: _width(shares, labels, rows, level), target_width, rows)
+    if count is None:
+        widest = _width(shares, rows, rows, level)
+        return Needed(
+            target_width, None, None, {}, alone, f"{rows} rows, all of them labelled, would give a width of {widest:.3f}"
+        )
+    missing = {str(part.verdict): max(0, math.ceil(count * part.rows / rows) - len(part.labels)) for part in parts}
+    return Needed(target_width, count, sum(missing.values()), {name: more for name, more in missing.items() if more}, alone)
+
+
+def _width(shares: Sequence[tuple[float, float]], labels: int, rows: int, level: float) -> float:
+    interval = expected_limits(shares, labels, rows, level=level)
+    return min(1.0, interval.upper) - max(0.0, interval.lower)
+
+
+def _width_alone(mean: float, labels: int, level: float) -> float:
+    interval = wilson(mean * labels, labels, level=level)
+    return interval.upper - interval.lower
+
+
+def _least(width: Callable[[int], float], target: float, most: int) -> int | None:
+    """The least number of labels whose width is the target or less; wider intervals never come of more labels."""
+    if width(most) > target:
+        return None
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if width(middle) <= target else (middle, high)
+    return high

@@ -1,0 +1,186 @@
+"""Two runs over the same rows: what is called better, what cannot be told, and how often that is wrong."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adjudge.stats.difference import (
+    Outcome,
+    Pair,
+    benjamini_hochberg,
+    compare,
+    corrected_difference,
+    holm,
+    labelled_difference,
+    rows_to_show,
+    smallest_detectable,
+    smallest_detectable_share,
+    three_valued,
+    vote_noise,
+)
+from adjudge.stats.distributions import sign_test
+from adjudge.stats.gates import Gate, confidence_sequence, gate
+from adjudge.stats.intervals import Interval
+
+BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=8, max_size=60)
+SHARES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=8, max_size=40)
+
+
+def test_a_clear_difference_is_better_one_way_and_worse_the_other() -> None:
+    first, second = [1.0] * 40 + [0.0] * 10, [1.0] * 20 + [0.0] * 30
+    found, turned = compare(first, second), compare(second, first)
+    assert (found.outcome, turned.outcome) == (Outcome.BETTER, Outcome.WORSE)
+    assert found.estimate.value == pytest.approx(0.4)
+    assert compare(first, second, margin=0.39).outcome == Outcome.CANNOT_TELL
+
+
+def test_equal_runs_cannot_be_told_apart_and_the_smallest_difference_is_stated() -> None:
+    first, second = [1.0, 0.0, 1.0, 1.0] * 75, [1.0, 1.0, 0.0, 1.0] * 75
+    found = compare(first, second)
+    assert (found.outcome, found.estimate.value, found.units) == (Outcome.CANNOT_TELL, 0.0, 300)
+    assert found.smallest == pytest.approx(0.114, abs=0.001)
+    assert rows_to_show(found.smallest or 0, 0.5) == pytest.approx(300, abs=1)
+
+
+def test_fewer_than_eight_rows_tell_nothing() -> None:
+    found = compare([1.0] * 7, [0.0] * 7)
+    assert (found.outcome, found.p_value, found.estimate.lower) == (Outcome.CANNOT_TELL, None, None)
+    assert found.estimate.reason == "7 independent rows; 8 are the fewest that can be compared"
+    assert compare([1.0] * 70, [0.0] * 70, clusters=[place % 7 for place in range(70)]).outcome == Outcome.CANNOT_TELL
+
+
+def test_rows_without_any_difference_still_leave_a_doubt() -> None:
+    found = compare([0.7] * 20, [0.7] * 20)
+    assert found.estimate.value == 0 and found.estimate.width is not None and found.estimate.width > 0.1
+
+
+@given(BITS)
+def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(rows: list[tuple[int, int]]) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
+    first, second = [float(a) for a, _ in rows], [float(b) for _, b in rows]
+    found = compare(first, second)
+    only_first, only_second = sum(a > b for a, b in rows), sum(a < b for a, b in rows)
+    wanted = stats.binomtest(only_first, only_first + only_second).pvalue if only_first + only_second else 1.0
+    assert found.p_value == pytest.approx(wanted, abs=1e-9)
+    count = len(rows) + 2
+    p, q = (only_first + 1) / count, (only_second + 1) / count
+    reach = stats.t.ppf(0.975, count - 1) * math.sqrt((p + q - (p - q) ** 2) / (count - 1))
+    assert found.estimate.lower == pytest.approx(p - q - reach, abs=1e-9)
+
+
+@given(SHARES)
+def test_turning_the_runs_round_turns_the_difference(rows: list[tuple[float, float]]) -> None:
+    first, second = [a for a, _ in rows], [b for _, b in rows]
+    one, other = compare(first, second), compare(second, first)
+    assert one.estimate.lower == pytest.approx(-(other.estimate.upper or 0))
+    assert one.p_value == pytest.approx(other.p_value)
+    assert (one.outcome == Outcome.BETTER) == (other.outcome == Outcome.WORSE)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_the_sign_test_is_exact(one: int, other: int) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
+    wanted = stats.binomtest(one, one + other).pvalue if one + other else 1.0
+    assert sign_test(one, other) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_two_equal_systems_are_called_different_in_one_comparison_of_twenty_at_most(clustered: bool) -> None:
+    choice, wrong, runs = random.Random(7), 0, 400
+    for _ in range(runs):
+        groups = [place // 4 for place in range(120)]
+        taste = [choice.gauss(0, 1) if clustered else 0.0 for _ in range(30)]
+        first, second = ([float(choice.gauss(taste[g] * sign, 1) > -0.8) for g in groups] for sign in (1, -1))
+        found = compare(first, second, clusters=groups if clustered else None)
+        wrong += found.outcome != Outcome.CANNOT_TELL
+    assert wrong <= 0.06 * runs
+
+
+def test_rows_of_one_conversation_do_not_count_as_many() -> None:
+    first, second = [1.0] * 40 + [0.0] * 40, [0.0] * 20 + [1.0] * 20 + [0.0] * 40
+    assert compare(first, second).outcome == Outcome.BETTER
+    assert compare(first, second, clusters=[place // 10 for place in range(80)]).outcome == Outcome.CANNOT_TELL
+
+
+def test_a_bar_is_held_failed_or_left_open() -> None:
+    interval = Interval(0.8, 0.9)
+    assert [gate(interval, bar) for bar in (0.79, 0.8, 0.85, 0.9, 0.91)] == [
+        Gate.HOLDS, Gate.HOLDS, Gate.INCONCLUSIVE, Gate.INCONCLUSIVE, Gate.FAILS,
+    ]  # fmt: skip
+    assert gate(None, 0.5) == Gate.INCONCLUSIVE
+    assert three_valued(Interval(-0.2, -0.1)) == Outcome.WORSE
+
+
+def test_the_smallest_difference_is_the_one_that_is_seen_in_four_of_five() -> None:
+    """Simulated: 200 rows, of which a third differ."""
+    rows, share = 200, 0.33
+    least = smallest_detectable_share(share, rows)
+    choice, seen = random.Random(11), 0
+    for _ in range(400):
+        draws = choice.choices([1, -1, 0], [(share + least) / 2, (share - least) / 2, 1 - share], k=rows)
+        seen += sign_test(draws.count(1), draws.count(-1)) <= 0.05
+    assert 0.7 <= seen / 400 <= 0.85
+    assert smallest_detectable(0.01) == pytest.approx(0.028, abs=1e-4)
+    assert smallest_detectable_share(0.0, 1000) == pytest.approx(0.00784, abs=1e-3)
+
+
+def test_a_judge_that_favours_one_system_is_corrected() -> None:
+    choice = random.Random(13)
+    truth = [Pair(float(choice.random() < 0.7), float(choice.random() < 0.7)) for _ in range(1000)]
+    judged = [Pair(max(pair.first, float(choice.random() < 0.5)), pair.second) for pair in truth]
+    naive = statistics.fmean(pair.difference for pair in judged)
+    found = corrected_difference(truth[:150], judged[:150], judged[150:])
+    assert naive > 0.1
+    assert found.lower is not None and found.upper is not None and found.lower < 0 < found.upper
+    alone = labelled_difference([pair.difference for pair in truth[:150]])
+    assert alone.width is not None and found.width is not None and found.width < alone.width
+    assert labelled_difference([1.0]).reason == "fewer than two labels"
+
+
+def test_vote_noise_is_the_share_that_more_votes_would_take_away() -> None:
+    choice = random.Random(17)
+    votes = [[float(choice.random() < chance) for _ in range(2)] for chance in (0.2, 0.5, 0.9) for _ in range(200)]
+    found = vote_noise(votes)
+    within = statistics.fmean(p * (1 - p) for p in (0.2, 0.5, 0.9))
+    between = statistics.pvariance([0.2, 0.5, 0.9])
+    assert found.share == pytest.approx(within / 2 / (between + within / 2), abs=0.06)
+    assert found.with_votes is not None and found.half_width is not None
+    assert found.with_votes[1] > found.half_width > found.with_votes[3] > found.with_votes[10]
+
+
+def test_vote_noise_that_cannot_be_seen_has_a_reason() -> None:
+    assert vote_noise([[1.0], [0.0]]).reason == "no row was asked twice"
+    assert vote_noise([[1.0, 0.0]]).reason == "fewer than two rows"
+    assert vote_noise([[1.0, 1.0], [1.0, 1.0]]).reason == "all rows are alike"
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_many_p_values_are_adjusted_as_holm_and_benjamini_hochberg_say(p_values: list[float]) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
+    assert benjamini_hochberg(p_values) == pytest.approx(stats.false_discovery_control(p_values).tolist(), abs=1e-9)
+    ordered, adjusted = sorted(p_values), holm(p_values)
+    for place, value in enumerate(p_values):
+        rank = ordered.index(value)
+        wanted = max(min(1.0, (len(ordered) - at) * ordered[at]) for at in range(rank + ordered.count(value)))
+        assert adjusted[place] == pytest.approx(wanted)
+
+
+def test_an_interval_looked_at_after_every_row_misses_in_one_stream_of_twenty_at_most() -> None:
+    choice, wrong = random.Random(19), 0
+    for _ in range(60):
+        values: list[float] = []
+        for _ in range(120):
+            values.append(float(choice.random() < 0.8))
+            interval = confidence_sequence(values)
+            if not interval.lower <= 0.8 <= interval.upper:
+                wrong += 1
+                break
+    assert wrong <= 3
+    assert confidence_sequence([]) == Interval(0.0, 1.0)
+    assert confidence_sequence([0.9] * 500).lower > 0.8

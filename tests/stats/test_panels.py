@@ -1,0 +1,151 @@
+"""Panels: members that err together, weights that labels support, and what they say together without labels."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adjudge.stats.dawid_skene import Said, dawid_skene
+from adjudge.stats.panels import (
+    Votes,
+    Weights,
+    against_best_member,
+    alikeness,
+    log_odds_weights,
+    majority,
+    weighted_vote,
+    weights_from_labels,
+)
+
+KEPT = Path(__file__).parent / "second_oracles.json"
+OPTIONS = ["no", "yes"]
+
+
+def panel(choice: random.Random, skills: dict[str, float], rows: int) -> tuple[dict[str, list[str | None]], list[str | None]]:
+    truth: list[str | None] = [choice.choice(OPTIONS) for _ in range(rows)]
+    other = {"no": "yes", "yes": "no"}
+    votes: dict[str, list[str | None]] = {
+        name: [true if choice.random() < skill else other[str(true)] for true in truth] for name, skill in skills.items()
+    }
+    return votes, truth
+
+
+def test_copies_of_one_member_are_one_member() -> None:
+    votes, truth = panel(random.Random(1), {"a": 0.7}, 60)
+    copies: Votes = {"a": votes["a"], "b": votes["a"], "c": votes["a"]}
+    found = alikeness(copies, truth)
+    assert found.effective == pytest.approx(1)
+    assert found.correlations["a", "b"] == pytest.approx(1)
+
+
+def test_members_that_err_alone_count_fully() -> None:
+    votes, truth = panel(random.Random(2), {"a": 0.7, "b": 0.7, "c": 0.7}, 2000)
+    assert alikeness(votes, truth).effective == pytest.approx(3, abs=0.3)
+    assert alikeness(votes, [None] * 2000).reason == "no row has a label"
+    assert alikeness(votes, truth, dict.fromkeys(votes, 0.0)).reason == "no member has a weight"
+    heavy = alikeness(votes, truth, {"a": 1.0, "b": 0.0, "c": 0.0}).effective
+    assert heavy == pytest.approx(1)
+
+
+@given(st.integers(0, 1000), st.integers(2, 5))
+def test_the_effective_number_lies_between_one_and_all(seed: int, members: int) -> None:
+    votes, truth = panel(random.Random(seed), {f"m{place}": 0.6 for place in range(members)}, 20)
+    effective = alikeness(votes, truth).effective
+    assert effective is not None and 1 <= effective <= members
+
+
+def test_weights_are_log_odds_and_equal_without_labels() -> None:
+    votes: Votes = {"good": ["yes"] * 18 + ["no"] * 12, "bad": ["yes"] * 30}
+    truth: list[str | None] = [*["yes"] * 18, *["no"] * 12]
+    found = log_odds_weights(votes, truth, OPTIONS)
+    assert found.by_member["good"]["yes"] == pytest.approx(2.944, abs=1e-3)
+    assert found.by_member["bad"]["yes"] == pytest.approx(0.3795, abs=1e-3)
+    assert (found.labels, found.shrunk) == (30, 0.0)
+
+
+@pytest.mark.parametrize("weigh", [weights_from_labels, log_odds_weights])
+def test_weights_are_equal_without_labels_and_partly_with_few(weigh: Callable[..., Weights]) -> None:
+    votes: Votes = {"good": ["yes"] * 18 + ["no"] * 12, "bad": ["yes"] * 30}
+    truth: list[str | None] = [*["yes"] * 18, *["no"] * 12]
+    none = weigh(votes, [None] * 30, OPTIONS)
+    assert none.shrunk == 1 and len({weight for row in none.by_member.values() for weight in row.values()}) == 1
+    some = weigh(votes, [*truth[:5], *[None] * 20, *truth[25:]], OPTIONS)
+    assert 0.4 < some.shrunk < 0.6 and some.of("good") > some.of("bad")
+
+
+def accuracies(votes: dict[str, list[str | None]], truth: list[str | None], labelled: int) -> dict[str, float]:
+    """Of three ways to pool, and the best member, on the rows after the labelled ones."""
+    known = [*truth[:labelled], *[None] * (len(truth) - labelled)]
+    rest = range(labelled, len(truth))
+    ballots = [{name: said[row] for name, said in votes.items()} for row in rest]
+    fitted, odds = (weigh(votes, known, OPTIONS) for weigh in (weights_from_labels, log_odds_weights))
+    answers = {
+        "fitted": [weighted_vote(said, fitted) for said in ballots],
+        "log odds": [weighted_vote(said, odds) for said in ballots],
+        "majority": [majority(said) for said in ballots],
+        **{name: [said[row] for row in rest] for name, said in votes.items()},
+    }
+    return {
+        name: sum(one == truth[row] for one, row in zip(said, rest, strict=True)) / len(rest) for name, said in answers.items()
+    }
+
+
+def test_a_good_member_outvotes_two_bad_ones_with_labels() -> None:
+    found = accuracies(*panel(random.Random(5), {"good": 0.95, "poor": 0.55, "coin": 0.5}, 400), labelled=60)
+    assert found["fitted"] >= found["good"] - 0.005 and found["log odds"] >= found["good"] - 0.005
+    assert found["majority"] < found["good"] - 0.1
+
+
+def test_copies_of_a_poor_member_do_not_outvote_a_good_one() -> None:
+    votes, truth = panel(random.Random(9), {"good": 0.85, "poor": 0.7}, 600)
+    votes |= {f"copy {place}": votes["poor"] for place in range(5)}
+    found = accuracies(votes, truth, labelled=50)
+    assert found["fitted"] >= found["good"] - 0.005
+    assert found["log odds"] < found["good"] - 0.05
+
+
+def test_level_votes_decide_nothing() -> None:
+    assert majority({"a": "yes", "b": "no"}) is None
+    assert majority({"a": None}) is None
+    assert majority({"a": "yes", "b": "no", "c": "yes"}) == "yes"
+
+
+def test_a_panel_that_is_worse_than_its_best_member_is_warned_of() -> None:
+    votes, truth = panel(random.Random(7), {"good": 0.95, "poor": 0.55, "coin": 0.5}, 200)
+    plain = [majority({name: said[row] for name, said in votes.items()}) for row in range(200)]
+    found = against_best_member(plain, votes, truth)
+    assert found.best == "good" and found.warning.startswith("the panel is worse than good alone: ")
+    assert against_best_member(votes["good"], votes, truth).warning == ""
+    assert against_best_member(plain, votes, [None] * 200).warning == "no row has a label"
+
+
+def test_dawid_and_skenes_answer_is_crowd_kits() -> None:
+    """crowd-kit's answers, kept by tests/tools/second_oracles.py; it adds nothing to the counts."""
+    for case in json.loads(KEPT.read_text(encoding="utf-8"))["panels"]:
+        votes = [Said(row, member, str(option)) for row, member, option in case["votes"]]
+        found = dawid_skene(votes, smoothing=0.0)
+        for row, chances in case["probabilities"].items():
+            assert found.probabilities[row] == pytest.approx(chances, abs=1e-6)
+
+
+def test_the_model_finds_out_who_is_good() -> None:
+    votes, truth = panel(random.Random(11), {"good": 0.95, "fair": 0.75, "poor": 0.65, "coin": 0.5}, 300)
+    said = [Said(row, name, str(option)) for name, answers in votes.items() for row, option in enumerate(answers)]
+    found = dawid_skene(said, effective=3.5)
+    right = sum(found.option(row) == true for row, true in enumerate(truth)) / 300
+    plain = sum(majority({name: answers[row] for name, answers in votes.items()}) == true for row, true in enumerate(truth)) / 300
+    assert right > max(plain, 0.9)
+    assert found.confusion["good"]["yes", "yes"] > 0.85
+    assert sum(found.priors.values()) == pytest.approx(1)
+
+
+def test_members_that_are_too_alike_are_refused() -> None:
+    found = dawid_skene([Said(1, "a", "yes")], effective=1.2)
+    assert found.probabilities == {} and found.reason == "the members err together: they are worth 1.2 independent ones"
+    assert dawid_skene([]).reason == "no votes"
