@@ -310,6 +310,19 @@ def test_a_run_is_gone_on_with_by_one_process_at_a_time(tmp_path: Path) -> None:
     asyncio.run(go())
 
 
+def test_what_nobody_waits_for_is_on_the_disk_soon_all_the_same(tmp_path: Path) -> None:
+    from support.asking import wait_until  # not known where this file is run by itself
+
+    async def scenario() -> bool:
+        with opened(tmp_path) as ledger:
+            ledger.note_soon("said", "yes")
+            with connect(tmp_path / FILE, writable=False) as other:
+                found = "SELECT count(*) FROM meta WHERE name = 'said'"
+                return await asyncio.to_thread(wait_until, lambda: other.execute(found).fetchone() == (1,))
+
+    assert asyncio.run(scenario())
+
+
 def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
     async def go() -> int:
         with opened(tmp_path) as ledger:

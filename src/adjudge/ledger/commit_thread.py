@@ -8,12 +8,15 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any
 
 from adjudge.errors import RunError
 
 Row = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
 _LARGEST_GROUP = 1000
+_RIDE = 0.1
+"""Seconds for which rows that nobody waits for are held back, to be committed along with one that somebody does."""
 
 
 class Writer:
@@ -38,7 +41,7 @@ class Writer:
         self._check()
         done: asyncio.Future[None] = self._loop.create_future()
         self._queue.put((sql, values, done))
-        await asyncio.shield(done)  # whoever is cancelled meanwhile leaves the row to be written
+        await done  # whoever is cancelled meanwhile leaves the row to be written
 
     @property
     def waiting(self) -> int:
@@ -66,9 +69,12 @@ class Writer:
 
     def _next_group(self) -> list[Row | None]:
         group = [self._queue.get()]
+        until = monotonic() + _RIDE
         with suppress(Empty):
             while group[-1] is not None and len(group) < _LARGEST_GROUP:
-                group.append(self._queue.get_nowait())
+                if group[-1][-1] is not None:  # somebody waits
+                    until = 0.0
+                group.append(self._queue.get(timeout=max(0.0, until - monotonic())))
         return group
 
     def _commit(self, rows: list[Row]) -> None:
