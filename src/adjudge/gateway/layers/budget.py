@@ -106,7 +106,8 @@ class Allowance:
         """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
         if not self._limited:
             self.go_on()
-            await self._begin(model, request)
+            if self._keep is not None:
+                await self._begin(model, request)
             return await self._counted(model, request, ask)
         most = await self._room_for(model, request)
         self._reserved += most
