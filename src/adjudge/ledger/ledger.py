@@ -47,8 +47,7 @@ class Ledger:
         self._held = ExitStack()
         try:
             self._held.enter_context(under_lock(folder))
-            self.wordings = open_checked(folder, configuration, fork_of)
-            written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
+            written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of))
             self._reader = self._held.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
             ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
