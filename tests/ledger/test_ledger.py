@@ -323,6 +323,25 @@ def test_what_nobody_waits_for_is_on_the_disk_soon_all_the_same(tmp_path: Path) 
     assert asyncio.run(scenario())
 
 
+def test_nothing_is_lost_of_what_came_while_the_ledger_was_locked(tmp_path: Path) -> None:
+    """More than is committed at once, handed over bit by bit."""
+
+    async def scenario() -> None:
+        with opened(tmp_path) as ledger:
+            with connect(tmp_path / FILE) as other:
+                other.execute("BEGIN IMMEDIATE")
+                kept = []
+                for start in range(0, 2500, 500):
+                    numbers = range(start, start + 500)
+                    kept += [asyncio.create_task(ledger.keep(key_of(ballot(number)), vote(number))) for number in numbers]
+                    await asyncio.sleep(0.01)
+                other.execute("ROLLBACK")
+            await asyncio.gather(*kept)
+
+    asyncio.run(scenario())
+    assert run_info(tmp_path).votes == 2500
+
+
 def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
     async def go() -> int:
         with opened(tmp_path) as ledger:
