@@ -6,8 +6,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_RARELY = 10_000
-"""New objects between two looks, where Python's own setting is 700: so few are made by a dozen requests."""
+_RARELY = 50_000
+"""New objects between two looks, where Python's own setting is 700: as many as a dozen requests make."""
 _batches = 0
 _usual = 0
 

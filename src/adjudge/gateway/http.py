@@ -172,7 +172,8 @@ async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, held
     if len(encodings) > 1 or any("," in encoding for encoding in encodings):
         raise _Unread("the server's answer is compressed more than once: it was not read")
     body = bytearray()
-    while piece := await response.content.readany():
+    while not response.content.at_eof():
+        piece = await response.content.readany()
         if len(body) <= _LARGE < len(body) + len(piece):
             await large.acquire()
             held.append(large)
