@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _RARELY = 50_000
-"""New objects between two looks, where Python's own setting is 700: as many as a dozen requests make."""
+"""New objects between two looks. Python's own setting is 700, which is what a dozen requests make."""
 _batches = 0
 _usual = 0
 
