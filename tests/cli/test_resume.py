@@ -55,7 +55,8 @@ def write_ledger(folder: Path, command: Any) -> None:
         ledger.execute("DELETE FROM meta WHERE name = 'configuration'")
         ledger.execute("DELETE FROM votes")
         ledger.execute("DELETE FROM judgments")
-    write_meta(folder / FILE, {"command": command})
+    with connect(folder / FILE) as connection:
+        write_meta(connection, {"command": command})
 
 
 def test_local_files_are_not_sent_to_somebodys_address_unseen(adjudge: Adjudge, tmp_path: Path, provider: FakeProvider) -> None:

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from adjudge import (
     Status,
 )
 from adjudge.aio import event_loop
+from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import Asker, RecordedVotes, Run, opened
@@ -458,7 +459,8 @@ def test_a_place_is_held_until_its_vote_is_on_the_disk(tmp_path: Path, provider:
     assert run_info(tmp_path).votes == 60
 
 
-def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("who", ["the first to ask", "who asked after it"])
+def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_others(tmp_path: Path, who: str) -> None:
     async def scenario() -> tuple[Vote, bool]:
         answered = asyncio.Event()
 
@@ -466,24 +468,58 @@ def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_other
             await answered.wait()
             return "PASS"
 
-        judge = AspectCritic("c", slow)
-        asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration())
-        async with opened(Run(tmp_path), {"judges": {"c": asker.configuration}}, None) as run:
-            answers = RecordedVotes(run, asker)
-            (ballot,) = judge.plan(judge.prepare("x"), ())
-            first, second = (asyncio.create_task(answers.ask(ballot)) for _ in range(2))
+        async with votes_of(AspectCritic("c", slow), tmp_path) as (answers, ballot):
+            two = [asyncio.create_task(answers.ask(ballot)) for _ in range(2)]
+            gone, other = two if who == "the first to ask" else reversed(two)
             for _ in range(5):
                 await asyncio.sleep(0)
-            second.cancel()
+            gone.cancel()
             with suppress(asyncio.CancelledError):
-                await second
+                await gone
             answered.set()
-            return await first, second.cancelled()
+            return await other, gone.cancelled()
 
     vote, gone = event_loop.run(scenario())
     assert gone
     assert vote.valid
     assert run_info(tmp_path).votes == 1
+
+
+def test_an_answer_that_came_since_it_was_looked_for_is_not_asked_for_again(tmp_path: Path) -> None:
+    model = ScriptedModel()
+
+    async def scenario() -> tuple[Vote, Vote]:
+        async with votes_of(AspectCritic("c", model), tmp_path) as (answers, ballot):
+            assert answers.recall([ballot]) == [None]
+            return await answers.ask(ballot), await answers.ask(ballot)
+
+    first, second = event_loop.run(scenario())
+    assert first == second
+    assert len(model.requests) == 1
+
+
+def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_asks_nobody(tmp_path: Path) -> None:
+    model, told = ScriptedModel(), []
+
+    async def scenario() -> None:
+        async with votes_of(AspectCritic("c", model), tmp_path) as (answers, ballot):
+            with closing(sqlite3.connect(tmp_path / FILE)) as other:
+                other.execute("CREATE TRIGGER no BEFORE INSERT ON votes BEGIN SELECT RAISE(ABORT, 'no'); END")
+            told.extend(await asyncio.gather(*(answers.ask(ballot) for _ in range(3)), return_exceptions=True))
+
+    with pytest.raises(RunError):
+        event_loop.run(scenario())
+    assert [type(one) for one in told] == [RunError] * 3
+    assert len(model.requests) == 1
+
+
+@asynccontextmanager
+async def votes_of(judge: AspectCritic, folder: Path) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
+    """Who answers the judge's ballots in a run, and one of them."""
+    asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration())
+    async with opened(Run(folder), {"judges": {"c": asker.configuration}}, None) as run:
+        (ballot,) = judge.plan(judge.prepare("x"), ())
+        yield RecordedVotes(run, asker), ballot
 
 
 def test_the_latency_of_a_repaired_vote_is_that_of_all_its_replies() -> None:

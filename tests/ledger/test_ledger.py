@@ -310,6 +310,38 @@ def test_a_run_is_gone_on_with_by_one_process_at_a_time(tmp_path: Path) -> None:
     asyncio.run(go())
 
 
+def test_what_nobody_waits_for_is_on_the_disk_soon_all_the_same(tmp_path: Path) -> None:
+    from support.asking import wait_until  # not known where this file is run by itself
+
+    async def scenario() -> bool:
+        with opened(tmp_path) as ledger:
+            ledger.note_soon("said", "yes")
+            with connect(tmp_path / FILE, writable=False) as other:
+                found = "SELECT count(*) FROM meta WHERE name = 'said'"
+                return await asyncio.to_thread(wait_until, lambda: other.execute(found).fetchone() == (1,))
+
+    assert asyncio.run(scenario())
+
+
+def test_nothing_is_lost_of_what_came_while_the_ledger_was_locked(tmp_path: Path) -> None:
+    """More than is committed at once, handed over bit by bit."""
+
+    async def scenario() -> None:
+        with opened(tmp_path) as ledger:
+            with connect(tmp_path / FILE) as other:
+                other.execute("BEGIN IMMEDIATE")
+                kept = []
+                for start in range(0, 2500, 500):
+                    numbers = range(start, start + 500)
+                    kept += [asyncio.create_task(ledger.keep(key_of(ballot(number)), vote(number))) for number in numbers]
+                    await asyncio.sleep(0.01)
+                other.execute("ROLLBACK")
+            await asyncio.gather(*kept)
+
+    asyncio.run(scenario())
+    assert run_info(tmp_path).votes == 2500
+
+
 def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
     async def go() -> int:
         with opened(tmp_path) as ledger:

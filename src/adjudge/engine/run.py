@@ -130,6 +130,8 @@ class RecordedVotes(LiveVotes):
         self._run.allowance.go_on()
         keys = [self._key(ballot) for ballot in ballots]
         votes = self._run.ledger.recall(ballots, keys)
+        if not any(votes):
+            return votes
         self._unfinished |= {key: vote for key, vote in zip(keys, votes, strict=True) if vote and vote.unfinished}
         return [vote if vote and self._is_answer(vote) else None for vote in votes]
 
@@ -140,13 +142,28 @@ class RecordedVotes(LiveVotes):
         return not vote.unfinished and (vote.valid or not self._run.retry_failed)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask, or wait for who is asking the same."""
+        """Ask, or wait for who is asking the same; should they be cancelled, ask in their place."""
         key, under_way = self._key(ballot), self._run.under_way
-        if key in under_way:
-            return await asyncio.shield(under_way[key])
-        under_way[key] = asked = asyncio.ensure_future(self._ask_and_keep(key, ballot))
-        asked.add_done_callback(lambda _: under_way.pop(key, None))
-        return await asked
+        while key in under_way:
+            asked = under_way[key]
+            await asyncio.wait([asked])
+            if not asked.cancelled():
+                return asked.result()
+        (known,) = self.recall([ballot])  # since it was looked for, somebody may have asked the same
+        if known:
+            return known
+        under_way[key] = answer = asyncio.get_running_loop().create_future()
+        try:
+            vote = await self._ask_and_keep(key, ballot)
+            answer.set_result(vote)
+            return vote
+        except Exception as error:
+            answer.set_exception(error)
+            answer.exception()  # it is raised here, also when nobody else waits for it
+            raise
+        finally:
+            del under_way[key]
+            answer.cancel()  # where there is neither
 
     async def _ask_beside(self, key: bytes, ballot: Ballot) -> Vote:
         """The ballot that waits for it holds a place already."""
@@ -161,14 +178,16 @@ class RecordedVotes(LiveVotes):
         """Ask, from where it was cut short; where it is cut short again, the replies that were paid for are kept."""
         earlier = self._unfinished.pop(key, None)
         begun = [replace(earlier, usage=Usage(), unfinished=False)] if earlier else []
-        so_far.set(begun)  # this task is the ballot's own
+        token = so_far.set(begun)
         try:
             vote = await self._judge.ask(ballot)
         except HALTS:
             await self._keep_begun(key, begun)
             raise
-        kept = await self._keep_begun(key, begun)
-        await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept))
+        finally:
+            so_far.reset(token)
+        kept = await self._keep_begun(key, begun) if begun else None
+        await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept) if kept else vote)
         return vote
 
     async def _keep_begun(self, key: bytes, begun: Sequence[Vote]) -> Usage:

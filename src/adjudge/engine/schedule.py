@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from adjudge.aio.garbage import collected_rarely
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Vote
 from adjudge.errors import HALTS, AdjudgeError
@@ -57,15 +58,16 @@ async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, s
     """
     work = _Work(judge, iter(items), answers, saw)
     workers: set[asyncio.Task[None]] = set()
-    try:
-        while work.ready and len(workers) < judge.width and not work.halt:
-            workers.add(asyncio.create_task(work.go_on()))
-            await asyncio.sleep(0)  # where all is known, one worker is enough
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    with collected_rarely():
+        try:
+            while work.ready and len(workers) < judge.width and not work.halt:
+                workers.add(asyncio.create_task(work.go_on()))
+                await asyncio.sleep(0)  # where all is known, one worker is enough
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
     if work.halt:
         raise work.halt
     return work.count

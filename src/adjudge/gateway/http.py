@@ -41,6 +41,7 @@ _NO_CREDIT = re.compile(rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\
 """How OpenAI (429) and Anthropic (400) say what others say with 402: no wait and no other text helps."""
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
+_encoded = json.JSONEncoder(check_circular=False).encode  # bodies are made by us, and hold no circles
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
@@ -111,7 +112,7 @@ class _Unread(Exception):
 
 def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> Exchange:
     """The JSON object that answers ``body``; a ModelError when there is none."""
-    return _exchange("POST", endpoint, lambda: json.dumps(body))
+    return _exchange("POST", endpoint, lambda: _encoded(body))
 
 
 def get_json(endpoint: Endpoint) -> Exchange:
@@ -125,15 +126,13 @@ def post_form(endpoint: Endpoint, form: Callable[[], str]) -> Exchange:
 
 
 async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, Any]:
-    from adjudge.gateway import http_trouble
-
     held: list[asyncio.Semaphore] = []  # until the answer is read and understood
     try:
         try:
             status, wait, raw = await _answer(method, endpoint, body, held)
         except _Unread as reason:
             failure: AdjudgeError | None = endpoint.error(ModelError, str(reason))
-        except http_trouble.NO_ANSWER as trouble:
+        except _no_answer() as trouble:
             failure = _failure(endpoint, trouble)
         else:
             failure = None if status == 200 else _error_for(endpoint, status, wait, raw)
@@ -144,6 +143,13 @@ async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | N
     finally:
         for turn in held:
             turn.release()
+
+
+def _no_answer() -> tuple[type[Exception], ...]:
+    """What the client raises; it is not loaded before it is needed."""
+    from adjudge.gateway import http_trouble
+
+    return http_trouble.NO_ANSWER
 
 
 async def _answer(
@@ -166,7 +172,8 @@ async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, held
     if len(encodings) > 1 or any("," in encoding for encoding in encodings):
         raise _Unread("the server's answer is compressed more than once: it was not read")
     body = bytearray()
-    while piece := await response.content.readany():
+    while not response.content.at_eof():
+        piece = await response.content.readany()
         if len(body) <= _LARGE < len(body) + len(piece):
             await large.acquire()
             held.append(large)
@@ -282,11 +289,11 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDiction
 
 
 def _client() -> _Client:
-    import aiohttp
-
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None or client.session.closed:
+        import aiohttp
+
         connector = aiohttp.TCPConnector(limit=0, loop=loop)
         session = aiohttp.ClientSession(
             connector=connector, cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None)

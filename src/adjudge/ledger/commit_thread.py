@@ -14,6 +14,8 @@ from adjudge.errors import RunError
 
 Row = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
 _LARGEST_GROUP = 1000
+_RIDE = 0.1
+"""Seconds for which rows that nobody waits for are held back, to be committed along with one that somebody does."""
 
 
 class Writer:
@@ -23,27 +25,36 @@ class Writer:
         self._connection = connection
         self._complain = complain
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Row | None] = SimpleQueue()
+        self._rows: list[Row] = []
+        self._later: asyncio.TimerHandle | None = None
+        self._soon = False
+        self._queue: SimpleQueue[list[Row] | None] = SimpleQueue()
+        self._given = self._committed = 0
         self._failure: str | None = None
         self._thread = threading.Thread(target=self._work, name="adjudge ledger", daemon=True)
         self._thread.start()
 
     def put(self, sql: str, values: Sequence[Any]) -> None:
-        """Have a row written; ``flush`` tells when it is."""
+        """Have a row written soon; ``flush`` tells when it is."""
         self._check()
-        self._queue.put((sql, values, None))
+        self._rows.append((sql, values, None))
+        if self._later is None:
+            self._later = self._loop.call_later(_RIDE, self._hand_over)
 
     async def write(self, sql: str, values: Sequence[Any]) -> None:
         """Have a row written, and wait until it is on the disk."""
         self._check()
         done: asyncio.Future[None] = self._loop.create_future()
-        self._queue.put((sql, values, done))
-        await asyncio.shield(done)  # whoever is cancelled meanwhile leaves the row to be written
+        self._rows.append((sql, values, done))
+        if not self._soon:
+            self._soon = True
+            self._loop.call_soon(self._hand_over)  # along with what else comes up just now
+        await done  # whoever is cancelled meanwhile leaves the row to be written
 
     @property
     def waiting(self) -> int:
         """About how many rows wait."""
-        return self._queue.qsize()
+        return self._given + len(self._rows) - self._committed
 
     async def flush(self) -> None:
         """Wait until all that was put before is on the disk."""
@@ -51,25 +62,40 @@ class Writer:
 
     def close(self) -> None:
         """Write what is left, and end the thread."""
+        self._hand_over()
         self._queue.put(None)
         self._thread.join()
+
+    def _hand_over(self) -> None:
+        if self._later:
+            self._later.cancel()
+        self._later, self._soon = None, False
+        if self._rows:
+            self._given += len(self._rows)
+            self._queue.put(self._rows)
+            self._rows = []
 
     def _check(self) -> None:
         if self._failure is not None:
             raise RunError(self._failure)
 
     def _work(self) -> None:
-        while group := self._next_group():
-            self._commit([row for row in group if row is not None])
-            if group[-1] is None:
-                return
+        last = False
+        while not last:
+            rows, last = self._next_group()
+            self._commit(rows)
 
-    def _next_group(self) -> list[Row | None]:
-        group = [self._queue.get()]
+    def _next_group(self) -> tuple[list[Row], bool]:
+        """All that waits, and whether nothing will follow."""
+        rows: list[Row] = []
+        given = self._queue.get()
         with suppress(Empty):
-            while group[-1] is not None and len(group) < _LARGEST_GROUP:
-                group.append(self._queue.get_nowait())
-        return group
+            while given is not None:
+                rows += given
+                if len(rows) >= _LARGEST_GROUP:
+                    break
+                given = self._queue.get_nowait()
+        return rows, given is None
 
     def _commit(self, rows: list[Row]) -> None:
         if not rows:
@@ -79,6 +105,7 @@ class Writer:
                 self._write(rows)
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
             self._failure = self._complain(error)
+        self._committed += len(rows)
         waiting = [done for *_, done in rows if done is not None]
         if waiting and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_settle, waiting, self._failure)

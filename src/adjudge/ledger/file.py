@@ -9,7 +9,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,31 +104,41 @@ def under_lock(folder: Path) -> Iterator[None]:
         raise RunError(f"the run folder {folder} cannot be used: {error.strerror or error}") from error
 
 
-def open_checked(folder: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> dict[str, str]:
+@contextmanager
+def open_checked(
+    folder: Path, configuration: Mapping[str, Any], fork_of: Path | None
+) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
     """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
 
     Says how the prompts were worded when the run began.
     """
     path = folder / FILE
-    try:
-        if not path.exists():
-            _make(path, configuration, fork_of)
-        refuse_empty(path)
-        _refuse_damaged(path)
-        with connect(path) as connection:
-            migrate(connection, path)
-            check_rows(connection, path)
-            known = read_meta(connection).get("configuration")
-        if known is None:
-            write_meta(path, {"configuration": configuration, "started": time.time()})
-        elif changes := [change for change in differences(known, configuration) if not is_wording(change)]:
-            raise RunError(
-                f"the run {folder} was made with another configuration: {'; '.join(map(str, changes))}. "
-                "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
-            )
-        return _wordings(folder, known or configuration, configuration)
-    except sqlite3.Error as error:
-        raise trouble(path, error) from error
+    with ExitStack() as held:
+        try:
+            if not path.exists():
+                _make(path, configuration, fork_of)
+            refuse_empty(path)
+            connection = held.enter_context(connect(path))
+            wordings = _resumed(connection, folder, configuration)
+        except sqlite3.Error as error:
+            raise trouble(path, error) from error
+        yield connection, wordings
+
+
+def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mapping[str, Any]) -> dict[str, str]:
+    path = folder / FILE
+    _refuse_damaged(connection, path)
+    migrate(connection, path)
+    check_rows(connection, path)
+    known = read_meta(connection).get("configuration")
+    if known is None:
+        write_meta(connection, {"configuration": configuration, "started": time.time()})
+    elif changes := [change for change in differences(known, configuration) if not is_wording(change)]:
+        raise RunError(
+            f"the run {folder} was made with another configuration: {'; '.join(map(str, changes))}. "
+            "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
+        )
+    return _wordings(folder, known or configuration, configuration)
 
 
 def _make(path: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> None:
@@ -140,8 +150,8 @@ def _make(path: Path, configuration: Mapping[str, Any], fork_of: Path | None) ->
     with connect(new) as connection:
         migrate(connection, new)
         connection.execute("DELETE FROM judgments")  # of a fork: they are made anew from the votes that still hold
-    forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
-    write_meta(new, {"configuration": configuration, **forked})
+        forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
+        write_meta(connection, {"configuration": configuration, **forked})
     new.replace(path)
 
 
@@ -199,11 +209,10 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     return facts
 
 
-def write_meta(path: Path, facts: Mapping[str, Any]) -> None:
+def write_meta(connection: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
     """Keep facts about a run."""
-    with connect(path) as connection:
-        for name, value in facts.items():
-            connection.execute(insert("meta"), sealed(name, json.dumps(value)))
+    for name, value in facts.items():
+        connection.execute(insert("meta"), sealed(name, json.dumps(value)))
 
 
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
@@ -313,12 +322,11 @@ def _is_small(path: Path) -> bool:
     return path.stat().st_size <= _SMALL
 
 
-def _refuse_damaged(path: Path) -> None:
+def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
     """A file that was cut or overwritten is noticed before anything is asked."""
     if not _is_small(path):
         return
-    with connect(path) as connection:
-        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
 

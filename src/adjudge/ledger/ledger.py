@@ -48,8 +48,7 @@ class Ledger:
         self._held = ExitStack()
         try:
             self._held.enter_context(under_lock(folder))
-            self.wordings = open_checked(folder, configuration, fork_of)
-            written = self._held.enter_context(connect(self.path))  # closed last, it clears the log away
+            written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of))
             self._reader = self._held.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
             ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
@@ -68,7 +67,9 @@ class Ledger:
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
         """The last vote that was cast on each ballot. A call that failed is no answer: it is asked again."""
         likely = [key for key in keys if key in self._maybe_known]
-        rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely) if likely else []
+        if not likely:
+            return [None] * len(ballots)
+        rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely)
         known = {row[1]: row for row in rows}
         return [self._vote(ballot, known[key]) if key in known else None for ballot, key in zip(ballots, keys, strict=True)]
 

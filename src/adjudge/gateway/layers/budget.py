@@ -63,8 +63,7 @@ class Allowance:
         self._limited = self.budget != Budget()
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
-        self.spent = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
-        self.spent += Spent(calls=self.account.failed)
+        self._spent: Spent | None = None
         self._keep = keep
         self._begun = self._leased = self.account.settled
         self._leasing: asyncio.Task[None] | None = None
@@ -77,6 +76,14 @@ class Allowance:
         """Model → its requests under way."""
         self._halt: Halt | None = None
         self._waiting: set[asyncio.Future[None]] = set()
+
+    @property
+    def spent(self) -> Spent:
+        """What the account comes to; added up when it is asked for."""
+        if self._spent is None:
+            replies = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
+            self._spent = replies + Spent(calls=self.account.failed)
+        return self._spent
 
     def stop(self, reason: str) -> None:
         """Send nothing more; what is under way is waited for."""
@@ -106,7 +113,8 @@ class Allowance:
         """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
         if not self._limited:
             self.go_on()
-            await self._begin(model, request)
+            if self._keep is not None:
+                await self._begin(model, request)
             return await self._counted(model, request, ask)
         most = await self._room_for(model, request)
         self._reserved += most
@@ -137,12 +145,11 @@ class Allowance:
         self.go_on()
 
     def _settle(self, model: str, request: Request, usage: Usage | None) -> None:
+        self._spent = None
         if usage is None:
             self.account.failed += 1
-            self.spent += Spent(calls=1)
             return
         self.account.add(model, usage)
-        self.spent += self.cost(model, usage)
         if self.budget.by_size:
             prompt, answer = expected_tokens(request)
             longer, wordier = self._larger.get(model, (0.0, 0.0))
@@ -265,6 +272,8 @@ class Allowance:
 
     def _block(self, likely: Spent) -> int:
         """How many to lease at once: a small part of what is left, so that a kill costs little."""
+        if not self._limited:
+            return _LEASE
         left = (
             (self.budget.max_calls, self.spent.calls, 1),
             (self.budget.max_tokens, self.spent.tokens, likely.tokens),

@@ -100,8 +100,11 @@ class Reached(Layer):
         super().__init__(inner)
         self._circuit = circuit
 
-    async def complete(self, request: Request) -> Reply:
+    def complete(self, request: Request) -> Replying:
         """Pass on; a hopeless beginning is a ModelUnusable, and the run that asks sends nothing more."""
+        return self.inner.complete(request) if self._circuit.answered else self._try(request)
+
+    async def _try(self, request: Request) -> Reply:
         try:
             reply = await self.inner.complete(request)
         except HALTS:
