@@ -29,7 +29,9 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
 from adjudge.ledger.ledger import key_of
+from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.template import wordings
+from adjudge.verdicts import VERSION as READER
 
 
 class Item(Protocol):
@@ -53,6 +55,8 @@ _ROOM_FOR_A_PANEL = 2048
 _MOST_VOTES = 10_000
 """Per model and row."""
 _NO_SETTINGS = ("models", "inference_engine", "model", "llm", "batch_size")
+_DECIDING = {"reader": READER, "pooling": POOLING}
+"""The versions that have a part in a verdict."""
 InstanceLike = str | Mapping[str, object] | Instance
 
 
@@ -198,7 +202,7 @@ class PlannedJudge(ABC, Generic[I, R]):
             "models": {name: _model(model) for name, model in self.panel.items()},
             "criteria": [plain(one) for one in criteria],
             "templates": wordings(own.get("language", "en")),
-            "versions": {"adjudge": version("adjudge"), "python": platform.python_version()},
+            "versions": {"adjudge": version("adjudge"), "python": platform.python_version(), **_DECIDING},
         }
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which

@@ -14,10 +14,11 @@ from typing import Any
 
 import jinja2
 
+from adjudge.data.cells import cell
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.markdown import escaped
-from adjudge.reports.table import cell, check_writable
+from adjudge.reports.table import check_writable
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
 
