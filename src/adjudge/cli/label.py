@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adjudge.cli.inputs import end_gently
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import keys_of, screen
 from adjudge.cli.label_words import LabelWord, label_word
@@ -113,6 +114,7 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) 
     if not work.progress().total:
         click.echo(label_word("nothing to label", language))
         return ExitCode.OK
+    end_gently()
     with keyboard() as terminal:
         scale = work.judged.scale
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)

@@ -100,11 +100,9 @@ class LabelStore:
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
         """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what undo takes back."""
-        newest = (
-            "number IN (SELECT max(number) FROM labels GROUP BY criteria, row, annotator) AND state <> 'withdrawn' "
-            f"AND (design = 'chosen') = {int(chosen)}"  # noqa: S608 - constant texts
-        )
-        return next(self._read(f"{_SELECT} AND {newest} ORDER BY number DESC LIMIT 1", criteria, annotator), None)
+        newest = "number IN (SELECT max(number) FROM labels GROUP BY criteria, row, annotator) AND state <> 'withdrawn'"
+        which = f"{newest} AND design {'=' if chosen else '<>'} 'chosen'"
+        return next(self._read(f"{_SELECT} AND {which} ORDER BY number DESC LIMIT 1", criteria, annotator), None)
 
     def withdraw(self, label: Label) -> None:
         """Take a label back: it stays in the history and counts no more."""

@@ -26,6 +26,7 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
+from adjudge.ledger.labels import OWN as LABELS
 from adjudge.ledger.labels import holds_labels
 from adjudge.ledger.rows import COLUMNS, checked, select
 from adjudge.runs.eval_file import OUTPUTS
@@ -204,8 +205,8 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     with under_lock(place):
         if only_try:
             return
-        alone = {path.name for path in place.iterdir()} <= {*OWN, *_EXPORTED, LOCK}
-        for name in (*OWN, *(_EXPORTED if alone else ()), LOCK):
+        alone = {path.name for path in place.iterdir()} <= {*OWN, *LABELS, *_EXPORTED, LOCK}
+        for name in (*OWN, *LABELS, *(_EXPORTED if alone else ()), LOCK):
             (place / name).unlink(missing_ok=True)
         if alone:
             place.rmdir()

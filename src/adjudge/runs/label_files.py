@@ -18,8 +18,10 @@ from adjudge.errors import RunError, SetupError
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.label_scales import JudgedScale, label_scales
 
-ANSWERS = ("option", "score", "winner", "label")
-"""Columns that hold an answer; ``label`` is whichever of the others the criteria asks for."""
+ANSWERS = ("label", "option", "score", "winner")
+"""Columns that hold an answer, the first that is there; ``label`` is whichever of the others the criteria asks for."""
+_OF_AN_EXPORT = "votes_requested"
+"""Where this column is, the file is an export of a run: its option and score are the judge's."""
 NAMES = tuple(entry.name for entry in fields(Label))
 _OF_THE_ROW = (*NAMES, "judge", "label")
 """Columns that are no annotator's."""
@@ -62,21 +64,21 @@ class RunRows:
     def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> tuple[str, str | None, int]:
         """(identity, id, number of responses) of a row, by its identity, its place in an export, or its id."""
         if row is not None and len(row) == _IDENTITY:
-            return self._one(criteria, f"row {row!r}", "identity = ?", row)
+            return self._one(criteria, f"with the identity {row!r}", "identity = ?", row)
         if row is not None and row.isdecimal():
             named = ("number = ?", "judge = ?") if judge else ("number = ?",)
-            return self._one(criteria, f"row {row}", " AND ".join(named), int(row), *((judge,) if judge else ()))
+            return self._one(criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ()))
         if id is not None and row is None:
-            return self._one(criteria, f"a row with the id {id!r}", "id = ?", id)
+            return self._one(criteria, f"with the id {id!r}", "id = ?", id)
         if row is not None:
             raise ValueError(f"{row!r} is neither the identity of a row nor its place in an export of the run")
         raise ValueError("nothing says which row it is: give the column row (an identity, or the place in an export) or id")
 
     def _one(self, criteria: str, what: str, which: str, *values: object) -> tuple[str, str | None, int]:
-        query = f"SELECT DISTINCT identity, id, responses FROM rows WHERE criteria = ? AND {which} GROUP BY identity LIMIT 2"  # noqa: S608
+        query = f"SELECT identity, id, responses FROM rows WHERE criteria = ? AND {which} GROUP BY identity LIMIT 2"  # noqa: S608
         found = self._table.execute(query, (criteria, *values)).fetchall()
         if len(found) != 1:
-            raise ValueError(f"the run has {'several rows that are' if found else 'no'} {what} under criteria {criteria!r}")
+            raise ValueError(f"the run has {'several rows' if found else 'no row'} {what} under criteria {criteria!r}")
         ((identity, id, responses),) = found
         return str(identity), id, int(responses)
 
@@ -148,10 +150,14 @@ class _RowReader:
 
     def labels(self) -> Iterator[Label]:
         """One where a column holds the answer, else one per annotator who gave any."""
-        if any(name in self._cells for name in ANSWERS):
+        if self._answers:
             yield self._long()
         else:
             yield from self._wide()
+
+    @property
+    def _answers(self) -> list[str]:
+        return [name for name in ANSWERS if name in self._cells and (name == "label" or _OF_AN_EXPORT not in self._cells)]
 
     def _long(self) -> Label:
         about, scale, responses = self._about()
@@ -162,6 +168,8 @@ class _RowReader:
         about, scale, responses = self._about()
         columns = self._defaults.annotators or [name for name in self._cells if name not in _OF_THE_ROW]
         self.column = None
+        if _OF_AN_EXPORT in self._cells and not self._defaults.annotators:
+            raise ValueError("this is an export of a run, whose verdicts are the judge's: put people's answers in a column label")
         if missing := [name for name in columns if name not in self._cells]:
             raise ValueError(f"there is no column {missing[0]!r}; it has {', '.join(self._cells)}")
         if not columns:
@@ -199,7 +207,7 @@ class _RowReader:
         return Label(**values)  # type: ignore[arg-type]  # what is wrong with them, it says
 
     def _answer(self, scale: LabelScale, responses: int) -> dict[str, object]:
-        for name in ANSWERS:
+        for name in self._answers:
             if (text := self._text(name)) is not None:
                 return _read(scale, text, responses)
         raise ValueError("the row holds no answer")
