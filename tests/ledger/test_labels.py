@@ -212,7 +212,7 @@ def test_labels_of_a_newer_version_are_not_touched(store: LabelStore) -> None:
 
 def test_a_file_that_is_no_database_is_named(store: LabelStore) -> None:
     store.path.write_text("not a database at all " * 50)
-    with pytest.raises(RunError, match="labels.sqlite: file is not a database"):
+    with pytest.raises(RunError, match=r"labels.sqlite: file is not a database"):
         list(store.current())
 
 

@@ -13,6 +13,7 @@ from adjudge.gateway.open import open_model
 from adjudge.rag import RagEvaluator
 from adjudge.runs.folder import run_info
 from adjudge.runs.identity import judge_identity
+from support.commands import adjudge
 
 KIND = Criteria("kind", "Is it kind?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
 SHORT = Criteria("short", "Is it short?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
@@ -125,3 +126,10 @@ def test_a_run_from_before_there_were_versions_of_the_reader_has_that_of_the_fir
 @pytest.mark.parametrize("strange", [{}, {"settings": 3, "models": [], "criteria": "x", "templates": None, "versions": 1}])
 def test_a_configuration_that_adjudge_did_not_write_has_one_too(strange: dict[str, object]) -> None:
     assert len(judge_identity(strange)) == 16
+
+
+def test_the_identity_of_each_judge_is_shown(tmp_path: Path) -> None:
+    AspectCritic("It is kind.", ScriptedModel()).evaluate(["a"], run=tmp_path)
+    identities = run_info(tmp_path).identities
+    assert f"AspectCritic: judge identity {identities['AspectCritic']}" in adjudge("runs", "show", tmp_path).stdout
+    assert json.loads(adjudge("runs", "show", tmp_path, "--json").stdout)["judge_identities"] == identities

@@ -115,7 +115,7 @@ def test_what_is_wrong_is_named_with_file_row_and_column(run: Path, tmp_path: Pa
 
 
 def test_who_labelled_must_be_said(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="line 2: nothing says who gave the label|add a column annotator, or --annotator NAME"):
+    with pytest.raises(RunError, match=r"line 2: nothing says who gave the label|add a column annotator, or --annotator NAME"):
         read(run, written(tmp_path, "id,label\nr0,PASS\n"))
 
 

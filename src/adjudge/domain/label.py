@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
@@ -148,14 +147,6 @@ class LabelScale:
 def labels(count: int) -> tuple[str, ...]:
     """How compared responses are called: A, B, …; beyond Z by their numbers."""
     return tuple(_LETTERS[place] if place < len(_LETTERS) else str(place + 1) for place in range(count))
-
-
-def label_of(values: Mapping[str, object]) -> Label:
-    """The label that ``to_dict`` made ``values`` of; keys that are left out have their defaults."""
-    known = {entry.name for entry in fields(Label)}
-    if strange := [name for name in values if name not in known]:
-        raise SetupError(f"a label has no {strange[0]!r}; it has {', '.join(sorted(known))}")
-    return Label(**values)  # type: ignore[arg-type]  # what is wrong with them, __post_init__ says
 
 
 def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
