@@ -17,8 +17,10 @@ from pathlib import Path
 import pytest
 
 from adjudge import DirectJudge, Instance, ScriptedModel
+from adjudge.cli.label_screen import screen
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.ledger.labels import LabelStore
+from adjudge.runs.labelling import Annotator, labelling
 from support import commands
 from support.labels import compared, identity, judged, label
 
@@ -106,6 +108,16 @@ def test_a_pass_row_and_a_fail_row_differ_in_their_own_text_alone(tmp_path: Path
     assert first.replace("It was in 1889.", "X").replace("It was in Paris", "X") == second.replace(
         "It was in 1889.", "X"
     ).replace("It was in Paris", "X")
+
+
+def test_the_screen_does_not_tell_how_a_row_was_drawn(run: Path) -> None:
+    """Rows that were drawn within a verdict would tell it; so would the name and the place of a row."""
+    work = labelling(run, Annotator("ann"))
+    shown = work.next()
+    assert shown is not None
+    told = shown.queued._replace(design="random_within_verdict", id="FAIL-7", judge="another", number=99)
+    screens = [screen(one, work.judged.scale, work.progress(), "en") for one in (shown, shown._replace(queued=told))]
+    assert screens[0] == screens[1]
 
 
 def test_what_a_terminal_would_obey_does_not_reach_it(tmp_path: Path) -> None:
