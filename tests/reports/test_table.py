@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge.data.cells import cell, text_of
 from adjudge.errors import RunError
-from adjudge.reports.table import cell, read_rows, text_of, write_rows
+from adjudge.reports.table import read_rows, write_rows
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text("'=+-@\t\r\n\",;x\0", max_size=8)
 

@@ -13,6 +13,8 @@ import pytest
 
 from adjudge.reports.export import export
 from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.label_scales import label_scales
+from adjudge.runs.labelling import Annotator, labelling
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "first_edition"
 COMMANDS = {
@@ -82,3 +84,12 @@ def test_what_else_changed_is_still_refused(folder: Path) -> None:
     assert done.returncode == 1
     assert "was made with another configuration" in done.stderr
     assert "templates" not in done.stderr
+
+
+@pytest.mark.parametrize("run", COMMANDS)
+def test_their_rows_can_be_labelled(folder: Path, run: str) -> None:
+    scales = label_scales(folder / run)
+    assert all(one.scale.choices() for one in scales)
+    judged = [one.name for one in scales if one.judges[0] in run_info(folder / run).judges]
+    assert judged
+    assert all(labelling(folder / run, Annotator("ann"), name).next() for name in judged)

@@ -66,6 +66,8 @@ def show_run(folder: Path, as_json: bool) -> int:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
         mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
         console.print(Text(clean(f"{one.name}: {counts}{mean}")))
+    for judge, identity in info.identities.items():
+        console.print(Text(clean(f"{judge}: judge identity {identity}")))
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
             console.print(Text(clean(f"{judge}: without {model} on {rows} of {sum(info.judges[judge].values())} rows")))
@@ -186,6 +188,7 @@ def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "folder": str(info.folder),
         "state": info.state,
         "judgments": info.judges,
+        "judge_identities": info.identities,
         "criteria": [asdict(one) for one in info.criteria],
         "means": {one.judge: one.mean for one in info.criteria if _only(one, info) and one.mean is not None},
         "excluded_models": info.excluded,

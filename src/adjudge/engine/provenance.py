@@ -9,7 +9,9 @@ from typing import Any
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.gateway.open import OpenModel
+from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.template import wordings
+from adjudge.verdicts import VERSION as READER
 
 
 def provenance(
@@ -25,7 +27,7 @@ def provenance(
         "models": {name: _model(model) for name, model in models.items()},
         "criteria": [plain(one) for one in criteria],
         "templates": wordings(language),
-        "versions": {"adjudge": version("adjudge"), "python": platform.python_version()},
+        "versions": {"adjudge": version("adjudge"), "python": platform.python_version(), "reader": READER, "pooling": POOLING},
     }
 
 

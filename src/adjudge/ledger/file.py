@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -286,21 +286,21 @@ def trouble(path: Path, error: Exception) -> RunError:
     return RunError(f"the ledger {path}: {error}; {advice}")
 
 
-def refuse_links(folder: Path) -> None:
+def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
     """What is written into a run folder must land there, also when somebody else made the folder. Pipes are refused as well."""
-    for path in (folder / name for name in (*OWN, LOCK)):
+    for path in (folder / name for name in names):
         if path.is_symlink():
             raise RunError(f"{path} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
         if path.exists() and not path.is_file():  # whoever opens a pipe waits for its other end
             raise RunError(f"{path} is not a plain file, and adjudge makes no others: delete it")
 
 
-def refuse_strange_schema(connection: sqlite3.Connection, path: Path) -> None:
+def refuse_strange_schema(connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)) -> None:
     """A ledger is tables with plain columns. Whatever computes its rows when they are read or written was put there."""
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
             raise RunError(f"the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it is not used")
-    for table in COLUMNS:
+    for table in tables:
         columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
         if computed := [name for _, name, *_, hidden in columns if hidden]:
             raise RunError(f"the ledger {path} computes {table}.{computed[0]}, which adjudge does not: it is not used")

@@ -13,13 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adjudge.data.cells import cell
 from adjudge.domain.message import Usage
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.setup import KEPT, Setup
-from adjudge.reports.table import cell, check_writable, flat
+from adjudge.reports.table import check_writable, flat
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
 

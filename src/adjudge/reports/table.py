@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from adjudge.data.cells import cell, text_of
 from adjudge.errors import RunError, SetupError
 from adjudge.rag.dimensions import Dimension
 from adjudge.reports.again import Again
@@ -15,8 +16,6 @@ from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.rag import explanation_of, score_of
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What makes a spreadsheet run a cell; the wide ones do so in East Asian editions."""
 _LONGEST_CELL = 100_000_000
 _IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
 """What a RAG result holds for every dimension."""
@@ -98,21 +97,6 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
         writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
 
 
-def cell(value: object) -> str:
-    """A value as a spreadsheet may show it: what it would run as a formula begins with an apostrophe."""
-    if value is None or value == []:
-        return ""
-    if isinstance(value, bool | int | float):
-        return str(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"'{text}" if _runs(text) else text
-
-
-def text_of(cell: str) -> str:
-    """The text that ``cell`` made this of."""
-    return cell[1:] if cell.startswith("'") and _runs(cell) else cell
-
-
 def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
     """The rows of a .csv file that ``write_rows`` wrote, every text as it was before."""
     csv.field_size_limit(_LONGEST_CELL)
@@ -123,8 +107,3 @@ def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
             if len(row) != len(columns):
                 raise RunError(f"{path}, line {reader.line_num}: the row has another number of cells than there are columns")
             yield {name: text_of(value) for name, value in zip(columns, row, strict=True)}
-
-
-def _runs(text: str) -> bool:
-    """Apostrophes in front count as well, or one of the text's own could not be told from ours."""
-    return text.lstrip("'").startswith(_FORMULA)

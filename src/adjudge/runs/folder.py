@@ -27,8 +27,11 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.inputs import INPUT, input_from
+from adjudge.ledger.labels import OWN as LABELS
+from adjudge.ledger.labels import holds_labels
 from adjudge.ledger.rows import COLUMNS, checked, select
 from adjudge.runs.eval_file import OUTPUTS
+from adjudge.runs.identity import judge_identities
 
 _KEY = 16
 _LOG = f"{FILE}-wal"
@@ -88,6 +91,11 @@ class RunInfo:
     def rows(self) -> int:
         """Judgments there are."""
         return sum(count for statuses in self.judges.values() for count in statuses.values())
+
+    @property
+    def identities(self) -> dict[str, str]:
+        """Judge → its identity: one hash over everything that decides its verdicts."""
+        return judge_identities(self.configuration)
 
     @property
     def state(self) -> str:
@@ -189,13 +197,17 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     place = Path(folder)
     if place.is_symlink():
         raise RunError(f"{place} is a symbolic link: delete the run where it lies, or the link by itself")
+    if holds_labels(place):
+        raise RunError(
+            "it holds labels that people made: export them with 'adjudge label RUN --export FILE', then delete labels.sqlite"
+        )
     if only_try and not (place / LOCK).exists():
         return
     with under_lock(place):
         if only_try:
             return
-        alone = {path.name for path in place.iterdir()} <= {*OWN, *_EXPORTED, LOCK}
-        for name in (*OWN, *(_EXPORTED if alone else ()), LOCK):
+        alone = {path.name for path in place.iterdir()} <= {*OWN, *LABELS, *_EXPORTED, LOCK}
+        for name in (*OWN, *LABELS, *(_EXPORTED if alone else ()), LOCK):
             (place / name).unlink(missing_ok=True)
         if alone:
             place.rmdir()
@@ -207,9 +219,13 @@ def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, 
         yield from judgments_in(connection, votes=votes)
 
 
-def judgments_in(connection: sqlite3.Connection, *, votes: bool = False) -> Iterator[dict[str, Any]]:
-    """The same, of a ledger that is open."""
-    for row in connection.execute(f"{select('judgments')} ORDER BY judge, number"):
+def judgments_in(
+    connection: sqlite3.Connection, *, votes: bool = False, judge: str | None = None, number: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """The same, of a ledger that is open; on request of one ``judge``, and of that the one with this ``number``, from 0."""
+    which = " AND ".join(f"{name} = :{name}" for name, value in (("judge", judge), ("number", number)) if value is not None)
+    query = f"{select('judgments')} WHERE {which or 'TRUE'} ORDER BY judge, number"
+    for row in connection.execute(query, {"judge": judge, "number": number}):
         judge, number, id, instance, ballots, _, _, result = checked("judgments", row)
         fields, kept = _object(instance), _object(result)
         found = {"judge": judge, "row": number + 1, "id": id, "fields": fields, **kept}

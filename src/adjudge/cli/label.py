@@ -1,0 +1,262 @@
+"""``adjudge label``: people say of rows what the judge was asked, without seeing what it answered."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adjudge.cli.inputs import end_gently
+from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
+from adjudge.cli.label_screen import keys_of, screen
+from adjudge.cli.label_words import LabelWord, label_word
+from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, command
+from adjudge.cli.show import clean
+from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
+from adjudge.errors import SetupError
+from adjudge.ledger.labels import LabelStore
+from adjudge.prompts.template import check_language
+from adjudge.reports.exit_code import ExitCode
+from adjudge.runs.folder import reading
+from adjudge.runs.label_queue import FIRST, QUEUES, Queue
+from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
+
+if TYPE_CHECKING:
+    from adjudge.data.sources.row import BadRow
+
+_ONE_KEY = 9
+"""Options that have a key each."""
+_LARGEST_SEED = 2**63 - 1
+
+
+@command("label")
+@argument("run", "A run folder.", type=PATH)
+@click.option("--criteria", help="Which criteria, where the run has several.")
+@click.option(
+    "--annotator", multiple=True, help="Who labels; by default your login name. At --import: the columns of annotators."
+)
+@click.option("--kind", type=click.Choice(KINDS), default="human", help="What the annotator is.")
+@click.option(
+    "--queue", type=click.Choice(QUEUES), default="random", help="Which rows; only random ones count in a corrected rate."
+)
+@click.option("--count", type=FROM_ONE, default=FIRST, help="Rows to label, and a few more where a verdict is rare.")
+@click.option("--overlap", type=FROM_ZERO, help="Rows that every annotator labels; the rest is divided among them. Default: all.")
+@click.option("--seed", type=click.IntRange(0, _LARGEST_SEED), help="Of the random order; the first session of a run decides.")
+@click.option("--language", default="en", help="Of the screen: en or ru.")
+@click.option("--import", "source", type=PATH, help="Take labels from a .csv or .jsonl file instead.")
+@click.option(
+    "--design", type=click.Choice(DESIGNS), default="chosen", help="At --import: how rows were chosen, where it is not said."
+)
+@click.option("--judge-visible", is_flag=True, help="At --import: whoever labelled saw the judge's verdict.")
+@click.option("--skip-bad-rows", is_flag=True, help="At --import: leave out rows that cannot be read, say so and exit with 3.")
+@click.option("--export", "target", type=PATH, help="Write the labels to a .csv or .jsonl file instead.")
+@click.option("--wide", is_flag=True, help="At --export: a column per annotator, answers alone.")
+@click.option("--history", is_flag=True, help="At --export: every label that was ever given, not only those that count.")
+@click.option("--conflicts", is_flag=True, help="List the rows of which annotators say different things instead.")
+@as_json
+def label(
+    run: Path,
+    criteria: str | None,
+    annotator: tuple[str, ...],
+    kind: Kind,
+    queue: Queue,
+    count: int,
+    overlap: int | None,
+    seed: int | None,
+    language: str,
+    source: Path | None,
+    design: Design,
+    judge_visible: bool,
+    skip_bad_rows: bool,
+    target: Path | None,
+    wide: bool,
+    history: bool,
+    conflicts: bool,
+    as_json: bool,
+) -> int:
+    """Label rows of a run by hand, blind: you see the row and the question, not what the judge said.
+
+    Rows come in a seeded random order; after the first 50, verdicts with fewer than 15 labels get some more. One key per
+    answer, and each is on the disk before the next row comes: stop whenever you like, the same command goes on.
+    """
+    check_language(language)
+    with reading(run):
+        if sum((source is not None, target is not None, conflicts)) > 1:
+            raise SetupError("--import, --export and --conflicts are one thing each: give one of them")
+    if source is not None:
+        return _import(run, source, (annotator, criteria, kind, design, judge_visible), skip=skip_bad_rows)
+    if target is not None:
+        return _export(run, target, criteria, wide=wide, history=history)
+    if conflicts:
+        return _list_conflicts(run, criteria, as_json=as_json)
+    if len(annotator) > 1:
+        raise SetupError("one annotator labels at a time: give --annotator once")
+    who = Annotator((annotator or (_login(),))[0].strip(), kind, queue, count, overlap, seed)
+    return _label_rows(run, who, criteria, language)
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "annotator"  # a container may have users without a name
+
+
+def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) -> int:
+    if not who.name:
+        raise SetupError("--annotator is empty: say who labels")
+    work = labelling(run, who, criteria)
+    intro: LabelWord = "random rows" if who.queue == "random" else "chosen rows"
+    click.echo(label_word(intro, language, seed=work.draw.seed, queue=who.queue))
+    if not work.progress().total:
+        click.echo(label_word("nothing to label", language))
+        return ExitCode.OK
+    end_gently()
+    with keyboard() as terminal:
+        scale = work.judged.scale
+        lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
+        keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
+        ending = _Session(work, keys, language).work()
+    click.echo(label_word(ending, language, **work.progress()._asdict()))
+    return ExitCode.OK
+
+
+class _Session:
+    """Shows rows and keeps answers until there are no more, or the annotator stops."""
+
+    def __init__(self, work: Labelling, keys: Keys, language: str) -> None:
+        self._work = work
+        self._keys = keys
+        self._language = language
+        self._note = ""
+
+    def work(self) -> LabelWord:
+        """How it ended."""
+        while (shown := self._work.next()) is not None:
+            self._note = ""
+            click.echo(screen(shown, self._work.judged.scale, self._work.progress(), self._language))
+            if not self._answered(shown):
+                return "ended"
+        done, total = self._work.progress()
+        return "all labelled" if done == total else "left"
+
+    def _answered(self, shown: ShownRow) -> bool:
+        """Take keys until the row is done with; False when the annotator stops."""
+        while (text := self._keys.key()) is not None:
+            name, _, rest = text.partition(" ")
+            command = latin(name)
+            if command == "q":
+                return False
+            if command == "n":
+                self._take_note(rest)
+            elif self._done(shown, text, command):
+                return True
+        return False
+
+    def _done(self, shown: ShownRow, text: str, command: str) -> bool:
+        if command == "u":
+            return self._undone()
+        if command == "s":
+            self._work.skip(shown, self._note)
+            return self._say("skipped")
+        if command == "?":
+            self._work.unsure(shown, self._note)
+            return self._say("unsure")
+        answer = self._answer(shown, text)
+        if answer is None:
+            return False
+        self._work.answer(shown, answer, self._note)
+        return True
+
+    def _answer(self, shown: ShownRow, text: str) -> Answer | None:
+        """What a key or a line chooses; None, and why is said, where it chooses nothing."""
+        scale, responses = self._work.judged.scale, len(shown.order)
+        chosen = keys_of(scale, responses).get(text, text)
+        if not text.strip():
+            return None
+        try:
+            answer = scale.read(chosen, responses)
+        except ValueError:
+            self._say("unknown key", key=clean(repr(text)))
+            return None
+        click.echo(f"> {clean(chosen)}")
+        return answer
+
+    def _undone(self) -> bool:
+        if self._work.undo() is None:
+            self._say("nothing to undo")
+            return False
+        return self._say("undone")
+
+    def _take_note(self, given: str) -> None:
+        """Typed behind the key where answers are lines, else asked for."""
+        note = given or self._keys.line(label_word("note", self._language)) or ""
+        self._note = note.strip()
+        self._say("note kept")
+
+    def _say(self, name: LabelWord, **values: object) -> bool:
+        click.echo(label_word(name, self._language, **values))
+        return True
+
+
+def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Kind, Design, bool], *, skip: bool) -> int:
+    from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
+
+    bad: list[BadRow] = []
+    with run_rows(run) as rows:
+        found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
+    store = LabelStore(run)
+    known = {_about(one): one for one in store.current()}
+    new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]
+    if new:
+        store.add(*new)
+    for row in bad:
+        click.echo(f"skipped {clean(str(row))}", err=True)
+    again = f", {len(found) - len(new)} were there already" if len(new) < len(found) else ""
+    click.echo(clean(f"{_labels(len(new))} imported from {source}{again}"))
+    if chosen := sum(not one.is_random for one in new):
+        click.echo(
+            f"{chosen} of them of chosen rows: they do not move the corrected rate (--design random says that they were drawn)"
+        )
+    return ExitCode.UNSCORED if bad else ExitCode.OK
+
+
+def _about(label: Label) -> tuple[str, str, str]:
+    return label.criteria, label.row, label.annotator
+
+
+def _says_the_same(one: Label, other: Label | None) -> bool:
+    """But for the time: so that a file can be imported again."""
+    kept: dict[str, object] = {"at": 0.0, "criteria_identity": None, "id": None}
+    return other is not None and {**one.to_dict(), **kept} == {**other.to_dict(), **kept}
+
+
+def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:
+    from adjudge.reports.label_files import write_labels
+
+    if wide and history:
+        raise SetupError("--wide shows what counts: leave --history out, or --wide")
+    store = LabelStore(run)
+    count = write_labels(target, store.history(criteria) if history else store.current(criteria), wide=wide)
+    click.echo(clean(f"{_labels(count)} written to {target}"))
+    return ExitCode.OK
+
+
+def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
+    found = list(LabelStore(run).conflicts(criteria))
+    if as_json:
+        rows = [{"criteria": one.criteria, "row": one.row, "labels": [each.to_dict() for each in one.labels]} for one in found]
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return ExitCode.OK
+    for one in found:
+        answers = ", ".join(f"{each.annotator} {each.answer}" for each in one.labels)
+        click.echo(clean(f"{one.criteria}, row {one.labels[0].id or one.row}: {answers}"))
+    click.echo(f"annotators differ on {len(found)} {'row' if len(found) == 1 else 'rows'}")
+    return ExitCode.OK
+
+
+def _labels(count: int) -> str:
+    return f"{count} {'label' if count == 1 else 'labels'}"

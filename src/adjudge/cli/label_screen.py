@@ -1,0 +1,92 @@
+"""What an annotator sees of a row: its texts and the question, and nothing that depends on a verdict.
+
+Plain lines without colour or cursor movement: the same over ssh, in a pipe and in a screen reader.
+"""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.cli.label_words import label_word
+from adjudge.cli.show import clean
+from adjudge.domain.criteria import TIE
+from adjudge.domain.label import LabelScale, labels
+from adjudge.runs.labelling import Progress, ShownRow
+
+_NARROWEST, _WIDEST = 40, 100
+_BAR = "| "
+"""Before every line of a row's text, so that none of it can pass for ours."""
+
+
+def width() -> int:
+    """Columns to write in: the terminal's, where it is neither very narrow nor very wide; else 80."""
+    return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
+
+
+def screen(shown: ShownRow, scale: LabelScale, progress: Progress, language: str) -> str:
+    """The row, the question and the keys."""
+    lines = ["-" * width(), label_word("labelled", language, done=progress.done, total=progress.total), ""]
+    lines += _wrapped(scale.criteria.titled)
+    for name, value in _read_fields(shown.fields, scale):
+        lines += ["", *_field(name, value, scale, language)]
+    lines += ["", *_keys(scale, len(shown.order), language), label_word("keys", language)]
+    return "\n".join(lines)
+
+
+def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
+    """Key → what it chooses. Options that are digits have their own keys, all others are counted from 1."""
+    choices = scale.choices(responses)
+    own = all(len(name) == 1 and name in "0123456789" for name in choices)
+    return {name if own else str(place): name for place, name in enumerate(choices, 1)}
+
+
+def _read_fields(fields: Mapping[str, str | Sequence[str]], scale: LabelScale) -> Iterator[tuple[str, str | Sequence[str]]]:
+    """What the criteria reads, what is judged at the end."""
+    judged, context = scale.criteria.to_evaluate_field, scale.criteria.context_fields
+    wanted = [name for name in fields if name != judged and (context is None or name in context or judged not in fields)]
+    for name in (*wanted, *([judged] if judged in fields else [])):
+        yield name, fields[name]
+
+
+def _field(name: str, value: str | Sequence[str], scale: LabelScale, language: str) -> Iterator[str]:
+    if isinstance(value, str):
+        yield _one_line(name)
+        yield from _quoted(value)
+        return
+    compared = scale.compares and name == scale.criteria.to_evaluate_field
+    for place, (label, text) in enumerate(zip(labels(len(value)), value, strict=True)):
+        if place:
+            yield ""
+        yield label_word("response", language, label=label) if compared else f"{_one_line(name)} {place + 1}"
+        yield from _quoted(text)
+
+
+def _keys(scale: LabelScale, responses: int, language: str) -> Iterator[str]:
+    if scale.range:
+        lowest, highest = scale.range
+        yield label_word("number keys", language, lowest=f"{lowest:g}", highest=f"{highest:g}")
+        return
+    about = {option.name: option.description for option in scale.criteria.options}
+    for key, name in keys_of(scale, responses).items():
+        if scale.compares:
+            shown = label_word("tie", language) if name == TIE else label_word("response", language, label=name)
+        else:
+            shown = ": ".join(filter(None, (name if name != key else "", about[name]))) or name
+        yield from _wrapped(shown, f"{key:>3}  ", " " * 5)
+
+
+def _quoted(text: str) -> Iterator[str]:
+    for line in text.splitlines() or [""]:
+        yield from _wrapped(line, _BAR, _BAR)
+
+
+def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:
+    """Lines that fit, with nothing in them that a terminal would obey."""
+    plain = clean(text.expandtabs(4)) if first == _BAR else _one_line(text)
+    return textwrap.wrap(plain, width(), initial_indent=first, subsequent_indent=others) or [first.rstrip()]
+
+
+def _one_line(text: str) -> str:
+    return clean(" ".join(text.split()))

@@ -1,0 +1,183 @@
+"""What a person says of a row, and what may be said."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+from adjudge.domain.criteria import TIE, Criteria
+from adjudge.errors import SetupError
+
+Winner = int | Literal["tie"]
+State = Literal["given", "unsure", "skipped", "withdrawn"]
+Kind = Literal["human", "expert", "model"]
+Design = Literal["random", "random_within_verdict", "chosen"]
+DESIGNS: tuple[Design, ...] = get_args(Design)
+"""How a row came to be labelled, the strongest first. Labels of chosen rows never enter a corrected number."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+STATES: tuple[State, ...] = get_args(State)
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """What one annotator says of one row under one criteria. It is about the row, so it survives a new judge."""
+
+    row: str
+    """The row's ``Instance.identity``."""
+    criteria: str
+    """The criteria's name; with ``row`` it says what the label is about."""
+    annotator: str
+    option: str | None = None
+    """The option that was chosen, where the criteria has options."""
+    score: float | None = None
+    """The number that was given, where the criteria asks for one."""
+    winner: Winner | None = None
+    """The index of the better response as the row lists them, from 0, or "tie"."""
+    state: State = "given"
+    """Whether an answer was given; "withdrawn" takes the annotator's earlier label back."""
+    criteria_identity: str | None = None
+    """The very wording of the criteria (``Criteria.identity``), where it is known."""
+    kind: Kind = "human"
+    design: Design = "chosen"
+    """How the row was chosen. Only what was drawn at random says something of the rows that nobody looked at."""
+    judge_visible: bool = False
+    """Whether the annotator saw the judge's verdict."""
+    note: str = ""
+    at: float = 0.0
+    """When, in seconds since 1970."""
+    seed: int | None = None
+    """Of the permutation that the row was drawn by."""
+    drawn_at: float | None = None
+    """When that was drawn."""
+    drawn_under: str | None = None
+    """Of a row that was drawn within a verdict: the identity of the judge whose verdict it was. For another judge's
+    verdicts the row is not a random one."""
+    id: str | None = None
+    """What the run calls the row: for people, no key."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("row", self.row), ("criteria", self.criteria), ("annotator", self.annotator)):
+            if not isinstance(value, str) or not value.strip():
+                raise SetupError(f"a label needs {name}: it is {value!r}")
+        _check_choice("state", self.state, STATES)
+        _check_choice("kind", self.kind, KINDS)
+        _check_choice("design", self.design, DESIGNS)
+        answers = [value for value in (self.option, self.score, self.winner) if value is not None]
+        if len(answers) != (self.state == "given"):
+            wanted = "exactly one of option, score and winner" if self.state == "given" else "no answer"
+            raise SetupError(f"a label that is {self.state} has {wanted}, not {len(answers)}")
+        if self.score is not None and not math.isfinite(self.score):
+            raise SetupError(f"the score of a label must be a finite number, not {self.score}")
+
+    @property
+    def answer(self) -> str | float | Winner | None:
+        """The option, the score or the winner; None where no answer was given."""
+        return next((value for value in (self.option, self.score, self.winner) if value is not None), None)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the row was drawn at random, among all rows or within a verdict."""
+        return self.design != "chosen"
+
+    def to_dict(self) -> dict[str, object]:
+        """This label as a JSON-ready dict."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One of the three things that may be said of a row."""
+
+    option: str | None = None
+    score: float | None = None
+    winner: Winner | None = None
+
+
+@dataclass(frozen=True)
+class LabelScale:
+    """What may be said of rows under one criteria: one of its options, a number, or which response is better."""
+
+    criteria: Criteria
+    range: tuple[float, float] | None = None
+    """The lowest and the highest number, where a number is asked for."""
+    compares: bool = False
+    """Whether responses are compared."""
+    ties: bool = True
+    """Whether compared responses may be equally good."""
+
+    @property
+    def name(self) -> str:
+        """What the criteria is called."""
+        return self.criteria.name
+
+    def choices(self, responses: int = 2) -> tuple[str, ...]:
+        """What can be chosen from, of ``responses`` where they are compared; nothing where a number is asked for."""
+        if self.range:
+            return ()
+        return (*labels(responses), *((TIE,) if self.ties else ())) if self.compares else self.criteria.option_names
+
+    def read(self, text: str, responses: int | None = None) -> Answer:
+        """What ``text`` says. A ValueError says why it says nothing. ``responses``: how many are compared, where known."""
+        if self.range:
+            return Answer(score=_number(text, *self.range))
+        if self.compares:
+            return Answer(winner=self._winner(text.strip(), responses))
+        return Answer(option=self._option(text))
+
+    def _option(self, text: str) -> str:
+        found = [name for name in self.criteria.option_names if _same(name, text)]
+        if text in found or len(found) == 1:
+            return text if text in found else found[0]
+        raise ValueError(f"{text!r} is no option of criteria {self.name!r}: {', '.join(self.criteria.option_names)}")
+
+    def _winner(self, text: str, responses: int | None) -> Winner:
+        """A letter, or the index that exports show."""
+        if text.casefold() == TIE and self.ties:
+            return "tie"
+        most = len(_LETTERS) if responses is None else responses
+        index = _LETTERS.find(text.upper()) if len(text) == 1 and not text.isdecimal() else _index(text)
+        if 0 <= index < most:
+            return index
+        known = ", ".join([*labels(responses or 2), *(["…"] if responses is None else []), *([TIE] if self.ties else [])])
+        raise ValueError(f"{text!r} is no response of criteria {self.name!r}: {known}, or an index from 0")
+
+
+def labels(count: int) -> tuple[str, ...]:
+    """How compared responses are called: A, B, …; beyond Z by their numbers."""
+    return tuple(_LETTERS[place] if place < len(_LETTERS) else str(place + 1) for place in range(count))
+
+
+def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise SetupError(f"the {name} of a label must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _same(name: str, text: str) -> bool:
+    """Whether a person who wrote ``text`` meant the option ``name``; a spreadsheet writes the option 4 as 4.0."""
+    if name.strip().casefold() == text.strip().casefold():
+        return True
+    try:
+        return float(name) == float(text)
+    except ValueError:
+        return False
+
+
+def _number(text: str, lowest: float, highest: float) -> float:
+    try:
+        value = float(text.strip().replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if lowest <= value <= highest:
+        return value
+    raise ValueError(f"{text!r} is no number from {lowest:g} to {highest:g}")
+
+
+def _index(text: str) -> int:
+    """-1 where the text is none. A spreadsheet writes 1 as 1.0."""
+    try:
+        value = float(text)
+    except ValueError:
+        return -1
+    return int(value) if value.is_integer() else -1

@@ -1,0 +1,167 @@
+"""Which rows of a run to label, and in which order.
+
+The permutation of rows is drawn once: a row's lot is a hash of the seed and its identity, so that rows which are added later
+keep the others in their order. The rows lie in a temporary file, so that memory does not grow with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Design
+from adjudge.runs.diff import Came
+from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.label_scales import JudgedScale
+
+Queue = Literal["random", "disagreement", "low-confidence", "failed"]
+QUEUES: tuple[Queue, ...] = get_args(Queue)
+FIRST = 50
+"""Rows that are drawn among all of them before any verdict is topped up."""
+FLOOR = 15
+"""Labels that each verdict gets, where it has so many rows."""
+_FLOOR_OF_MANY = 5
+"""The same where a scale has many verdicts: neighbours are taken together until they have as many."""
+_MANY = 4
+FAILED = ""
+"""The verdict of rows that have none."""
+_TABLE = (
+    "CREATE TABLE rows (identity TEXT PRIMARY KEY, lot TEXT NOT NULL, judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, "
+    "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL)"
+)
+_ADD = (
+    "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO UPDATE SET "
+    "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = max(doubt, excluded.doubt)"
+)
+_CHOSEN: Mapping[Queue, tuple[str, str]] = {
+    "disagreement": ("dispute > 0", "dispute DESC, lot"),
+    "low-confidence": ("doubt > 0", "doubt DESC, lot"),
+    "failed": ("verdict = ''", "lot"),
+}
+"""Queue → which rows, and in which order."""
+
+
+class QueuedRow(NamedTuple):
+    """A row that is to be labelled."""
+
+    identity: str
+    id: str | None
+    judge: str
+    number: int
+    """Where its text is in the ledger."""
+    design: Design
+
+
+class RowIndex:
+    """The rows of a run under one criteria, each once, however often its content is there."""
+
+    def __init__(self, table: sqlite3.Connection, seed: int) -> None:
+        self._table = table
+        self._seed = seed
+
+    def plan(self, queue: Queue, count: int) -> list[QueuedRow]:
+        """About ``count`` rows to label, in their order."""
+        if queue != "random":
+            which, order = _CHOSEN[queue]
+            return self._rows("chosen", f"WHERE {which} ORDER BY {order} LIMIT ?", (count,))
+        first = self._drawn(min(count, FIRST))
+        if count < FIRST:
+            return first
+        topped = self._topped_up(first)
+        mixed = {row.identity: row for row in (*topped, *self._drawn(len(topped), len(first)))}
+        tail = sorted(mixed.values(), key=lambda row: _lot(f"{self._seed} tail", row.identity))
+        known = {row.identity for row in (*first, *tail)}
+        missing = max(0, count - len(known))
+        further = [row for row in self._drawn(missing + len(topped), len(first) + len(topped)) if row.identity not in known]
+        return [*first, *tail, *further[:missing]]
+
+    def _topped_up(self, first: list[QueuedRow]) -> list[QueuedRow]:
+        """Further rows of the verdicts that were seldom drawn, by the same permutation."""
+        counts = self._table.execute("SELECT verdict, count(*) FROM rows GROUP BY verdict ORDER BY verdict").fetchall()
+        floor = FLOOR if len([verdict for verdict, _ in counts if verdict != FAILED]) < _MANY else _FLOOR_OF_MANY
+        drawn = Counter(self._verdict(row.identity) for row in first)
+        found: list[QueuedRow] = []
+        for verdict, _ in counts:
+            missing = floor - drawn[verdict]
+            if missing > 0:
+                which = "WHERE verdict = ? ORDER BY lot LIMIT ? OFFSET ?"
+                found += self._rows("random_within_verdict", which, (verdict, missing, drawn[verdict]))
+        return found
+
+    def _verdict(self, identity: str) -> str:
+        (verdict,) = self._table.execute("SELECT verdict FROM rows WHERE identity = ?", (identity,)).fetchone()
+        return str(verdict)
+
+    def _drawn(self, count: int, after: int = 0) -> list[QueuedRow]:
+        return self._rows("random", "ORDER BY lot LIMIT ? OFFSET ?", (count, after))
+
+    def _rows(self, design: Design, which: str, values: tuple[object, ...]) -> list[QueuedRow]:
+        query = f"SELECT identity, id, judge, number FROM rows {which}"  # noqa: S608 - constant texts
+        return [
+            QueuedRow(identity, id, judge, number, design) for identity, id, judge, number in self._table.execute(query, values)
+        ]
+
+
+@contextmanager
+def row_index(folder: str | Path, judged: JudgedScale, seed: int = 0, *, votes: bool = False) -> Iterator[RowIndex]:
+    """The rows of a run. ``votes``: look into each vote, for how sure it is."""
+    with closing(sqlite3.connect("")) as table, reading(folder) as ledger:  # a file that is gone with the process
+        table.execute(_TABLE)
+        for judge in judged.judges:
+            for result in judgments_in(ledger, judge=judge, votes=votes):
+                if (verdict := verdict_of(result, judged.name)) is not None:
+                    identity = Instance(result["fields"]).identity
+                    place = (judge, result["row"] - 1, result["id"])
+                    values = (identity, _lot(str(seed), identity), *place, verdict, _dispute(result), _doubt(result))
+                    table.execute(_ADD, values)
+        table.execute("CREATE INDEX by_lot ON rows (lot)")
+        table.execute("CREATE INDEX by_verdict ON rows (verdict, lot)")
+        yield RowIndex(table, seed)
+
+
+def verdict_of(result: Mapping[str, object], criteria: str) -> str | None:
+    """What was decided on ``criteria``; FAILED where nothing was, None where the judgment is about something else."""
+    scores = result.get("scores")
+    if isinstance(scores, Mapping) and criteria in scores:
+        return FAILED if scores[criteria] is None else str(scores[criteria])
+    if result.get("criteria") != criteria:
+        return None
+    came = Came.of(result)
+    if came.status != "scored":
+        return FAILED
+    return "scored" if came.chosen is None else str(came.chosen)
+
+
+def _lot(seed: str, identity: str) -> str:
+    return hashlib.sha256(f"{seed}:{identity}".encode()).hexdigest()[:32]
+
+
+def _dispute(result: Mapping[str, object]) -> float:
+    """How much the votes on a row contradict each other: a split, an order that changes the verdict, a tie, a divided panel."""
+    bias, panel = result.get("positional_bias"), result.get("model_scores")
+    flipped = isinstance(bias, Mapping) and bool(bias.get("detected"))
+    divided = isinstance(panel, Mapping) and len(set(panel.values())) > 1
+    return (1 - _share(result.get("agreement"))) + flipped + divided + bool(result.get("tie"))
+
+
+def _doubt(result: Mapping[str, object]) -> float:
+    """How unsure the votes are: by the probability of their verdicts where there is one, else by how many agree."""
+    votes = result.get("votes")
+    sure = [_probability(vote) for vote in votes if isinstance(vote, Mapping)] if isinstance(votes, list) else []
+    doubts = [1 - one for one in sure if one is not None] or [1 - _share(result.get("agreement"))]
+    return max(doubts) + bool(result.get("low_confidence"))
+
+
+def _probability(vote: Mapping[str, object]) -> float | None:
+    shares = vote.get("distribution")
+    return _share(shares.get(vote.get("option"))) if isinstance(shares, Mapping) else None
+
+
+def _share(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 1.0

@@ -1,0 +1,109 @@
+"""What people may say of a run's rows, by what the run stores about its judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.label import LabelScale
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.file import read_meta
+from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.identity import judge_identity
+
+_PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
+
+
+@dataclass(frozen=True)
+class JudgedScale:
+    """A scale, and the judges of the run whose verdicts are on it."""
+
+    scale: LabelScale
+    judges: tuple[str, ...]
+    """What their judgments are filed under; rows are drawn within the verdicts of the first."""
+    identity: str
+    """Of the first judge, with this criteria."""
+
+    @property
+    def name(self) -> str:
+        """What the criteria is called."""
+        return self.scale.name
+
+
+def label_scales(folder: str | Path) -> list[JudgedScale]:
+    """Each criteria of the run that people can label; judges that ask the same share one."""
+    with reading(folder) as connection:
+        configuration = read_meta(connection).get("configuration", {})
+        comparing = {judge for judge in _names(configuration) if _compares(judgments_in(connection, judge=judge))}
+    found: dict[str, JudgedScale] = {}
+    for judge, one in _judges(configuration):
+        for scale in _scales(one, judge in comparing):
+            known = found.get(scale.name) or JudgedScale(scale, (), judge_identity(one, scale.name))
+            found[scale.name] = replace(known, judges=(*known.judges, judge))
+    if not found:
+        raise RunError(f"{folder} does not say what its judges were asked, so that nobody can be asked the same")
+    return list(found.values())
+
+
+def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
+    """The one called ``criteria``; where the run has only one, it need not be named."""
+    found = label_scales(folder)
+    names = ", ".join(repr(one.name) for one in found)
+    if criteria is None and len(found) > 1:
+        raise SetupError(f"{folder} has {len(found)} criteria: say which with --criteria: {names}")
+    for one in found:
+        if criteria in (None, one.name):
+            return one
+    raise SetupError(f"{folder} has no criteria {criteria!r}; it has {names}")
+
+
+def _names(configuration: Mapping[str, object]) -> list[str]:
+    return [name for name, _ in _judges(configuration)]
+
+
+def _judges(configuration: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    for name, one in sorted(_mapping(configuration.get("judges")).items()):
+        yield str(name), _mapping(one)
+
+
+def _compares(rows: Iterator[Mapping[str, object]]) -> bool:
+    """By the first judgment: only comparisons have results per system."""
+    return "per_system_results" in next(rows, {})
+
+
+def _scales(judge: Mapping[str, object], compares: bool) -> Iterator[LabelScale]:
+    settings, dimensions, asked = _mapping(judge.get("settings")), _mapping(judge.get("dimensions")), judge.get("criteria")
+    for one in dimensions.values():
+        yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))))
+    for one in asked if isinstance(asked, Sequence) else ():
+        yield LabelScale(criteria_of(_mapping(one)), compares=compares, ties=settings.get("tie_enabled") is not False)
+    if dimensions or asked:
+        return
+    if definition := settings.get("definition"):
+        yield LabelScale(Criteria(str(settings.get("name")), str(definition).strip(), _PASS_OR_FAIL))
+    elif expression := settings.get("expression"):
+        lowest, highest = settings.get("min"), settings.get("max")
+        between = (lowest, highest) if isinstance(lowest, int | float) and isinstance(highest, int | float) else None
+        yield LabelScale(Criteria(str(judge.get("judge")), str(expression).strip(), _PASS_OR_FAIL), range=between)
+
+
+def criteria_of(said: Mapping[str, object]) -> Criteria:
+    """The criteria that a run stored."""
+    options = [CriteriaOption(**_mapping(one)) for one in _list(said.get("options"))]  # type: ignore[arg-type]
+    examples = [CriteriaExample(**_mapping(one)) for one in _list(said.get("examples"))]  # type: ignore[arg-type]
+    rest = {name: value for name, value in said.items() if name not in ("options", "examples")}
+    try:
+        return Criteria(**rest, options=tuple(options), examples=tuple(examples))  # type: ignore[arg-type]
+    except TypeError as error:
+        raise RunError(f"the run holds criteria that adjudge did not write: {error}") from error
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A run folder may come from anybody."""
+    return value if isinstance(value, Mapping) else {}

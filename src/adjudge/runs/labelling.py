@@ -1,0 +1,180 @@
+"""One annotator at work on one criteria of a run: the next row, the answer, undo. Terminal and page show it in their own ways."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Answer, Kind, Label, State
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.labels import Draw, LabelStore
+from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.label_queue import FIRST, Queue, QueuedRow, row_index
+from adjudge.runs.label_scales import JudgedScale, label_scale
+
+_NOTHING = Answer()
+_DONE: tuple[State, ...] = ("given", "unsure")
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Who labels, and which rows."""
+
+    name: str
+    kind: Kind = "human"
+    queue: Queue = "random"
+    count: int = FIRST
+    overlap: int | None = None
+    """Rows that every annotator labels; the others are divided among them. None: everybody labels all of them."""
+    seed: int | None = None
+
+
+class ShownRow(NamedTuple):
+    """A row as an annotator sees it: nothing in it depends on a verdict."""
+
+    queued: QueuedRow
+    fields: Mapping[str, str | Sequence[str]]
+    """Its texts; of compared responses in the order they are shown."""
+    order: tuple[int, ...]
+    """Which of the row's own responses is shown at each place; empty where none are compared."""
+
+
+class Progress(NamedTuple):
+    """How far an annotator is."""
+
+    done: int
+    total: int
+
+
+class Labelling:
+    """One annotator's way through the rows. Every answer is on the disk before the next row is shown."""
+
+    def __init__(self, store: LabelStore, judged: JudgedScale, who: Annotator, draw: Draw, plan: Sequence[QueuedRow]) -> None:
+        self.judged = judged
+        self._store = store
+        self._who = who
+        self._draw = draw
+        self._plan = {row.identity: row for row in plan}
+        self._passed: set[str] = set()
+        """Skipped in this session."""
+        self._again: str | None = None
+        """The row whose label was taken back."""
+
+    @property
+    def draw(self) -> Draw:
+        """The permutation that rows are taken from."""
+        return self._draw
+
+    def progress(self) -> Progress:
+        """Rows that are labelled, of those that are this annotator's to label."""
+        own, others = self._labelled()
+        done = len(own & self._plan.keys())
+        return Progress(done, done + len(self._open(own, others)))
+
+    def next(self) -> ShownRow | None:
+        """The row to label now; None when there are no more. What was skipped in earlier sessions comes last."""
+        open_rows = [identity for identity in self._open(*self._labelled()) if identity not in self._passed]
+        if self._again in open_rows:
+            return self._shown(self._plan[self._again])
+        skipped = {label.row for label in self._labels(self._who.name) if label.state == "skipped"}
+        open_rows.sort(key=lambda identity: identity in skipped)
+        return self._shown(self._plan[open_rows[0]]) if open_rows else None
+
+    def answer(self, shown: ShownRow, answer: Answer, note: str = "") -> Label:
+        """Keep an answer; of compared responses, by the place where they were shown."""
+        winner = answer.winner
+        if isinstance(winner, int):
+            winner = shown.order[winner]
+        return self._keep(shown, "given", note, replace(answer, winner=winner))
+
+    def unsure(self, shown: ShownRow, note: str = "") -> Label:
+        """The annotator cannot say: that is a label, too."""
+        return self._keep(shown, "unsure", note)
+
+    def skip(self, shown: ShownRow, note: str = "") -> Label:
+        """Leave the row for later."""
+        self._passed.add(shown.queued.identity)
+        return self._keep(shown, "skipped", note)
+
+    def undo(self) -> Label | None:
+        """Take the annotator's last label back and show its row again; says which it was."""
+        label = self._store.last(self.judged.name, self._who.name, chosen=self._who.queue != "random")
+        if label is not None:
+            self._store.withdraw(label)
+            self._passed.discard(label.row)
+            self._again = label.row
+        return label
+
+    def _keep(self, shown: ShownRow, state: State, note: str, answer: Answer = _NOTHING) -> Label:
+        row = shown.queued
+        label = Label(
+            row=row.identity,
+            id=row.id,
+            criteria=self.judged.name,
+            criteria_identity=self.judged.scale.criteria.identity,
+            annotator=self._who.name,
+            kind=self._who.kind,
+            option=answer.option,
+            score=answer.score,
+            winner=answer.winner,
+            state=state,
+            design=row.design,
+            note=note,
+            at=time.time(),
+            seed=self._draw.seed if row.design != "chosen" else None,
+            drawn_at=self._draw.at if row.design != "chosen" else None,
+            drawn_under=self.judged.identity if row.design == "random_within_verdict" else None,
+        )
+        self._store.add(label)
+        self._again = None
+        return label
+
+    def _labelled(self) -> tuple[set[str], set[str]]:
+        """Rows that this annotator labelled, and rows that others did. A row that was only looked at because somebody chose it
+        is labelled anew when it is drawn: otherwise the random sample would lack it."""
+        wanted = [label for label in self._labels() if label.state in _DONE and (label.is_random or self._who.queue != "random")]
+        own = {label.row for label in wanted if label.annotator == self._who.name}
+        return own, {label.row for label in wanted if label.annotator != self._who.name}
+
+    def _open(self, own: set[str], others: set[str]) -> list[str]:
+        """Rows that are left to this annotator."""
+        shared = len(self._plan) if self._who.overlap is None else self._who.overlap
+        return [one for place, one in enumerate(self._plan) if one not in own and (place < shared or one not in others)]
+
+    def _labels(self, annotator: str | None = None) -> Iterator[Label]:
+        return self._store.current(self.judged.name, annotator)
+
+    def _shown(self, row: QueuedRow) -> ShownRow:
+        fields = self._fields(row)
+        if not self.judged.scale.compares:
+            return ShownRow(row, fields, ())
+        compared = self.judged.scale.criteria.to_evaluate_field
+        texts = fields.get(compared)
+        if texts is None or isinstance(texts, str):
+            raise SetupError(f"row {row.id or row.number + 1} holds no responses to compare in its field {compared!r}")
+        order = list(range(len(texts)))
+        random.Random(f"{self._draw.seed}:{self._who.name}:{row.identity}").shuffle(order)  # noqa: S311 - no secret
+        return ShownRow(row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order))
+
+    def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
+        with reading(self._store.folder) as ledger:
+            result = next(judgments_in(ledger, judge=row.judge, number=row.number), None)
+        instance = Instance(result["fields"]) if result else None
+        if instance is None or instance.identity != row.identity:
+            raise RunError(f"the rows of {self._store.folder} changed meanwhile: start again; every label until now is kept")
+        return instance.fields
+
+
+def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -> Labelling:
+    """One annotator's session. The rows are drawn when the first annotator begins."""
+    judged = label_scale(folder, criteria)
+    store = LabelStore(folder)
+    draw = store.draw(judged.name, who.seed)
+    with row_index(folder, judged, draw.seed, votes=who.queue == "low-confidence") as index:
+        plan = index.plan(who.queue, who.count)
+    return Labelling(store, judged, who, draw, plan)
