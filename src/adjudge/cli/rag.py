@@ -86,7 +86,7 @@ def rag(
     judged = judge_all(_Rows(outcome, quiet=flags.quiet))
     report = outcome.report()
     (label,) = (one.label for one in outcome.run.judges)
-    paths = write_reports(report, (Judgment.of(label, one.number + 1, one.result) for one in judged), output)
+    paths = write_reports(report, [Judgment.of(label, one.number + 1, one.result) for one in judged], output)
     if not flags.quiet:
         show_report(report)
     for path in paths:

@@ -87,15 +87,20 @@ def _to_parquet(run: Path, target: Path) -> int:
 
 
 def _to_markdown(run: Path, target: Path) -> int:
-    from adjudge.reports.pages import markdown_page
+    from adjudge.reports.pages import write_markdown
 
-    return _page(run, target, markdown_page)
+    report = report_of_run(run)
+    write_markdown(report, target)
+    return report.total
 
 
 def _to_html(run: Path, target: Path) -> int:
-    from adjudge.reports.pages import html_page
+    from adjudge.reports.pages import write_html
 
-    return _page(run, target, html_page)
+    report = report_of_run(run)
+    others = judgments(run) if report.total > len(report.entries) else ()
+    write_html(report, _judgments(others, report.setup), target)
+    return report.total
 
 
 FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
@@ -130,14 +135,6 @@ def _counts(info: RunInfo) -> str:
 def _judgments(rows: Iterable[Mapping[str, Any]], setup: Setup) -> Iterator[Judgment]:
     for row in rows:
         yield Judgment.of_record(row, panel=len(setup.judges.get(row["judge"], {}).get("models", ())) > 1)
-
-
-def _page(run: Path, target: Path, page: Callable[[Report], str]) -> int:
-    """A page for people: the run at a glance, and its worst rows first."""
-    report = report_of_run(run)
-    with text_file(target) as file:
-        file.write(page(report))
-    return report.total
 
 
 def _flat(rows: Iterable[Mapping[str, Any]], setup: Setup) -> Iterator[dict[str, object]]:

@@ -220,13 +220,14 @@ class ReportTally:
         )
 
     def _shown(self) -> list[Judgment]:
-        return sorted(self._worst, key=self._badness)[: self.shown]
+        return sorted(self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ())))[: self.shown]
 
-    def _badness(self, one: Judgment) -> tuple[bool, float, int]:
-        """Answers that a gate of the composite bars on top, then rows without a score, then the lowest scores."""
-        if one.kind == "rag":
-            return not is_barred(one, self.setup.dimensions.get(one.judge, ())), _lowest(one), one.number
-        return one.scored, one.score or 0.0, one.number
+
+def badness(one: Judgment, dimensions: Iterable[Dimension]) -> tuple[bool, float, int]:
+    """The worst has the least: answers that a gate of the composite bars and rows without a score, then the lowest scores."""
+    if one.kind == "rag":
+        return not is_barred(one, dimensions), _lowest(one), one.number
+    return one.scored, one.score or 0.0, one.number
 
 
 def is_barred(one: Judgment, dimensions: Iterable[Dimension]) -> bool:
