@@ -15,9 +15,8 @@ from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.gateway.open import ModelLike
 from adjudge.rag import RagEvaluator
 from adjudge.reports.export import export
-from adjudge.reports.judgment import Judgment
+from adjudge.reports.judgment import Judgment, score_of
 from adjudge.reports.pages import write_html, write_reports
-from adjudge.reports.rag import score_of
 from adjudge.reports.report import ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
 from support.rag import EXAMPLE, ROW, gives, varied

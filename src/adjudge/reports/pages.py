@@ -17,10 +17,10 @@ from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
 from adjudge.reports.files import text_file
-from adjudge.reports.judgment import Judgment
+from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
 from adjudge.reports.plots import distribution, histogram
-from adjudge.reports.rag import BINS, composite_of, explanation_of, score_of
+from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments

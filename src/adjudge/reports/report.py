@@ -6,20 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.judges.planned import PlannedJudge
-from adjudge.rag.dimensions import Dimension
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.gate import Bar, GateResult, mean_gate
-from adjudge.reports.judgment import Judgment
-from adjudge.reports.rag import RagSummary, RagTally, composite_of
+from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import Setup
 from adjudge.reports.summary import Summary, Tally, kind_of
 from adjudge.reports.words import blank_rows
+
+if TYPE_CHECKING:
+    from adjudge.judges.planned import PlannedJudge
+    from adjudge.rag.dimensions import Dimension
+    from adjudge.reports.rag import RagSummary, RagTally
 
 ENTRIES = 500
 """How many judgments the pages for people list, the worst first; the tables have them all."""
@@ -143,7 +145,7 @@ class _SectionTally:
     def __init__(self, first: Judgment, dimensions: Sequence[Dimension]) -> None:
         self.judge, self.criteria = first.judge, first.criteria
         self._tally = Tally()
-        self._rag = RagTally(dimensions) if first.kind == "rag" and dimensions else None
+        self._rag = _rag_tally(dimensions) if first.kind == "rag" and dimensions else None
         self._contests = ContestTally() if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
@@ -156,6 +158,12 @@ class _SectionTally:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
         return Section(self.judge, self.criteria, self._tally.summary(), rag, contests)
+
+
+def _rag_tally(dimensions: Sequence[Dimension]) -> RagTally:
+    from adjudge.reports.rag import RagTally
+
+    return RagTally(dimensions)
 
 
 class ReportTally:

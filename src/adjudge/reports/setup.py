@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.judges.planned import PlannedJudge
-from adjudge.rag.dimensions import Dimension, kept_dimensions
 from adjudge.reports.gate import Bar
 from adjudge.reports.judgment import number_of
 from adjudge.runs.folder import RunInfo
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
 
 KEPT = "report"
 """Where a run folder keeps what its report needs and its judgments do not say."""
@@ -46,12 +48,11 @@ class Setup:
     @classmethod
     def of(cls, judges: Mapping[str, PlannedJudge[Any, Any]], criteria: Mapping[str, Sequence[Any]], **more: Any) -> Setup:
         """Of judges that are there, by what their judgments are filed under."""
-        configured = {name: judge.configuration(criteria.get(name, ())) for name, judge in judges.items()}
         models = [model for judge in judges.values() for model in judge.panel.values()]
         modes = [str(judge.__dict__.get("mode") or model.mode) for judge in judges.values() for model in judge.panel.values()]
         return cls(
-            judges=configured,
-            dimensions=_dimensions(configured),
+            judges=_Configurations(judges, criteria),
+            dimensions={name: judge.scored for name, judge in judges.items() if isinstance(judge, _HasDimensions)},
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
             **more,
@@ -118,12 +119,39 @@ class Setup:
         return {name: value for name, value in found.items() if value}
 
 
+@runtime_checkable
+class _HasDimensions(Protocol):
+    """A judge of RAG answers."""
+
+    @property
+    def scored(self) -> tuple[Dimension, ...]:
+        """What it scores."""
+
+
+class _Configurations(Mapping[str, Mapping[str, Any]]):
+    """Judge → its configuration, made when a page asks for it: a command that shows one verdict need not wait for that."""
+
+    def __init__(self, judges: Mapping[str, PlannedJudge[Any, Any]], criteria: Mapping[str, Sequence[Any]]) -> None:
+        self._judges, self._criteria = judges, criteria
+
+    def __getitem__(self, name: str) -> Mapping[str, Any]:
+        return self._judges[name].configuration(self._criteria.get(name, ()))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._judges)
+
+    def __len__(self) -> int:
+        return len(self._judges)
+
+
 def _settings(judge: Mapping[str, Any]) -> Mapping[str, Any]:
     settings = judge.get("settings")
     return settings if isinstance(settings, Mapping) else {}
 
 
 def _dimensions(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Dimension, ...]]:
+    from adjudge.rag.dimensions import kept_dimensions
+
     found = {name: kept_dimensions(one["dimensions"]) for name, one in judges.items() if "dimensions" in one}
     return {name: own for name, own in found.items() if own}
 

@@ -7,12 +7,14 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.errors import RunError, SetupError
-from adjudge.rag.dimensions import Dimension
 from adjudge.reports.files import text_file
-from adjudge.reports.judgment import Judgment
-from adjudge.reports.rag import explanation_of, score_of
+from adjudge.reports.judgment import Judgment, explanation_of, score_of
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the wide ones do so in East Asian editions."""
