@@ -32,9 +32,9 @@ class Outcome:
     def __post_init__(self) -> None:
         judges = self.run.judges
         self._labels = {ready.name: ready.label for ready in judges}
-        self._setup = Setup.of(
-            {ready.label: ready.judge for ready in judges},
-            {ready.label: ready.criteria for ready in judges},
+        made = Setup.of({ready.label: ready.judge for ready in judges}, {ready.label: ready.criteria for ready in judges})
+        self._setup = replace(
+            made,
             title=self.run.folder.name if self.run.folder else "",
             language=self.run.file.language,
             max_failed=self.run.file.gates.max_failed,

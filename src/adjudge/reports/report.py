@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
@@ -14,12 +14,11 @@ from adjudge.domain.results import Result
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.gate import Bar, GateResult, mean_gate
 from adjudge.reports.judgment import Judgment, composite_of
-from adjudge.reports.setup import Setup
+from adjudge.reports.setup import ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Tally, kind_of
 from adjudge.reports.words import blank_rows
 
 if TYPE_CHECKING:
-    from adjudge.judges.planned import PlannedJudge
     from adjudge.rag.dimensions import Dimension
     from adjudge.reports.rag import RagSummary, RagTally
 
@@ -244,7 +243,7 @@ def is_barred(one: Judgment, dimensions: Iterable[Dimension]) -> bool:
     return any(gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates)
 
 
-def report_of(judge: PlannedJudge[Any, Any], results: Iterable[Result], *, source: str = "", shown: int = ENTRIES) -> Report:
+def report_of(judge: ReportedJudge, results: Iterable[Result], *, source: str = "", shown: int = ENTRIES) -> Report:
     """The report of what ``judge`` said; ``source``: where the rows came from."""
     tally = ReportTally(Setup.of_judge(judge, source), shown)
     for one in judgments_of(judge, results):
@@ -252,7 +251,7 @@ def report_of(judge: PlannedJudge[Any, Any], results: Iterable[Result], *, sourc
     return tally.report()
 
 
-def judgments_of(judge: PlannedJudge[Any, Any], results: Iterable[Result]) -> list[Judgment]:
+def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgment]:
     """``results`` as reports read them."""
     return [Judgment.of(type(judge).__name__, number, result) for number, result in enumerate(results, 1)]
 
