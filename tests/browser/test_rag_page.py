@@ -1,19 +1,24 @@
-"""The HTML report in a real browser: nothing is loaded, nothing complains, filters, search and order work."""
+"""The HTML reports in a real browser: nothing is loaded, nothing complains, filters, search and order work."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.gateway.open import ModelLike
 from adjudge.rag import RagEvaluator
-from adjudge.reports.pages import write_reports
-from adjudge.reports.report import judgments_of, report_of
+from adjudge.reports.export import export
+from adjudge.reports.judgment import Judgment, score_of
+from adjudge.reports.pages import write_html, write_reports
+from adjudge.reports.report import ReportTally, judgments_of, report_of
+from adjudge.reports.setup import Setup
 from support.rag import EXAMPLE, ROW, gives, varied
 
 if TYPE_CHECKING:
@@ -163,3 +168,60 @@ def test_every_control_has_a_name_and_headings_are_in_order(tmp_path: Path, brow
     assert page.evaluate("[...document.querySelectorAll('svg')].every(e => e.getAttribute('aria-label'))")
     assert page.locator("h1").count() == 1
     assert page.get_attribute("html", "lang") == "en"
+
+
+def many(folder: Path, count: int) -> tuple[Path, list[Judgment]]:
+    """A page of many answers, made of the results of a few."""
+    evaluator = RagEvaluator(varied())
+    few = judgments_of(evaluator, evaluator.evaluate(EXAMPLE))
+    every = [replace(few[place % len(few)], number=place + 1, id=f"row {place + 1}") for place in range(count)]
+    tally = ReportTally(Setup.of_judge(evaluator, "rows.csv"))
+    for one in every:
+        tally.add(one)
+    write_html(tally.report(), every, folder / "page.html")
+    return folder / "page.html", every
+
+
+def test_a_click_on_a_count_shows_exactly_those_answers_of_ten_thousand(
+    tmp_path: Path, browser: Browser, troubles: list[str]
+) -> None:
+    path, every = many(tmp_path, 10_000)
+    page = opened(browser, troubles, path)
+    assert page.locator("#all").inner_text() == "10000"
+    assert len(visible(page)) == 500
+    unsupported = [one for one in every if score_of(one, "groundedness") == 0]
+    button = page.locator("button[data-key=d5]").first
+    assert button.inner_text().endswith(f": {len(unsupported)}")
+    button.click()
+    assert page.locator("#shown").inner_text() == str(len(unsupported))
+    while page.locator("#more").is_visible():
+        page.locator("#more").click()
+    assert sorted(map(int, visible(page))) == [one.number for one in unsupported]
+    page.locator("#picked").click()
+    page.get_by_label("search").fill("row 9876")
+    assert visible(page) == ["9876"], "a good answer, far behind the worst"
+    assert troubles == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_of_other_runs_fit_and_their_filters_work(
+    tmp_path: Path, browser: Browser, troubles: list[str], width: int, scheme: Scheme
+) -> None:
+    asked = ["Is it kind?", "Is it very long, with a name that is long as well?", "Is it true?"]
+    model = ScriptedModel(["Yes", "No", "No", "Yes"])
+    DirectJudge(model).evaluate([f"answer {row}" for row in range(8) for _ in asked], asked * 8, run=tmp_path / "direct")
+    rows = [Instance({"response_a": "x", "response_b": str(row)}) for row in range(9)]
+    PairwiseJudge(ScriptedModel(["A", "B", "B"])).evaluate(rows, "Which?", run=tmp_path / "pairs")
+    for name in ("direct", "pairs"):
+        export(tmp_path / name, tmp_path / f"{name}.html")
+        page = opened(browser, troubles, tmp_path / f"{name}.html", width, scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if SCREENS:
+            page.screenshot(path=SCREENS / f"{name}_{width}_{scheme}.png", full_page=True)
+    page.locator("td button").first.click()
+    assert page.locator("#shown").inner_text() == "6"
+    page = opened(browser, troubles, tmp_path / "direct.html", width, scheme)
+    page.get_by_label("criteria").select_option(label="Is it true?")
+    assert len(visible(page)) == 8
+    assert troubles == []

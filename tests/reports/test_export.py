@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -232,4 +233,6 @@ def test_a_page_of_comparisons_says_who_won(tmp_path: Path) -> None:
     assert "| scored | tie | – |" in (tmp_path / "out.md").read_text()
     page = (tmp_path / "out.html").read_text()
     assert '<span class="badge">response 2</span>' in page
-    assert '<th scope="row">response 2</th><td class="n">1</td><td class="n">1</td><td class="n">0</td>' in page
+    assert re.search(
+        r'<th scope="row">response 2</th><td class="n"><button [^>]*>1</button></td><td class="n">1</td><td class="n">0<', page
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -13,11 +14,13 @@ from rich.text import Text
 
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.show import clean, footer, headed, say_excluded, scored_of
-from adjudge.reports.contests import ContestSummary
-from adjudge.reports.rag import DimensionSummary, RagSummary
-from adjudge.reports.report import Report, Section
 from adjudge.reports.words import counted, is_word, word
-from adjudge.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from adjudge.reports.contests import ContestSummary
+    from adjudge.reports.rag import DimensionSummary, RagSummary
+    from adjudge.reports.report import Report, Section
+    from adjudge.stats.intervals import Interval
 
 _MOST_REASONS = 10
 _MOST_OPTIONS = 6

@@ -136,6 +136,7 @@ def _kept(one: Mapping[str, object]) -> Dimension:
         [CriteriaOption(str(option["name"]), str(option["description"])) for option in options],
         to_evaluate_field=str(asked["to_evaluate_field"]),
         context_fields=[str(name) for _, name in list_of(context, place)] if isinstance(context, list) else None,
+        higher_is_better=bool(asked.get("higher_is_better", True)),
     )
     labels = [str(label) for _, label in list_of(one["labels"], place)]
     gates = [_gate(mapping(gate, place), place) for _, gate in list_of(one["gates"], place)]

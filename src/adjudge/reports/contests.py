@@ -6,9 +6,13 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from adjudge.reports.judgment import Judgment, number_of
-from adjudge.stats.intervals import Interval, mean_interval
+from adjudge.reports.summary import interval_of
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
 
 _OUTCOMES: Mapping[float, str] = {1.0: "wins", 0.5: "ties", 0.0: "losses"}
 
@@ -114,7 +118,7 @@ class _System:
     def summary(self, name: str) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
-        return SystemSummary(name, wins, ties, losses, rate, mean_interval(self.rates), self.missing, len(self.rates))
+        return SystemSummary(name, wins, ties, losses, rate, interval_of(self.rates), self.missing, len(self.rates))
 
 
 class ContestTally:

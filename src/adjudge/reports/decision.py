@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from adjudge.reports.gate import GateResult
-from adjudge.reports.rag import RagSummary
 from adjudge.reports.report import Report, Section
 from adjudge.reports.words import Word, counted, is_word, word
+
+if TYPE_CHECKING:
+    from adjudge.reports.rag import RagSummary
 
 _MOST_NAMED = 3
 _STANDING: dict[str, Word] = {"failed": "not ready", "inconclusive": "undecided", "holds": "ready"}

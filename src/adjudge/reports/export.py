@@ -11,7 +11,6 @@ from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from adjudge.data.cells import cell
 from adjudge.domain.message import Usage
@@ -88,15 +87,20 @@ def _to_parquet(run: Path, target: Path) -> int:
 
 
 def _to_markdown(run: Path, target: Path) -> int:
-    from adjudge.reports.pages import markdown_page
+    from adjudge.reports.pages import write_markdown
 
-    return _page(run, target, markdown_page)
+    report = report_of_run(run)
+    write_markdown(report, target)
+    return report.total
 
 
 def _to_html(run: Path, target: Path) -> int:
-    from adjudge.reports.pages import html_page
+    from adjudge.reports.pages import write_html
 
-    return _page(run, target, html_page)
+    report = report_of_run(run)
+    others = judgments(run) if report.total > len(report.entries) else ()
+    write_html(report, _judgments(others, report.setup), target)
+    return report.total
 
 
 FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
@@ -128,20 +132,12 @@ def _counts(info: RunInfo) -> str:
     return f"{counted(info.rows, 'judgment')}, {votes}; {counted(info.failed_calls, 'failed call')}"
 
 
-def _judgments(rows: Iterable[Mapping[str, Any]], setup: Setup) -> Iterator[Judgment]:
+def _judgments(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[Judgment]:
     for row in rows:
-        yield Judgment.of_record(row, panel=len(setup.judges.get(row["judge"], {}).get("models", ())) > 1)
+        yield Judgment.of_record(row, panel=setup.is_panel(str(row["judge"])))
 
 
-def _page(run: Path, target: Path, page: Callable[[Report], str]) -> int:
-    """A page for people: the run at a glance, and its worst rows first."""
-    report = report_of_run(run)
-    with text_file(target) as file:
-        file.write(page(report))
-    return report.total
-
-
-def _flat(rows: Iterable[Mapping[str, Any]], setup: Setup) -> Iterator[dict[str, object]]:
+def _flat(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[dict[str, object]]:
     for one in _judgments(rows, setup):
         yield flat(one, setup.dimensions.get(one.judge, ()))
 
@@ -154,7 +150,7 @@ def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
         yield ledger
 
 
-def _types(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def _types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
     """Parquet wants one type a column: the one that all its values have, else text."""
     seen: dict[str, set[type]] = {}
     for row in rows:
@@ -165,12 +161,12 @@ def _types(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def _typed(row: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+def _typed(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
     """What is nested, or of several types, goes in as JSON."""
     return {_encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name) for name, kind in types.items()}
 
 
-def _as_text(value: Any) -> str | None:
+def _as_text(value: object) -> str | None:
     if value is None:
         return None
     return _encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -139,3 +139,28 @@ def number_of(value: object) -> float | None:
 
 def _or_one(value: float | None) -> float:
     return 1.0 if value is None else value
+
+
+def composite_of(one: Judgment) -> tuple[str, float | None]:
+    """(the rule that made it, its value)."""
+    made = part_of(one, "composite")
+    return str(made.get("rule", "missing")), number_of(made.get("value"))
+
+
+def score_of(one: Judgment, dimension: str, *, made_up: bool = True) -> int | None:
+    """A dimension's score. ``made_up``: also one that stands in for a missing verdict."""
+    score = number_of(part_of(one, "scores").get(dimension))
+    if score is None or (not made_up and one.result.get("fallback") and part_of(one, "agreements").get(dimension) is None):
+        return None
+    return int(score)
+
+
+def explanation_of(one: Judgment, dimension: str) -> str:
+    """Why a dimension got its score, or what went wrong."""
+    return str(part_of(one, "explanations").get(dimension) or "")
+
+
+def part_of(one: Judgment, name: str) -> Mapping[str, object]:
+    """What a RAG result says of its dimensions under ``name``."""
+    value = one.result.get(name)
+    return value if isinstance(value, Mapping) else {}

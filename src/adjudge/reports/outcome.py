@@ -32,16 +32,16 @@ class Outcome:
     def __post_init__(self) -> None:
         judges = self.run.judges
         self._labels = {ready.name: ready.label for ready in judges}
-        setup = Setup.of(
-            {ready.label: ready.judge for ready in judges},
-            {ready.label: ready.criteria for ready in judges},
+        made = Setup.of({ready.label: ready.judge for ready in judges}, {ready.label: ready.criteria for ready in judges})
+        self._setup = replace(
+            made,
             title=self.run.folder.name if self.run.folder else "",
             language=self.run.file.language,
-            bars=tuple(bar for ready in judges for bar in self._bars(ready)),
             max_failed=self.run.file.gates.max_failed,
             data=self.run.file.data.path,
         )
-        self._tally = ReportTally(setup, self.shown)
+        bars = tuple(bar for ready in judges for bar in self._bars(ready))
+        self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
 
     def see(self, event: Event) -> None:
         """Count it."""
@@ -90,7 +90,7 @@ class Outcome:
 
     def _names(self, ready: ReadyJudge) -> list[str]:
         """What a gate of this judge may name: its criteria, its dimensions, the systems that it compares."""
-        dimensions = ready.judge.configuration().get("dimensions", {})
+        dimensions = [one.name for one in self._setup.dimensions.get(ready.label, ())]
         systems = self.run.file.data.responses if ready.compares else ()
         return [ready.name, *(one.name for one in ready.criteria), *dimensions, *systems]
 

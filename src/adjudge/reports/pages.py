@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -16,16 +17,18 @@ from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
 from adjudge.reports.files import text_file
-from adjudge.reports.judgment import Judgment
+from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
 from adjudge.reports.plots import distribution, histogram
-from adjudge.reports.rag import BINS, composite_of, explanation_of, score_of
-from adjudge.reports.report import Report, Section, is_barred
-from adjudge.reports.summary import Summary
+from adjudge.reports.rag import BINS
+from adjudge.reports.report import Report, Section, badness, is_barred
+from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import Word, counted, is_word, word
 
 _LONGEST_LINE = 200
+_MOST_FOUND = 50_000
+"""Judgments beside those listed that a page holds for its filters."""
 _FIRST_FIELDS = ("user_input", "history", "contexts", "response")
 
 
@@ -34,20 +37,41 @@ def markdown_page(report: Report) -> str:
     return _environment(html=False).get_template("report.md.jinja").render(_values(report)).strip() + "\n"
 
 
-def html_page(report: Report) -> str:
-    """One file with everything in it: nothing is loaded, nothing is sent."""
-    return _environment(html=True).get_template("report.html.jinja").render(_values(report)).lstrip()
+def write_markdown(report: Report, path: Path) -> None:
+    """The same into a file."""
+    with text_file(path) as file:
+        file.write(markdown_page(report))
 
 
-def write_reports(report: Report, judgments: Iterable[Judgment], folder: str | Path = "reports") -> list[Path]:
+def html_page(report: Report, judgments: Iterable[Judgment] | None = None) -> str:
+    """One file with everything in it: nothing is loaded, nothing is sent.
+
+    ``judgments``: all of them, so that filters and search find more than the worst.
+    """
+    return "".join(_html(report, judgments))
+
+
+def write_html(report: Report, judgments: Iterable[Judgment] | None, path: Path) -> None:
+    """The same into a file, as the judgments pass."""
+    with text_file(path) as file:
+        file.writelines(_html(report, judgments))
+
+
+def _html(report: Report, judgments: Iterable[Judgment] | None) -> Iterator[str]:
+    listed = {(one.judge, one.number) for one in report.entries}
+    rest = islice((one for one in judgments or () if (one.judge, one.number) not in listed), _MOST_FOUND)
+    values = {**_values(report), "rest": rest, "more": judgments is not None and report.total > len(report.entries)}
+    return _environment(html=True).get_template("report.html.jinja").generate(values)
+
+
+def write_reports(report: Report, judgments: Sequence[Judgment], folder: str | Path = "reports") -> list[Path]:
     """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where it is not there."""
     paths = _free_paths(Path(folder), report.made)
     try:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
         write_judgments(paths[1], judgments, report.setup.dimensions)
-        for path, page in ((paths[0], markdown_page(report)), (paths[2], html_page(report))):
-            with text_file(path) as file:
-                file.write(page)
+        write_markdown(report, paths[0])
+        write_html(report, judgments, paths[2])
     except OSError as error:
         raise RunError(f"the reports cannot be written to {folder}: {error.strerror or error}") from error
     return paths
@@ -73,6 +97,7 @@ def figure(value: float | None, digits: int = 2) -> str:
 def _values(report: Report) -> dict[str, object]:
     language = report.language
     sections = [one for one in report.sections if one.rag]
+    places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections, 1)}
     return {
         "report": report,
         "decision": decision(report),
@@ -86,6 +111,8 @@ def _values(report: Report) -> dict[str, object]:
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
         "barred": lambda one: is_barred(one, report.dimensions_of(one)),
+        "place_of": lambda one: places.get((one.judge, one.criteria), 0),
+        "badness": lambda one: badness(one, report.dimensions_of(one)),
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "edges": [f"{place / BINS:.1f}" for place in range(BINS + 1)],
@@ -110,7 +137,7 @@ def _environment(*, html: bool) -> jinja2.Environment:
     made.filters |= {"md": lambda value: escaped(str("" if value is None else value))}
     made.globals |= {"histogram": histogram, "distribution": distribution, "scale_labels": _scale_labels, "composite": _composite}
     made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": _rule_of, "question": _question}
-    made.globals |= {"texts": _texts, "options": _options}
+    made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
     return made
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-import statistics
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from adjudge.domain.message import Usage
 from adjudge.rag.composite import MEAN, MISSING
-from adjudge.rag.dimensions import Dimension
-from adjudge.rag.result import RagResult
-from adjudge.reports.judgment import Judgment, number_of
+from adjudge.reports.judgment import Judgment, composite_of, number_of, part_of, score_of
 from adjudge.reports.summary import Summary, Tally
 from adjudge.stats.correlation import spearman
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
+    from adjudge.rag.result import RagResult
 
 BINS = 10
 """Of the composite's histogram."""
@@ -138,7 +140,7 @@ class RagTally:
 
     def _add_agreements(self, one: Judgment) -> None:
         for name, sums in self._agreements.items():
-            if (agreement := number_of(_part(one, "agreements").get(name))) is not None:
+            if (agreement := number_of(part_of(one, "agreements").get(name))) is not None:
                 sums[0] += agreement
                 sums[1] += 1
 
@@ -178,25 +180,6 @@ class RagTally:
         )
 
 
-def composite_of(one: Judgment) -> tuple[str, float | None]:
-    """(the rule that made it, its value)."""
-    made = _part(one, "composite")
-    return str(made.get("rule", MISSING)), number_of(made.get("value"))
-
-
-def score_of(one: Judgment, dimension: str, *, made_up: bool = True) -> int | None:
-    """A dimension's score. ``made_up``: also one that stands in for a missing verdict."""
-    score = number_of(_part(one, "scores").get(dimension))
-    if score is None or (not made_up and one.result.get("fallback") and _part(one, "agreements").get(dimension) is None):
-        return None
-    return int(score)
-
-
-def explanation_of(one: Judgment, dimension: str) -> str:
-    """Why a dimension got its score, or what went wrong."""
-    return str(_part(one, "explanations").get(dimension) or "")
-
-
 def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
     """What ``results`` of one evaluator come to."""
     found = list(results)
@@ -206,14 +189,11 @@ def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
     return tally.summary()
 
 
-def _part(one: Judgment, name: str) -> Mapping[str, object]:
-    value = one.result.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
 def _spread(values: Sequence[float]) -> Spread | None:
     if not values:
         return None
+    import statistics
+
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return Spread(math.fsum(values) / len(values), statistics.median(values), deviation, min(values), max(values))
 

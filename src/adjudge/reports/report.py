@@ -6,20 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.judges.planned import PlannedJudge
-from adjudge.rag.dimensions import Dimension
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.gate import Bar, GateResult, mean_gate
-from adjudge.reports.judgment import Judgment
-from adjudge.reports.rag import RagSummary, RagTally, composite_of
-from adjudge.reports.setup import Setup
+from adjudge.reports.judgment import Judgment, composite_of
+from adjudge.reports.setup import ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Tally, kind_of
 from adjudge.reports.words import blank_rows
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
+    from adjudge.reports.rag import RagSummary, RagTally
 
 ENTRIES = 500
 """How many judgments the pages for people list, the worst first; the tables have them all."""
@@ -143,7 +144,7 @@ class _SectionTally:
     def __init__(self, first: Judgment, dimensions: Sequence[Dimension]) -> None:
         self.judge, self.criteria = first.judge, first.criteria
         self._tally = Tally()
-        self._rag = RagTally(dimensions) if first.kind == "rag" and dimensions else None
+        self._rag = _rag_tally(dimensions) if first.kind == "rag" and dimensions else None
         self._contests = ContestTally() if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
@@ -156,6 +157,12 @@ class _SectionTally:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
         return Section(self.judge, self.criteria, self._tally.summary(), rag, contests)
+
+
+def _rag_tally(dimensions: Sequence[Dimension]) -> RagTally:
+    from adjudge.reports.rag import RagTally
+
+    return RagTally(dimensions)
 
 
 class ReportTally:
@@ -220,13 +227,14 @@ class ReportTally:
         )
 
     def _shown(self) -> list[Judgment]:
-        return sorted(self._worst, key=self._badness)[: self.shown]
+        return sorted(self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ())))[: self.shown]
 
-    def _badness(self, one: Judgment) -> tuple[bool, float, int]:
-        """Answers that a gate of the composite bars on top, then rows without a score, then the lowest scores."""
-        if one.kind == "rag":
-            return not is_barred(one, self.setup.dimensions.get(one.judge, ())), _lowest(one), one.number
-        return one.scored, one.score or 0.0, one.number
+
+def badness(one: Judgment, dimensions: Iterable[Dimension]) -> tuple[bool, float, int]:
+    """The worst has the least: answers that a gate of the composite bars and rows without a score, then the lowest scores."""
+    if one.kind == "rag":
+        return not is_barred(one, dimensions), _lowest(one), one.number
+    return one.scored, one.score or 0.0, one.number
 
 
 def is_barred(one: Judgment, dimensions: Iterable[Dimension]) -> bool:
@@ -235,7 +243,7 @@ def is_barred(one: Judgment, dimensions: Iterable[Dimension]) -> bool:
     return any(gate.rule == fired and gate.cap is not None for each in dimensions for gate in each.gates)
 
 
-def report_of(judge: PlannedJudge[Any, Any], results: Iterable[Result], *, source: str = "", shown: int = ENTRIES) -> Report:
+def report_of(judge: ReportedJudge, results: Iterable[Result], *, source: str = "", shown: int = ENTRIES) -> Report:
     """The report of what ``judge`` said; ``source``: where the rows came from."""
     tally = ReportTally(Setup.of_judge(judge, source), shown)
     for one in judgments_of(judge, results):
@@ -243,7 +251,7 @@ def report_of(judge: PlannedJudge[Any, Any], results: Iterable[Result], *, sourc
     return tally.report()
 
 
-def judgments_of(judge: PlannedJudge[Any, Any], results: Iterable[Result]) -> list[Judgment]:
+def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgment]:
     """``results`` as reports read them."""
     return [Judgment.of(type(judge).__name__, number, result) for number, result in enumerate(results, 1)]
 

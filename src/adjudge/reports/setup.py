@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
-from adjudge.judges.planned import PlannedJudge
-from adjudge.rag.dimensions import Dimension, kept_dimensions
+from adjudge.gateway.open import OpenModel
 from adjudge.reports.gate import Bar
 from adjudge.reports.judgment import number_of
 from adjudge.runs.folder import RunInfo
 
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
+
 KEPT = "report"
 """Where a run folder keeps what its report needs and its judgments do not say."""
 _VOTES = ("strictness", "self_consistency", "num_samples")
+
+
+class ReportedJudge(Protocol):
+    """What a report asks of a judge."""
+
+    @property
+    def panel(self) -> Mapping[str, OpenModel]:
+        """Its models by their names."""
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> Mapping[str, object]:
+        """Everything that decides what is asked and how it is pooled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +41,7 @@ class Setup:
     state: str = ""
     """How far it has come, where that is to be said."""
     language: str = "en"
-    judges: Mapping[str, Mapping[str, Any]] = field(default_factory=FrozenDict)
+    judges: Mapping[str, Mapping[str, object]] = field(default_factory=FrozenDict)
     """Judge → its configuration."""
     dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
     """Judge of RAG answers → what it scores."""
@@ -44,32 +58,29 @@ class Setup:
     """What a reader must know of the models."""
 
     @classmethod
-    def of(cls, judges: Mapping[str, PlannedJudge[Any, Any]], criteria: Mapping[str, Sequence[Any]], **more: Any) -> Setup:
+    def of(cls, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]) -> Setup:
         """Of judges that are there, by what their judgments are filed under."""
-        configured = {name: judge.configuration(criteria.get(name, ())) for name, judge in judges.items()}
         models = [model for judge in judges.values() for model in judge.panel.values()]
         modes = [str(judge.__dict__.get("mode") or model.mode) for judge in judges.values() for model in judge.panel.values()]
         return cls(
-            judges=configured,
-            dimensions=_dimensions(configured),
+            judges=_Configurations(judges, criteria),
+            dimensions={name: judge.scored for name, judge in judges.items() if isinstance(judge, _HasDimensions)},
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
-            **more,
         )
 
     @classmethod
-    def of_judge(cls, judge: PlannedJudge[Any, Any], source: str) -> Setup:
+    def of_judge(cls, judge: ReportedJudge, source: str) -> Setup:
         """Of one judge that a program made."""
         name, language = type(judge).__name__, str(judge.__dict__.get("language", "en"))
-        return cls.of({name: judge}, {}, data=source, language=language)
+        return replace(cls.of({name: judge}, {}), data=source, language=language)
 
     @classmethod
     def of_run(cls, info: RunInfo) -> Setup:
         """Of a run folder, whoever made it."""
         judges = info.configuration.get("judges", {})
-        kept = info.facts.get(KEPT)
-        known: Mapping[str, Any] = kept if isinstance(kept, Mapping) else {}
-        languages = [str(_settings(one).get("language", "en")) for one in judges.values()]
+        known = _part(info.facts, KEPT)
+        languages = [str(_part(one, "settings").get("language", "en")) for one in judges.values()]
         return cls(
             title=info.folder.name,
             state=info.state,
@@ -79,9 +90,9 @@ class Setup:
             bars=tuple(_bars(known.get("bars"))),
             max_failed=number_of(known.get("max_failed")),
             data=str(known.get("data") or ""),
-            modes=tuple(map(str, known.get("modes") or ())),
-            columns={str(name): str(column) for name, column in (known.get("columns") or {}).items()},
-            notes=tuple(map(str, known.get("notes") or ())),
+            modes=_texts(known.get("modes")),
+            columns={name: str(column) for name, column in _part(known, "columns").items()},
+            notes=_texts(known.get("notes")),
         )
 
     def kept(self) -> dict[str, object]:
@@ -95,15 +106,19 @@ class Setup:
             "notes": list(self.notes),
         }
 
+    def is_panel(self, judge: str) -> bool:
+        """Whether a judge asks several models."""
+        return len(_part(self.judges.get(judge, {}), "models")) > 1
+
     @property
     def parameters(self) -> dict[str, str]:
         """How the scores were made; never a key."""
-        settings = [_settings(one) for one in self.judges.values()]
+        settings = [_part(one, "settings") for one in self.judges.values()]
         known = [one for own in self.dimensions.values() for one in own]
         found = {
             "data": self.data,
             "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
-            "models": _listed(model for one in self.judges.values() for model in one.get("models", ())),
+            "models": _listed(model for one in self.judges.values() for model in _part(one, "models")),
             "votes per model and dimension" if known else "votes per model": _listed(
                 one[name] for one in settings for name in _VOTES if one.get(name)
             ),
@@ -113,17 +128,49 @@ class Setup:
             "language": self.language,
             "weights": ", ".join(f"{one.name} {one.weight:g}" for one in known),
             "configuration": _listed(one.get("config") for one in settings),
-            "adjudge": _listed(one.get("versions", {}).get("adjudge") for one in self.judges.values()),
+            "adjudge": _listed(_part(one, "versions").get("adjudge") for one in self.judges.values()),
         }
         return {name: value for name, value in found.items() if value}
 
 
-def _settings(judge: Mapping[str, Any]) -> Mapping[str, Any]:
-    settings = judge.get("settings")
-    return settings if isinstance(settings, Mapping) else {}
+@runtime_checkable
+class _HasDimensions(Protocol):
+    """A judge of RAG answers."""
+
+    @property
+    def scored(self) -> tuple[Dimension, ...]:
+        """What it scores."""
 
 
-def _dimensions(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Dimension, ...]]:
+class _Configurations(Mapping[str, Mapping[str, object]]):
+    """Judge → its configuration, made when a page asks for it: a command that shows one verdict need not wait for that."""
+
+    def __init__(self, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]) -> None:
+        self._judges, self._criteria = judges, criteria
+
+    def __getitem__(self, name: str) -> Mapping[str, object]:
+        return self._judges[name].configuration(self._criteria.get(name, ()))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._judges)
+
+    def __len__(self) -> int:
+        return len(self._judges)
+
+
+def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """What stands under ``name``; nothing where that is no mapping: a run folder may come from anybody."""
+    value = whole.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    return tuple(map(str, values)) if isinstance(values, list) else ()
+
+
+def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Dimension, ...]]:
+    from adjudge.rag.dimensions import kept_dimensions
+
     found = {name: kept_dimensions(one["dimensions"]) for name, one in judges.items() if "dimensions" in one}
     return {name: own for name, own in found.items() if own}
 
@@ -137,7 +184,7 @@ def _bars(kept: object) -> list[Bar]:
     return found
 
 
-def _listed(values: Any) -> str:
+def _listed(values: Iterable[object]) -> str:
     """Each once."""
     shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in values if value is not None)
     return ", ".join(dict.fromkeys(shown))

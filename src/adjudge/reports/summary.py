@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.judgment import Judgment
-from adjudge.stats.intervals import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
 
 _MOST_REASONS = 1000
 """Reasons that are told apart; further ones are counted together."""
@@ -137,7 +140,16 @@ class Tally:
         )
 
     def _interval(self) -> Interval | None:
-        return mean_interval(self._scores) if all(0 <= score <= 1 for score in self._scores) else None
+        return interval_of(self._scores) if all(0 <= score <= 1 for score in self._scores) else None
+
+
+def interval_of(values: Sequence[float]) -> Interval | None:
+    """Of the mean of ``values`` from 0 to 1, where there are enough. One judgment needs none, and no time to load it."""
+    if len(values) < 2:
+        return None
+    from adjudge.stats.intervals import mean_interval
+
+    return mean_interval(values)
 
 
 def kind_of(reason: str) -> str:

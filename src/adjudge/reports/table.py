@@ -7,14 +7,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.data.cells import cell, text_of
 from adjudge.errors import RunError, SetupError
-from adjudge.rag.dimensions import Dimension
 from adjudge.reports.again import Again
 from adjudge.reports.files import text_file
-from adjudge.reports.judgment import Judgment
-from adjudge.reports.rag import explanation_of, score_of
+from adjudge.reports.judgment import Judgment, explanation_of, score_of
+
+if TYPE_CHECKING:
+    from adjudge.rag.dimensions import Dimension
 
 _LONGEST_CELL = 100_000_000
 _IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
