@@ -9,17 +9,18 @@ from typing import Any
 
 import click
 
+from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import command_line, end_gently
 from adjudge.cli.options import Flags
 from adjudge.cli.show import clean, say_excluded
 from adjudge.cli.watch import Watch
 from adjudge.domain.instance import Instance
-from adjudge.gateway.open import default_model
 from adjudge.gateway.prices import VARIABLE
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.words import counted
-from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry, ModelEntry
+from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.model_entry import ServerEntry
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -34,12 +35,12 @@ def typed(
     models: Sequence[str] | None = None,
 ) -> EvalFile:
     """The eval file that a command's options stand for."""
-    ids = flags.model if models is None else models
+    server = ServerEntry(base_url=flags.base_url, api_key_env=flags.api_key_env, headers=flags.header)
     return EvalFile(
         data=data,
         judges=(judge,),
         language=flags.language,
-        models=tuple(ModelEntry(model=id, max_concurrency=flags.max_concurrency) for id in ids or (default_model(),)),
+        models=model_entries(flags.model if models is None else models, server, flags.max_concurrency),
         budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
         run=None if flags.run is None else str(flags.run),
         gates=Gates(fail_under=flags.fail_under),

@@ -9,15 +9,18 @@ from typing import Any
 
 import click
 
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, at_once, command
+from adjudge.cli.chosen import model_entries
+from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, at_once, command, language, server
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.errors import NoValidCandidate, SetupError
-from adjudge.gateway.open import OpenModel, default_model, open_model
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
+from adjudge.runs.build import open_entry
+from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.project import find_project
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
@@ -36,6 +39,7 @@ from adjudge.strategy.strategy import Costing, Strategy, Verifier
 )
 @click.option("-m", "--model", multiple=True, help="Who writes the code; several take turns.")
 @click.option("--judge", multiple=True, help="Who judges it; the first writer unless given. Repeat for a panel.")
+@server
 @click.option("--samples", type=FROM_ONE, default=1, help="Samples of each criterion and judge.")
 @click.option("--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given.")
 @click.option("--min", "low", type=float, default=0.0, help="The low end of the cost scale.")
@@ -50,7 +54,7 @@ from adjudge.strategy.strategy import Costing, Strategy, Verifier
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=30.0, help="Seconds that the code may take.")
 @click.option("-o", "--output", type=PATH, help="Also write everything to this file, as JSON.")
 @as_json
-@click.option("--language", default="en", help="Of prompts and explanations: en or ru.")
+@language
 @click.option("--temperature", type=float, help="Of the writers. Default: 0 for one candidate, 1 for several.")
 @click.option("--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i.")
 @at_once
@@ -62,6 +66,9 @@ def generate(
     output_schema: str,
     model: tuple[str, ...],
     judge: tuple[str, ...],
+    base_url: str | None,
+    api_key_env: str | None,
+    header: tuple[tuple[str, str], ...],
     samples: int,
     min_pass: int | None,
     low: float,
@@ -76,18 +83,21 @@ def generate(
     timeout: float,
     output: Path | None,
     as_json: bool,
-    language: str,
+    language: str | None,
     temperature: float | None,
     seed: int | None,
-    max_concurrency: int,
+    max_concurrency: int | None,
 ) -> int:
     """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and show why it won.
 
     Exit codes: 0 there is a result, 1 could not run, 2 usage, 3 it ran, but no candidate may be used.
     """
     check_writable(output)
-    writers = _models(model, max_concurrency)
-    judges = _models(judge, max_concurrency) if judge else writers[:1]
+    project = find_project()
+    language = language or project.language or "en"
+    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
+    writers = [open_entry(one) for one in model_entries(model, at, max_concurrency, project)]
+    judges = [open_entry(one) for one in model_entries(judge, at, max_concurrency, project)] if judge else writers[:1]
     asked: dict[str, Any] = {"llm": judges, "num_samples": samples, "language": language, "seed": seed}
     strategy = Strategy(
         _verifiers(verify, min_pass or samples * len(judges) // 2 + 1, asked),
@@ -105,10 +115,6 @@ def generate(
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
-
-
-def _models(ids: Sequence[str], max_concurrency: int) -> list[OpenModel]:
-    return [open_model(id, max_concurrency=max_concurrency) for id in ids or (default_model(),)]
 
 
 def _verifiers(expressions: Sequence[str], min_pass: int, asked: dict[str, Any]) -> list[Verifier]:

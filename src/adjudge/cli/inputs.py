@@ -30,7 +30,8 @@ def command_line() -> dict[str, object]:
     """What was typed, and where, so that it can be given again; a key, and what is secret in an address, are left out."""
     words = sys.argv[1:]
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
-    kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key")]
+    hidden |= {place - 1 for place in hidden}
+    kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key=")]
     return signed([without_secrets(word) if _ADDRESS.fullmatch(word) else word for word in kept], str(Path.cwd()))
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from adjudge.errors import SetupError
+
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
 
-AT_ONCE = 32
-"""Requests at once, per model, unless told otherwise: what ``gateway.open`` takes, known without loading it."""
 PATH = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1)
 FROM_ZERO = click.IntRange(min=0)
@@ -75,6 +75,38 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
+
+
+def _headers(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
+    from adjudge.gateway.headers import parse_header
+
+    try:
+        return tuple(map(parse_header, given))
+    except SetupError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _variable(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
+    from adjudge.gateway.headers import check_variable
+
+    try:
+        return given if given is None else check_variable(given)
+    except SetupError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
+api_key_env = click.option(
+    "--api-key-env", callback=_variable, metavar="NAME", help="The environment variable that holds the key."
+)
+header = click.option(
+    "--header",
+    multiple=True,
+    callback=_headers,
+    metavar="'NAME: VALUE'",
+    help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
+)
+server = together(base_url, api_key_env, header)
 rows = click.option(
     "-f", "--file", "--data", "file", type=PATH, help="Rows (.csv, .tsv, .jsonl, .json, .parquet; - reads them), or one text."
 )
@@ -91,7 +123,7 @@ user_input = click.option("--user-input", help="The question that is answered.")
 reference = click.option("--reference", help="A good answer to compare with.")
 contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
 accompanying = together(user_input, reference, contexts)
-language = click.option("--language", default="en", help="Of prompts, explanations, ready-made criteria and reports: en or ru.")
+language = click.option("--language", help="Of prompts, explanations, ready-made criteria and reports: en (the default) or ru.")
 votes = click.option("--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order.")
 bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
 output = click.option("-o", "--output", type=PATH, help="Also write the results, one row per judgment: .csv, else JSONL.")
@@ -99,7 +131,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for 
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
 temperature = click.option("--temperature", type=float, help="Default: 0 for one vote, 1 for several.")
 seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
-at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, default=AT_ONCE, help="Requests at once, per model.")
+at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, help="Requests at once, per model; 32 by default.")
 fail_under = click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean score is below this.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
 max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
@@ -122,11 +154,14 @@ class Flags:
     """What every command that judges can be told."""
 
     model: tuple[str, ...]
+    base_url: str | None
+    api_key_env: str | None
+    header: tuple[tuple[str, str], ...]
     temperature: float | None
     seed: int | None
     language: str
     limit: int | None
-    max_concurrency: int
+    max_concurrency: int | None
     run: Path | None
     max_usd: float | None
     max_calls: int | None
@@ -142,6 +177,7 @@ class Flags:
 
 _JUDGING: Mapping[str, Decorator[Any]] = {
     "models": models,
+    "server": server,
     "temperature": temperature,
     "seed": seed,
     "language": language,
@@ -167,13 +203,21 @@ def judging(**other: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
         def call(**given: Any) -> int:
-            flags = Flags(**{one.name: given.pop(one.name) for one in fields(Flags)})
+            flags = _completed(Flags(**{one.name: given.pop(one.name) for one in fields(Flags)}))
             return function(flags=flags, **given)
 
         decorated: Callable[..., int] = together(*{**_JUDGING, **other}.values())(call)
         return decorated
 
     return decorate
+
+
+def _completed(flags: Flags) -> Flags:
+    """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
+    from adjudge.runs.project import find_project
+
+    project = find_project()
+    return replace(flags, language=flags.language or project.language or "en", prices=flags.prices or project.prices_path)
 
 
 def budget_from(max_usd: float | None, max_calls: int | None, max_tokens: int | None) -> Budget | None:

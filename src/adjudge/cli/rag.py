@@ -30,7 +30,7 @@ _OTHER = {
     "models": click.option(
         "-m", "--model", multiple=True, help="Model to ask, as provider/model; repeat for a panel. Default: the embedded model."
     ),
-    "language": click.option("--language", default="en", help="Of prompts, explanations and reports: en or ru."),
+    "language": click.option("--language", help="Of prompts, explanations and reports: en (the default) or ru."),
     "quiet": click.option("-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."),
     "fail_under": click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean composite is below this."),
 }

@@ -14,20 +14,23 @@ from rich.text import Text
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line, end_gently
-from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet
+from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet, server
 from adjudge.cli.show import clean, notes, say_excluded, scored_of
 from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.words import word
-from adjudge.runs.eval_file import EvalFile, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, at_server, load_eval, schema
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.project import find_project
 
 
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
+@server
 @limits
 @fail_under
 @click.option(
@@ -43,6 +46,9 @@ from adjudge.runs.execute import EvalRun
 def run(
     file: Path | None,
     folder: Path | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    header: tuple[tuple[str, str], ...],
     limit: int | None,
     max_usd: float | None,
     max_calls: int | None,
@@ -68,8 +74,9 @@ def run(
         return ExitCode.OK
     if file is None:
         raise SetupError("say which eval file to run: adjudge run eval.yaml")
-    use_prices(prices)
-    wanted = load_eval(file)
+    project = find_project()
+    use_prices(prices or project.prices_path)
+    wanted = at_server(load_eval(file, project), ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header))
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})

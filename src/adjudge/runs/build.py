@@ -18,12 +18,14 @@ from adjudge.data.dataset import OnBadRow, OnBlankRows, read_comparisons, read_i
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, open_model
+from adjudge.gateway.headers import key_in
+from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import Judge
 from adjudge.judges.planned import PlannedJudge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Aspect, Said
-from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
+from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry, RagEntry
+from adjudge.runs.model_entry import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -109,11 +111,12 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     return made
 
 
-def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = None) -> ModelLike:
+def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = None) -> OpenModel:
     """The model that an entry describes. A key of its own is given beside it: none belongs in a file."""
-    given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name != "model"}
+    key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
+    given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name not in ("model", "api_key_env", "headers")}
     settings = {name: value for name, value in given.items() if value is not None}
-    return open_model(entry.model, cache=cache, api_key=api_key, **settings)
+    return open_model(entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **settings)
 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from adjudge.catalog.criteria_file import content_of
 from adjudge.data.dataset import FORMATS, STDIN
@@ -19,6 +19,8 @@ from adjudge.reading.types import Flag, Kinds, Many, Names, Number, Record, Sche
 from adjudge.reading.values import Place
 from adjudge.reading.yaml_text import load_yaml
 from adjudge.runs.eval_criteria import CriteriaType, Said
+from adjudge.runs.model_entry import ModelEntry, ServerEntry
+from adjudge.runs.project import Project
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -38,23 +40,6 @@ class DataEntry:
     id: str | None = key(Text(), "The column with the names of the rows.", None)
     limit: int | None = key(_COUNT, "Judge only the first rows.", None)
     encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252.", None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelEntry:
-    """A model, and how it is asked."""
-
-    REFUSED: ClassVar[Mapping[str, str]] = {
-        "api_key": "keys do not belong in files: set the provider's environment variable, such as OPENAI_API_KEY"
-    }
-    model: str = key(Text(), "Its id, such as openai/gpt-4o-mini.")
-    base_url: str | None = key(Text(), "Another address of the provider's interface.", None)
-    temperature: float | None = key(Number(least=0), "Unless the judge has its own.", None)
-    seed: int | None = key(Number(whole=True), "Unless the judge has its own.", None)
-    max_concurrency: int | None = key(_COUNT, "Requests at once.", None)
-    requests_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
-    tokens_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
-    timeout: float | None = key(_ABOVE_ZERO, "Seconds to wait for a reply.", None)
 
 
 MODELS = Many(Record(ModelEntry, short="model"))
@@ -188,12 +173,15 @@ class EvalFile:
         return self.path.parent / path
 
 
-def load_eval(path: str | Path) -> EvalFile:
-    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been meant."""
-    return parse_eval(content_of(Path(path)), path)
+def load_eval(path: str | Path, project: Project | None = None) -> EvalFile:
+    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been meant.
+
+    ``project``: the defaults for what the file leaves open.
+    """
+    return parse_eval(content_of(Path(path)), path, project)
 
 
-def parse_eval(content: str, path: str | Path = "eval.yaml") -> EvalFile:
+def parse_eval(content: str, path: str | Path = "eval.yaml", project: Project | None = None) -> EvalFile:
     """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths are relative to."""
     try:
         place = load_yaml(content, Place(str(path)))
@@ -204,7 +192,29 @@ def parse_eval(content: str, path: str | Path = "eval.yaml") -> EvalFile:
         found: EvalFile = Record(EvalFile).read(place.value, place)
     except RecursionError as error:
         raise SetupError(f"{path}: is nested too deep") from error
-    return replace(found, path=Path(path))
+    said_language = isinstance(place.value, Mapping) and "language" in place.value
+    return _completed(replace(found, path=Path(path)), project or Project(), said_language=said_language)
+
+
+def _completed(file: EvalFile, project: Project, *, said_language: bool) -> EvalFile:
+    """The file with what it leaves open."""
+    models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
+    return replace(
+        file,
+        models=tuple(map(project.complete, models)),
+        judges=tuple(replace(one, models=tuple(map(project.complete, one.models))) for one in file.judges),
+        language=file.language if said_language else project.language or file.language,
+    )
+
+
+def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
+    """The file with its models asked there, as far as anything was said."""
+    if not server.says_anything:
+        return file
+    if not file.models and not all(one.models for one in file.judges):
+        raise SetupError(f"{file.path} names no model to ask at a server: add models, such as models: openai/gpt-4o-mini")
+    judges = tuple(replace(one, models=tuple(map(server.over, one.models))) for one in file.judges)
+    return replace(file, models=tuple(map(server.over, file.models)), judges=judges)
 
 
 def schema() -> Schema:
