@@ -28,6 +28,7 @@ from adjudge.runs.model_entry import ModelEntry, ServerEntry
 from adjudge.runs.project import FILE, PYPROJECT, Project, find_project
 
 EXTRAS = {
+    "excel": "openpyxl",
     "local": "xllamacpp",
     "parquet": "pyarrow",
     "sandbox": "sandlock",

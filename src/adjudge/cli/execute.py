@@ -19,7 +19,7 @@ from adjudge.gateway.prices import VARIABLE
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
 from adjudge.runs.model_entry import ServerEntry
 
 _MOST_TOLD = 10
@@ -86,7 +86,7 @@ class Seen:
             self.watch.saw(event.result, event.spent)
         elif isinstance(event, RowSkipped) and self.outcome.skipped <= _MOST_TOLD:
             click.echo(f"skipped {clean(str(event.row))}", err=True)
-        elif isinstance(event, BlankRowsSkipped):
+        elif isinstance(event, BlankRowsSkipped | AnswersEmpty):
             click.echo(clean(str(event.rows)), err=True)
 
     def keep(self, event: Event) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from adjudge.cli.origin import signed
 from adjudge.data.dataset import ROW_FILES, STDIN
 from adjudge.data.sources.open import is_data_file
+from adjudge.data.sources.text import likely_encoding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
@@ -47,9 +48,9 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
     return file if is_rows(file) else None
 
 
-def texts_in(text: str | None, file: Path | None, judged: str = "response") -> list[Instance]:
+def texts_in(text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None) -> list[Instance]:
     """The one text that was typed, read from standard input or from a file that holds no rows."""
-    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file)})]
+    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding or "utf-8")})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
@@ -80,15 +81,17 @@ def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, st
     return {field if equals else judged: column if equals else field for field, equals, column in pairs}
 
 
-def _text(text: str | None, file: Path | None) -> str:
+def _text(text: str | None, file: Path | None, encoding: str) -> str:
     if text == "-":
         return sys.stdin.read()
     if file is None:
         refuse_files([text or ""])
         return text or ""
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding=encoding)
     except OSError as error:
         raise SetupError(f"{file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SetupError(f"{file} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
+        raise SetupError(f"{file} is not {encoding.upper()} (byte {error.start}): {likely_encoding(error.object)}") from error
+    except LookupError as error:
+        raise SetupError(f"there is no encoding {encoding!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error

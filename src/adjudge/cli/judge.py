@@ -95,7 +95,7 @@ def judge(
         seed=flags.seed,
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
-    texts = _complete(texts_in(text, file, judged), given, wanted)
+    texts = _complete(texts_in(text, file, judged, flags.encoding), given, wanted)
     outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
     if len(wanted) == 1:  # of several, the aggregate is from 0 to 1 in any case
         outcome.check_gates()
@@ -218,7 +218,7 @@ def _comparisons(
     if bool(responses) == (file is not None):
         raise SetupError("say what to compare: two or more responses, or --file ROWS, one of the two")
     if file is not None and not is_rows(file):
-        raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
+        raise SetupError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
     refuse_files(responses)
     plain = tuple(name for name in column if "=" not in name)
     named = columns_from([name for name in column if "=" in name])

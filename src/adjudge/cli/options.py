@@ -108,7 +108,12 @@ header = click.option(
 )
 server = together(base_url, api_key_env, header)
 rows = click.option(
-    "-f", "--file", "--data", "file", type=PATH, help="Rows (.csv, .tsv, .jsonl, .json, .parquet; - reads them), or one text."
+    "-f",
+    "--file",
+    "--data",
+    "file",
+    type=PATH,
+    help="Rows (.csv, .tsv, .jsonl, .json, .parquet, .xlsx; - reads them), or one text.",
 )
 columns = click.option("--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; repeatable.")
 questions = click.option("--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several.")
@@ -139,7 +144,7 @@ max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more r
 max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
 prices = click.option("--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens.")
 no_cache = click.option("--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache.")
-encoding = click.option("--encoding", help="Of a file that is not UTF-8, such as cp1252.")
+encoding = click.option("--encoding", help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic.")
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",

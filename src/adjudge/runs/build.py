@@ -14,7 +14,7 @@ from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
-from adjudge.data.dataset import OnBadRow, OnBlankRows, read_comparisons, read_instances
+from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
@@ -57,14 +57,23 @@ class ReadyJudge:
 
 
 def instances(
-    file: EvalFile, on_bad_row: OnBadRow | None = None, limit: int | None = None, on_blank_rows: OnBlankRows | None = None
+    file: EvalFile,
+    on_bad_row: OnBadRow | None = None,
+    limit: int | None = None,
+    on_blank_rows: OnBlankRows | None = None,
+    on_empty_answers: OnEmptyAnswers | None = None,
 ) -> Iterator[Instance]:
     """The rows of the file's data. ``on_bad_row`` is told of bad ones, unless the file says that they stop the run."""
-    return map(partial(_accompanied, file.given), file.rows or _read(file, on_bad_row, limit, on_blank_rows))
+    rows = file.rows or _read(file, on_bad_row, limit, on_blank_rows, on_empty_answers)
+    return map(partial(_accompanied, file.given), rows)
 
 
 def _read(
-    file: EvalFile, on_bad_row: OnBadRow | None, limit: int | None, on_blank_rows: OnBlankRows | None
+    file: EvalFile,
+    on_bad_row: OnBadRow | None,
+    limit: int | None,
+    on_blank_rows: OnBlankRows | None,
+    on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
     data = file.data
     told = {"on_bad_row": on_bad_row if file.on_bad_row == "report" else None, "on_blank_rows": on_blank_rows}
@@ -72,7 +81,8 @@ def _read(
     limit, columns = limit or data.limit, dict(data.columns)
     if _compares(file):
         return read_comparisons(file.source, data.responses, columns, limit, **options)
-    return read_instances(file.source, columns, limit, needed_fields(file), **options)
+    needed = needed_fields(file)
+    return read_instances(file.source, columns, limit, needed, on_empty_answers=on_empty_answers, **options)
 
 
 def needed_fields(file: EvalFile) -> list[str]:

@@ -33,13 +33,13 @@ _SHARE = Number(least=0, most=1)
 class DataEntry:
     """Where the rows are."""
 
-    path: str = key(Text(), "A CSV, JSONL, JSON or Parquet file, relative to this file; - is standard input.")
+    path: str = key(Text(), "A CSV, JSONL, JSON, Parquet or Excel file, relative to this file; - is standard input.")
     format: str | None = key(Word(FORMATS), "What the file is, where its name does not show it.", None)
     columns: tuple[tuple[str, str], ...] = key(Names(), "Field: column. The usual names are found without.", ())
     responses: tuple[str, ...] = key(Many(Text()), "For pairwise judges: the columns that hold the responses.", ())
     id: str | None = key(Text(), "The column with the names of the rows.", None)
     limit: int | None = key(_COUNT, "Judge only the first rows.", None)
-    encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252.", None)
+    encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None)
 
 
 MODELS = Many(Record(ModelEntry, short="model"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.aio import event_loop
-from adjudge.data.dataset import STDIN, BadRow, BlankRows
+from adjudge.data.dataset import STDIN, BadRow, BlankRows, EmptyAnswers
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
@@ -68,6 +68,13 @@ class BlankRowsSkipped:
 
 
 @dataclass(frozen=True)
+class AnswersEmpty:
+    """Rows whose judged text is empty are judged as they stand."""
+
+    rows: EmptyAnswers
+
+
+@dataclass(frozen=True)
 class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
@@ -75,7 +82,7 @@ class ColumnsChosen:
     """Field → column."""
 
 
-Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | ColumnsChosen
+Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | AnswersEmpty | ColumnsChosen
 """What happens in a run, in the order it happens."""
 
 
@@ -93,7 +100,7 @@ def _nobody(event: Event) -> None:
     """Listens to nothing."""
 
 
-def _ignore(row: BadRow | BlankRows) -> None:
+def _ignore(row: BadRow | BlankRows | EmptyAnswers) -> None:
     """It is told of when it is judged."""
 
 
@@ -147,7 +154,7 @@ class EvalRun:
         try:
             if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
                 return None
-            rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore))
+            rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore, _ignore))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
         return self._judgments(rows)
@@ -190,7 +197,8 @@ class EvalRun:
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""
         bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
-        for row, instance in enumerate(instances(self.file, bad, self.limit, blank)):
+        rows = instances(self.file, bad, self.limit, blank, lambda rows: listen(AnswersEmpty(rows)))
+        for row, instance in enumerate(rows):
             if row == 0 and ready.columns:
                 listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))
             for item in self._judgeable(ready, instance, listen):
