@@ -121,7 +121,7 @@ def test_a_key_on_the_command_line_is_a_usage_error_that_does_not_repeat_it(fold
 
 def test_a_server_without_a_model_is_not_the_embedded_model(folder: Path) -> None:
     done = run(folder, *COMMANDS["check"], "--base-url", "http://127.0.0.1:9/v1")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "name one with -m" in done.stderr
 
 

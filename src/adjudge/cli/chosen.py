@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjudge.errors import SetupError
+from click import UsageError
+
 from adjudge.gateway.open import default_model
 from adjudge.runs.model_entry import ModelEntry, ServerEntry
 from adjudge.runs.project import Project, find_project
@@ -17,6 +18,6 @@ def model_entries(
     project = project or find_project()
     named = tuple(ids) or ((project.model,) if project.model else ())
     if not named and (server.says_anything or project.base_url):
-        raise SetupError("a server was named, and no model to ask there: name one with -m, such as -m openai/gpt-4o-mini")
+        raise UsageError("a server was named, and no model to ask there: name one with -m, such as -m openai/gpt-4o-mini")
     entries = (ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),))
     return tuple(project.complete(server.over(entry)) for entry in entries)

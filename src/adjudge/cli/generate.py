@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click import UsageError
 
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, at_once, command, language, server
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
-from adjudge.errors import NoValidCandidate, SetupError
+from adjudge.errors import NoValidCandidate
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
@@ -141,7 +142,7 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
         except ValueError:
             equals = ""
         if not equals or not name.isidentifier():
-            raise SetupError(f"--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or --input 'name=\"Ada\"'")
+            raise UsageError(f"--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or --input 'name=\"Ada\"'")
     return found
 
 

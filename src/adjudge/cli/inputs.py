@@ -8,6 +8,8 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from click import UsageError
+
 from adjudge.cli.origin import signed
 from adjudge.data.dataset import ROW_FILES, STDIN
 from adjudge.data.sources.open import is_data_file
@@ -44,7 +46,7 @@ def is_rows(file: Path | None) -> bool:
 def rows_in(text: str | None, file: Path | None) -> Path | None:
     """The file, where it holds rows."""
     if (text is None) == (file is None):
-        raise SetupError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
+        raise UsageError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
     return file if is_rows(file) else None
 
 
@@ -56,7 +58,7 @@ def texts_in(text: str | None, file: Path | None, judged: str = "response", enco
 def refuse_files(texts: Sequence[str]) -> None:
     """Typed where a text belongs, the names of data files would be judged as if they were the texts."""
     if texts and all(map(is_data_file, texts)):
-        raise SetupError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
+        raise UsageError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
 
 
 def given_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
@@ -72,7 +74,7 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
         if name != judged and name not in fields:
             option = _OPTIONS.get(name)
             way = f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
-            raise SetupError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
+            raise UsageError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
 
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+from click import UsageError
 
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
@@ -34,7 +35,6 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PairwiseInstanceResult, Result
-from adjudge.errors import SetupError
 from adjudge.pooling.composite import composite
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
@@ -150,7 +150,7 @@ def compare(
     """
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
-        raise SetupError("compare takes one criteria at a time on the command line")
+        raise UsageError("compare takes one criteria at a time on the command line")
     check_writable(output)
     given = given_beside(user_input, reference, context)
     entry = PairwiseEntry(
@@ -183,7 +183,7 @@ def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, langua
     for name in named:
         found += read_criteria(name, kind) if Path(name).suffix else [ready_made(name, kind, language)]
     if not found:
-        raise SetupError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
+        raise UsageError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found
 
 
@@ -191,7 +191,7 @@ def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> st
     """What the text is, or the column that is named without a field."""
     judged = wanted[0].to_evaluate_field
     if judged in given:
-        raise SetupError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
+        raise UsageError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
     return judged
 
 
@@ -216,9 +216,9 @@ def _comparisons(
     responses: Sequence[str], file: Path | None, column: Sequence[str], judged: str, flags: Flags
 ) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
-        raise SetupError("say what to compare: two or more responses, or --file ROWS, one of the two")
+        raise UsageError("say what to compare: two or more responses, or --file ROWS, one of the two")
     if file is not None and not is_rows(file):
-        raise SetupError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
+        raise UsageError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
     refuse_files(responses)
     plain = tuple(name for name in column if "=" not in name)
     named = columns_from([name for name in column if "=" in name])
@@ -228,7 +228,7 @@ def _comparisons(
 
 def _contests(name: str) -> Literal["joint", "pairs"]:
     if name not in ("joint", "pairs"):
-        raise SetupError(f"--contests is joint or pairs, not {name!r}")
+        raise UsageError(f"--contests is joint or pairs, not {name!r}")
     return "joint" if name == "joint" else "pairs"
 
 

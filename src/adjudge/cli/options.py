@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1)
+LANGUAGE = click.Choice(("en", "ru"))
 FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
+_WRITTEN = (".csv", ".jsonl", ".ndjson", "")
+"""How the names of files end that results are written to; without an ending it is JSONL."""
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
@@ -128,10 +131,24 @@ user_input = click.option("--user-input", help="The question that is answered.")
 reference = click.option("--reference", help="A good answer to compare with.")
 contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
 accompanying = together(user_input, reference, contexts)
-language = click.option("--language", help="Of prompts, explanations, ready-made criteria and reports: en (the default) or ru.")
+language = click.option(
+    "--language",
+    type=LANGUAGE,
+    help="Of prompts, explanations, ready-made criteria and reports: en (the default) or ru.",
+)
 votes = click.option("--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order.")
 bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
-output = click.option("-o", "--output", type=PATH, help="Also write the results, one row per judgment: .csv, else JSONL.")
+
+
+def _writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001
+    if path is not None and path.suffix.lower() not in _WRITTEN:
+        raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl")
+    return path
+
+
+output = click.option(
+    "-o", "--output", type=PATH, callback=_writable, help="Also write the results, one row per judgment: .csv or .jsonl."
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
 temperature = click.option("--temperature", type=float, help="Default: 0 for one vote, 1 for several.")

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from click import UsageError
+
 from adjudge.errors import SetupError
 
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict, "None": type(None)}
@@ -24,7 +26,7 @@ def schema_from(text: str) -> Any:
         return _type(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError):
         known = ", ".join(_TYPES)
-        raise SetupError(f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], or a .json file") from None
+        raise UsageError(f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], or a .json file") from None
 
 
 def _type(node: ast.expr) -> Any:

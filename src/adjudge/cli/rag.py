@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+from click import UsageError
 
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, judge_all, ready, say_all_excluded, typed
 from adjudge.cli.inputs import columns_from
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, SHARE, Flags, command, judging
+from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, SHARE, Flags, command, judging
 from adjudge.cli.show_rag import say_columns, show_rag
 from adjudge.data.dataset import BlankRows
 from adjudge.domain.frozen import FrozenDict
@@ -30,7 +31,7 @@ _OTHER = {
     "models": click.option(
         "-m", "--model", multiple=True, help="Model to ask, as provider/model; repeat for a panel. Default: the embedded model."
     ),
-    "language": click.option("--language", help="Of prompts, explanations and reports: en (the default) or ru."),
+    "language": click.option("--language", type=LANGUAGE, help="Of prompts, explanations and reports: en (the default) or ru."),
     "quiet": click.option("-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."),
     "fail_under": click.option("--fail-under", type=SHARE, help="Exit with 4 when the mean composite is below this."),
 }
@@ -85,6 +86,7 @@ def rag(
     if flags.dry_run:
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
+    outcome.run.check_source()
     _check_folder(output)
     seen = _Rows(outcome, quiet=flags.quiet)
     judge_all(seen)
@@ -126,13 +128,13 @@ def _report(seen: _Rows, source: str, shown: int) -> RagReport:
 def _models(provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]) -> tuple[Sequence[str], str | None]:
     """The seed's way of naming a model, or ours; and its key."""
     if (provider is None) != (name is None):
-        raise SetupError("--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL")
+        raise UsageError("--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL")
     if provider and ids:
-        raise SetupError("name the model once: with --model-provider and --model-name, or with -m")
+        raise UsageError("name the model once: with --model-provider and --model-name, or with -m")
     if provider:
         return [f"{provider}/{name}"], api_key or os.environ.get("API_KEY") or None
     if api_key and len(ids) > 1:
-        raise SetupError(
+        raise UsageError(
             "--api-key is for one model: with several, set each provider's own variable ('adjudge models' lists them)"
         )
     return ids, api_key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line, end_gently
@@ -21,15 +23,28 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.words import word
-from adjudge.runs.eval_file import EvalFile, at_server, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.model_entry import ServerEntry
 from adjudge.runs.project import find_project
+
+EXAMPLE = """\
+data: answers.csv                      # with the columns question and answer
+models: openai/gpt-4o-mini             # left out: the embedded model
+judges:
+  - kind: direct
+    criteria: [conciseness, "Is the answer polite?"]
+outputs: [results.csv, report.html]
+gates: {fail_under: 0.8}
+"""
 
 
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
+@click.option(
+    "-m", "--model", multiple=True, help="Ask this model instead of the file's; with several, every judge is asked with each."
+)
 @server
 @limits
 @fail_under
@@ -46,6 +61,7 @@ from adjudge.runs.project import find_project
 def run(
     file: Path | None,
     folder: Path | None,
+    model: tuple[str, ...],
     base_url: str | None,
     api_key_env: str | None,
     header: tuple[tuple[str, str], ...],
@@ -73,10 +89,13 @@ def run(
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
-        raise SetupError("say which eval file to run: adjudge run eval.yaml")
+        click.echo(f"adjudge: say which eval file to run: adjudge run eval.yaml. A first one:\n\n{EXAMPLE}", err=True)
+        return ExitCode.USAGE
     project = find_project()
     use_prices(prices or project.prices_path)
-    wanted = at_server(load_eval(file, project), ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header))
+    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
+    wanted = load_eval(file, project)
+    wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
@@ -85,6 +104,7 @@ def run(
     if dry_run:
         show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
         return ExitCode.OK
+    made.check_source()
     _check_outputs(wanted)
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
     end_gently()
@@ -92,17 +112,17 @@ def run(
         with seen.watch:
             made.execute(seen.event, budget=budget_from(max_usd, max_calls, max_tokens), fork_of=fork, retry_failed=retry_failed)
     except (BudgetSpent, RunStopped) as halt:
-        _show(outcome, kept)
+        _show(outcome, kept, ())
         click.echo(f"adjudge: {halt}. Resume it with: adjudge resume {kept}", err=True)
         return ExitCode.COULD_NOT_RUN
     for path in wanted.output_paths:
         export(kept, path)
-    _show(outcome, kept)
+    _show(outcome, kept, wanted.output_paths)
     return outcome.exit_code()
 
 
-def _show(outcome: Outcome, folder: Path) -> None:
-    """A table of the judges, and where everything is."""
+def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
+    """A table of the judges, and where everything is that this run has made."""
     made, language = outcome.run, outcome.run.file.language
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in (word("judge", language), word("attempted", language), word("scored", language), word("mean", language)):
@@ -116,7 +136,7 @@ def _show(outcome: Outcome, folder: Path) -> None:
     console.print(table)
     if outcome.skipped:
         console.print(Text(skipped_rows(outcome), style="yellow"))
-    for place in (folder, *made.file.output_paths):
+    for place in (folder, *written):
         if place.exists():
             console.print(Text(clean(str(place)), style="dim"))
     for note in dict.fromkeys((*(note for ready in made.judges for note in notes(ready.judge)), *outcome.notes)):

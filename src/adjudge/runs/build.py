@@ -132,13 +132,18 @@ def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
     try:
         models = [model(one) for one in entry.models or file.models] or None
-        return _MAKERS[type(entry)](file, entry, models)
+        made: list[ReadyJudge] = _MAKERS[type(entry)](file, entry, models)
+        return [_asked_with(one, entry.asked_with) for one in made] if entry.asked_with else made
     except WrongValue:
         raise
     except SetupError as error:
         if file.typed:
             raise
         raise Place(str(file.path), line=entry.line).wrong(str(error)) from error
+
+
+def _asked_with(ready: ReadyJudge, model: str) -> ReadyJudge:
+    return replace(ready, name=f"{ready.name} [{model}]", label=f"{ready.label} [{model}]")
 
 
 def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:

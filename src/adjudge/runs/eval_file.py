@@ -14,6 +14,7 @@ from adjudge.catalog.criteria_file import content_of
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
+from adjudge.gateway.redact import shown
 from adjudge.prompts.template import LANGUAGES
 from adjudge.reading.types import Flag, Kinds, Many, Names, Number, Record, Schema, Text, Word, key
 from adjudge.reading.values import Place
@@ -62,6 +63,8 @@ class JudgeEntry:
     fail_under: float | None = key(_SHARE, "The gate of this judge: its mean score must reach this.", None)
     line: int = 1
     """Where it stands in the file."""
+    asked_with: str = ""
+    """The model that its name says, where the same judge is asked with several."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +218,15 @@ def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
         raise SetupError(f"{file.path} names no model to ask at a server: add models, such as models: openai/gpt-4o-mini")
     judges = tuple(replace(one, models=tuple(map(server.over, one.models))) for one in file.judges)
     return replace(file, models=tuple(map(server.over, file.models)), judges=judges)
+
+
+def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
+    """The file with these models in the place of its own: with several, each judge once by each of them."""
+    if len(models) == 1:
+        return replace(file, models=tuple(models), judges=tuple(replace(one, models=()) for one in file.judges))
+    named = [(entry, shown(entry.model)) for entry in models]
+    judges = (replace(one, models=(entry,), asked_with=name) for one in file.judges for entry, name in named)
+    return replace(file, models=tuple(models), judges=tuple(judges))
 
 
 def schema() -> Schema:

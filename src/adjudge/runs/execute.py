@@ -146,6 +146,10 @@ class EvalRun:
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
 
+    def check_source(self) -> None:
+        """Say what is wrong with the whole of the data, before folders are made for what would be written."""
+        next(instances(self.file, _ignore, 1, _ignore, _ignore), None)
+
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
         source = self.file.source
