@@ -90,7 +90,9 @@ def test_a_run_of_an_eval_file_can_be_sent_elsewhere(provider: FakeProvider, com
 def test_a_wrong_key_of_a_gateway_costs_three_requests_and_one_line(
     provider: FakeProvider, company: str, folder: Path, name: str
 ) -> None:
-    done = run(folder, *COMMANDS[name], "--base-url", company, *GATEWAY, GATEWAY_KEY="wrong-key-0123456789")
+    (folder / "rows.csv").write_text("\n".join(["response", *marked(500)]) + "\n")
+    more = ["--criterion", "Is it short?", "--criterion", "Is it polite?"] if name == "judge" else []
+    done = run(folder, *COMMANDS[name], *more, "--base-url", company, *GATEWAY, GATEWAY_KEY="wrong-key-0123456789")
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["adjudge: openai/gpt-4o-mini: 401: Unauthorized (check the API key)"]
     assert 1 <= len(provider.requests) <= 3
@@ -265,6 +267,7 @@ def test_prices_of_a_project_are_counted_by(provider: FakeProvider, company: str
         ),
         (f"api_key = '{KEY}'\n", "line 1: unknown key 'api_key'; keys do not belong in files"),
         (f"model = 'openai/m'\napi_key_env = '{KEY}'\n", "line 2, api_key_env: must be the name of an environment variable"),
+        (f"base_url = 'http://gw/v1?key={KEY}'\n", "line 1, base_url: holds a password or a key"),
         ("api_key_env = 'GATEWAY_KEY'\n", "line 1, api_key_env: belongs to a server: say which, with base_url or model"),
     ],
 )

@@ -179,6 +179,13 @@ def test_empty_answers_are_judged_and_said_once(tmp_path: Path) -> None:
     assert [str(one) for one in empty] == [f"{path}: 2 answers are empty, and judged as they stand (lines 3, 4)"]
 
 
+def test_an_empty_response_of_a_comparison_is_told_of_too() -> None:
+    empty: list[EmptyAnswers] = []
+    rows = [{"response_1": "a", "response_2": "b"}, {"response_1": "a", "response_2": " "}]
+    assert len(list(read_comparisons(rows, on_empty_answers=empty.append))) == 2
+    assert [one.first for one in empty] == [(2,)]
+
+
 def test_without_a_listener_empty_answers_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "adjudge.data"):
         list(read_instances([{"question": "q", "answer": ""}]))

@@ -220,6 +220,8 @@ def _comparisons(
     if file is not None and not is_rows(file):
         raise UsageError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
     refuse_files(responses)
+    if len(responses) == 1:
+        raise UsageError("a comparison has 2 to 26 responses, and one was given")
     plain = tuple(name for name in column if "=" not in name)
     named = columns_from([name for name in column if "=" in name])
     texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]

@@ -87,6 +87,7 @@ def read_comparisons(
     id: str | None = None,
     on_bad_row: OnBadRow | None = None,
     on_blank_rows: OnBlankRows | None = None,
+    on_empty_answers: OnEmptyAnswers | None = None,
     format: str | None = None,
     encoding: str | None = None,
 ) -> Iterator[Instance]:
@@ -101,7 +102,8 @@ def read_comparisons(
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
 
     origin, rows = open_source(source, format, encoding)
-    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit)
+    empty = _Empty(origin, "response", on_empty_answers)
+    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit, empty)
 
 
 def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
@@ -155,8 +157,8 @@ class _Empty:
 
     def look(self, instance: Instance, number: int) -> None:
         """Count it, where its text is empty."""
-        value = instance.fields.get(self._judged)
-        if value is not None and is_blank("".join(value)):
+        value = instance.fields.get(self._judged, ())
+        if any(map(is_blank, (value,) if isinstance(value, str) else value)):
             self._count += 1
             self._first += [number] if self._count <= _ROWS_NAMED else []
 
@@ -177,7 +179,7 @@ def _each(
     made: Callable[[Mapping[str, object], str], Instance],
     on_bad_row: OnBadRow | None,
     limit: int | None,
-    empty: _Empty | None = None,
+    empty: _Empty,
 ) -> Iterator[Instance]:
     if limit is not None and limit < 1:
         return
@@ -193,14 +195,13 @@ def _each(
             tell(made_or_bad)
             continue
         count += 1
-        if empty and isinstance(row, Row):
+        if isinstance(row, Row):
             empty.look(made_or_bad, row.number)
         yield made_or_bad
         if count == limit:
             break
     filled.tell()
-    if empty:
-        empty.tell()
+    empty.tell()
     if not count:
         raise RunError(_nothing(origin, filled, trouble))
 

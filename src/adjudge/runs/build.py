@@ -76,13 +76,18 @@ def _read(
     on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
     data = file.data
-    told = {"on_bad_row": on_bad_row if file.on_bad_row == "report" else None, "on_blank_rows": on_blank_rows}
-    options: Mapping[str, Any] = {"id": data.id, "format": data.format, "encoding": data.encoding, **told}
+    options: Mapping[str, Any] = {
+        "id": data.id,
+        "format": data.format,
+        "encoding": data.encoding,
+        "on_bad_row": on_bad_row if file.on_bad_row == "report" else None,
+        "on_blank_rows": on_blank_rows,
+        "on_empty_answers": on_empty_answers,
+    }
     limit, columns = limit or data.limit, dict(data.columns)
     if _compares(file):
         return read_comparisons(file.source, data.responses, columns, limit, **options)
-    needed = needed_fields(file)
-    return read_instances(file.source, columns, limit, needed, on_empty_answers=on_empty_answers, **options)
+    return read_instances(file.source, columns, limit, needed_fields(file), **options)
 
 
 def needed_fields(file: EvalFile) -> list[str]:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from adjudge.errors import SetupError
 from adjudge.gateway.prices import VARIABLE
+from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import is_url
 from adjudge.prompts.template import LANGUAGES
 from adjudge.reading.toml_text import load_toml
@@ -79,6 +80,10 @@ def _read(path: Path, table: tuple[str, ...]) -> Project | None:
         return None
     _check_owner(path)
     project: Project = Record(Project).read(found.value, found)
+    if secrets_in(project.base_url or ""):
+        raise found.at("base_url").wrong(
+            "holds a password or a key: put it into an environment variable, and name that in a header"
+        )
     if project.has_credentials and not (project.base_url or project.model):
         raise found.at("api_key_env" if project.api_key_env else "headers").wrong(
             "belongs to a server: say which, with base_url or model"
