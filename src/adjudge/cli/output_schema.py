@@ -19,7 +19,10 @@ def schema_from(text: str) -> Any:
     if text.strip() in ("any", "Any"):
         return None
     if text.lstrip().startswith("{"):
-        return _json(text, "--output-schema")
+        try:
+            return _json(text, "--output-schema")
+        except SetupError as error:  # it was typed, not read from a file
+            raise UsageError(str(error)) from None
     if text.endswith(".json"):
         return _json(_read(Path(text)), text)
     try:
