@@ -26,7 +26,7 @@ import aiohttp
 import pyreqwest.client
 
 from adjudge import AspectCritic, Instance, open_model
-from adjudge.gateway import http
+from adjudge.gateway import http, redact
 from adjudge.prompts.render import render
 from adjudge.verdicts.schema import answer_schema
 
@@ -185,7 +185,7 @@ async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, body: Callab
     data = body().encode() if body else b""
     request = _client[0].request(method, endpoint.url).body_bytes(data).headers(dict(endpoint.headers)).build()
     response = await request.send()
-    raw = endpoint.secret.struck_out(bytes(await response.bytes()))
+    raw = redact.struck_out(bytes(await response.bytes()), endpoint.secrets)
     if response.status != 200:
         raise http._error_for(endpoint, response.status, None, raw)
     return http._object(endpoint, raw)

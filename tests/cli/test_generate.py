@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import UsageError
 
 from adjudge.cli.output_schema import schema_from
 from adjudge.errors import SetupError
@@ -107,17 +108,17 @@ def test_inputs_are_given_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "code", "said"),
     [
-        (("x", "-m", "scripted", "--sandbox", "jail"), "unknown sandbox 'jail'"),
-        (("x", "-m", "scripted", "--sandbox", "none", "--output-schema", "number"), "--output-schema 'number'"),
-        (("x", "-m", "scripted", "--sandbox", "none", "--verify", "v", "--min-pass", "2"), "min_pass=2 can never"),
-        (("x", "-m", "scripted", "--sandbox", "none", "--input", "numbers"), "is not NAME=JSON"),
+        (("x", "-m", "scripted", "--sandbox", "jail"), 1, "unknown sandbox 'jail'"),
+        (("x", "-m", "scripted", "--sandbox", "none", "--output-schema", "number"), 2, "--output-schema 'number'"),
+        (("x", "-m", "scripted", "--sandbox", "none", "--verify", "v", "--min-pass", "2"), 1, "min_pass=2 can never"),
+        (("x", "-m", "scripted", "--sandbox", "none", "--input", "numbers"), 2, "is not NAME=JSON"),
     ],
 )
-def test_bad_input_is_one_clear_line(args: tuple[str, ...], said: str) -> None:
+def test_bad_input_is_one_clear_line(args: tuple[str, ...], code: int, said: str) -> None:
     done = adjudge(*args)
-    assert done.returncode == 1
+    assert done.returncode == code
     assert len(done.stderr.strip().splitlines()) == 1
     assert said in done.stderr
 
@@ -142,7 +143,7 @@ def test_types_are_read_as_python_writes_them(text: str, schema: Any) -> None:
     "text", ["", "list[", "__import__('os')", "list[int, int]", "dict[int, int]", "int and str", '{"type": ', "[1]"]
 )
 def test_other_texts_are_no_types(text: str) -> None:
-    with pytest.raises(SetupError, match="--output-schema"):
+    with pytest.raises(UsageError, match="--output-schema"):
         schema_from(text)
 
 

@@ -52,13 +52,13 @@ def test_a_criteria_that_judges_another_field_needs_no_response(tmp_path: Path) 
 def test_the_name_of_a_data_file_is_not_judged(command: tuple[str, ...], pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(pairs.parent)
     done = adjudge(*command, "pairs.csv", "--criterion", "Is it polite?", "-m", "scripted")
-    assert done.returncode == 1, done.stdout
+    assert done.returncode == 2, done.stdout
     assert "'pairs.csv' is a file, and its name would be judged: give its rows with --file pairs.csv" in done.stderr
 
 
 def test_a_text_is_not_judged_as_grounded_without_a_source() -> None:
     alone = adjudge("judge", "The moon is made of cheese.", "-c", "groundedness", "-m", "scripted")
-    assert alone.returncode == 1
+    assert alone.returncode == 2
     assert "reads 'contexts'" in alone.stderr
     assert "--context" in alone.stderr
     done = adjudge("judge", "The moon is rock.", "-c", "groundedness", "--context", "It is rock.", "-m", "scripted")
@@ -79,7 +79,7 @@ def test_a_question_and_a_reference_come_with_the_text_and_with_rows_that_lack_t
 
 def test_responses_are_not_compared_without_what_the_criteria_read() -> None:
     alone = adjudge("compare", "a", "b", "-c", "pairwise_factual_accuracy", "-m", "scripted")
-    assert alone.returncode == 1
+    assert alone.returncode == 2
     assert "--user-input" in alone.stderr
     beside = ("--user-input", "q", "--reference", "r", "--context", "c")
     done = adjudge("compare", "a", "b", "-c", "pairwise_factual_accuracy", *beside, "-m", "scripted")
@@ -154,21 +154,21 @@ def test_a_comparison_without_an_outcome_is_no_success() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "code", "said"),
     [
-        (("judge", "x", "-m", "scripted"), "say what to judge by"),
-        (("judge", "--criterion", "c", "-m", "scripted"), "say what to judge"),
-        (("judge", "x", "-c", "helpfullness", "-m", "scripted"), "helpfulness"),
-        (("judge", "x", "-c", "none.yaml", "-m", "scripted"), "none.yaml"),
-        (("compare", "one", "--criterion", "c", "-m", "scripted"), "2 to 26 responses"),
-        (("compare", "--criterion", "c", "-m", "scripted"), "say what to compare"),
-        (("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"), "joint or pairs"),
-        (("compare", "--file", "x.txt", "--criterion", "c", "-m", "scripted"), "neither CSV nor JSONL"),
+        (("judge", "x", "-m", "scripted"), 2, "say what to judge by"),
+        (("judge", "--criterion", "c", "-m", "scripted"), 2, "say what to judge"),
+        (("judge", "x", "-c", "helpfullness", "-m", "scripted"), 1, "helpfulness"),
+        (("judge", "x", "-c", "none.yaml", "-m", "scripted"), 1, "none.yaml"),
+        (("compare", "one", "--criterion", "c", "-m", "scripted"), 2, "2 to 26 responses"),
+        (("compare", "--criterion", "c", "-m", "scripted"), 2, "say what to compare"),
+        (("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"), 2, "joint or pairs"),
+        (("compare", "--file", "x.txt", "--criterion", "c", "-m", "scripted"), 2, "neither CSV nor JSONL"),
     ],
 )
-def test_bad_input_is_one_clear_line(args: tuple[str, ...], said: str) -> None:
+def test_bad_input_is_one_clear_line(args: tuple[str, ...], code: int, said: str) -> None:
     done = adjudge(*args)
-    assert done.returncode == 1
+    assert done.returncode == code
     assert len(done.stderr.strip().splitlines()) == 1
     assert said in done.stderr
 

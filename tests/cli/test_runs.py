@@ -195,7 +195,7 @@ def test_a_wrong_file_names_the_line_and_the_nearest_key(project: Path) -> None:
     assert done.returncode == 1
     assert "line 3" in done.stderr
     assert "models" in done.stderr
-    assert adjudge("run", cwd=project).returncode == 1
+    assert adjudge("run", cwd=project).returncode == 2
 
 
 def test_run_folders_are_listed_shown_compared_and_collected(project: Path) -> None:

@@ -54,7 +54,7 @@ def test_rows_without_an_id_are_called_by_their_line(write: Callable[..., Path])
 def test_jsonl_values_of_other_types_become_text(write: Callable[..., Path]) -> None:
     path = write("a.jsonl", '{"response": {"x": 1}, "contexts": ["a", {"b": 2}]}\n')
     (instance,) = read_instances(path)
-    assert instance.fields == {"response": '{"x": 1}', "contexts": ("a", '{"b": 2}')}
+    assert instance.fields == {"response": '{"x": 1}', "contexts": ("a", "b: 2")}
 
 
 def test_the_limit_stops_before_later_rows_are_read(write: Callable[..., Path]) -> None:
@@ -75,7 +75,9 @@ def test_the_limit_stops_before_later_rows_are_read(write: Callable[..., Path]) 
         ("a.jsonl", '{"response": "a"}\n{"response": \n', "line 2: is not JSON"),
         ("a.jsonl", "[1]\n", "line 1: is not a JSON object"),
         ("a.jsonl", '{"response": "a"}\n{"question": "q"}\n', "a.jsonl, line 2: the row has no 'response'; it has: question"),
-        ("a.xlsx", "x", "neither CSV nor JSONL"),
+        ("a.docx", "x", "neither CSV nor JSONL"),
+        ("a.xls", "x", "a.xls is an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
+        ("a.ods", "x", "a.ods is an OpenDocument spreadsheet: save the table as .xlsx, or as CSV in UTF-8"),
     ],
 )
 def test_a_bad_file_is_named_with_the_place(write: Callable[..., Path], name: str, content: str | bytes, said: str) -> None:

@@ -19,7 +19,8 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.runs.build import instances, judges, needed_fields, open_entry
-from adjudge.runs.eval_file import EvalFile, ModelEntry, load_eval, parse_eval
+from adjudge.runs.eval_file import EvalFile, load_eval, parse_eval
+from adjudge.runs.model_entry import ModelEntry
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "eval.yaml"
 OWN = "name: kindness\ndescription: Is it kind?\noptions: [{name: Kind, score: 1}, {name: Unkind, score: 0}]\n"

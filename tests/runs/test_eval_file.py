@@ -15,7 +15,8 @@ from jsonschema import Draft202012Validator
 
 from adjudge.errors import SetupError
 from adjudge.reading.types import keys_of
-from adjudge.runs.eval_file import DataEntry, EvalFile, ModelEntry, load_eval, parse_eval, schema
+from adjudge.runs.eval_file import DataEntry, EvalFile, load_eval, parse_eval, schema
+from adjudge.runs.model_entry import ModelEntry
 
 JUDGE = "judges: [{kind: aspect, criteria: It is short.}]\n"
 SCHEMA = schema()
@@ -53,7 +54,7 @@ INVALID = [
     ("data: [a.csv]\n" + JUDGE, "eval.yaml, line 1, data: must be keys with values, not a list"),
     (
         "data: {path: a.csv, format: xls}\n" + JUDGE,
-        "line 1, data.format: must be one of csv, tsv, jsonl, json, parquet, not 'xls'",
+        "line 1, data.format: must be one of csv, tsv, jsonl, json, parquet, xlsx, not 'xls'",
     ),
     ("data: {path: a.csv, limit: 0}\n" + JUDGE, "line 1, data.limit: must be a whole number from 1, not 0"),
     ("data: {path: a.csv, limit: '5'}\n" + JUDGE, "data.limit: must be a whole number from 1, not the text '5'"),

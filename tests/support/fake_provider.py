@@ -20,10 +20,12 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
+from support.gateways import GATEWAYS
 from support.protocols import PROTOCOLS, Json, Protocol, Said
 
 KEY = "sk-MARKED-7f3a91c2d4e8b605"
 """The key every request is to carry, and nothing else is to show."""
+SERVERS = {**PROTOCOLS, **GATEWAYS}
 _MARK = re.compile(r"REC-(\d+)-([YN])")
 
 
@@ -165,6 +167,8 @@ class FakeProvider:
         self.answer: Callable[[Json], str | None] = lambda body: None
         """What is answered to a request; None: what the mark in its text says."""
         self.token_faults: Callable[[int], Fault | None] = lambda attempt: None
+        self.models: tuple[str, ...] = ()
+        """What it lists, where the protocol itself does not say; none: an empty list."""
         self.latency = 0.0
         self.together = 0
         """Nobody is answered before so many are inside at once."""
@@ -199,7 +203,7 @@ class FakeProvider:
 
     def base_url(self, name: str) -> str:
         """The base URL of the protocol ``name``."""
-        return f"{self.url}/{name}{PROTOCOLS[name].prefix}"
+        return f"{self.url}/{name}{SERVERS[name].prefix}"
 
     @property
     def bodies(self) -> list[Json]:
@@ -218,10 +222,12 @@ class FakeProvider:
     async def _until_stopped(self) -> None:
         app = web.Application()
         app.router.add_post("/identity/token", self._give_token)
-        for protocol in PROTOCOLS.values():
+        for protocol in SERVERS.values():
             base = f"/{protocol.name}{protocol.prefix}"
             app.router.add_post(base + protocol.path, self._completions(protocol))
-            app.router.add_get(base + protocol.probe_path, self._probe(protocol))
+            if protocol.lists_models:
+                app.router.add_get(base + protocol.probe_path, self._probe(protocol))
+                app.router.add_get(base + protocol.probe_path + "/{alias:.+}", self._probe(protocol))
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -256,7 +262,12 @@ class FakeProvider:
             if fault is not None:
                 return await self._misbehave(fault, protocol, request, recorded)
             problem = protocol.unauthorised(request.headers, self._keys(protocol))
-            return _problem(protocol, problem.status, problem.message) if problem else web.json_response({"data": []})
+            if problem:
+                return _problem(protocol, problem.status, problem.message)
+            alias = request.match_info.get("alias")
+            if alias and f"{alias}-latest" not in self.models:
+                return _problem(protocol, 404, f"The model {alias!r} does not exist")
+            return web.json_response(protocol.listing(self.models or protocol.served))
 
         return handle
 

@@ -44,6 +44,9 @@ class Protocol:
     probe_path: ClassVar[str]
     prefix: ClassVar[str] = ""
     """Between the server's root and the base URL's own paths."""
+    served: ClassVar[tuple[str, ...]] = ()
+    """The models it has; none: any."""
+    lists_models: ClassVar[bool] = True
     finishes: ClassVar[Mapping[str, str]] = {"stop": "stop", "length": "length", "refusal": "stop", "filter": "content_filter"}
 
     def key(self, headers: Mapping[str, str]) -> str:
@@ -56,6 +59,10 @@ class Protocol:
     def problems(self, query: Mapping[str, str], body: Json) -> Iterator[Problem]:
         """Everything wrong with a request, the most important first."""
         raise NotImplementedError
+
+    def listing(self, models: tuple[str, ...]) -> Json:
+        """The list of its models."""
+        return {"object": "list", "data": [{"id": model, "object": "model"} for model in models]}
 
     def rejection(self, field: str) -> Problem:
         """How the service says that it does not take ``field``."""
@@ -188,6 +195,9 @@ class Watsonx(OpenAI):
             yield Problem(400, "exactly one of project_id and space_id must be specified")
         yield from super().problems(query, body)
 
+    def listing(self, models: tuple[str, ...]) -> Json:
+        return {"resources": [{"model_id": model} for model in models]}
+
     def error(self, status: int, message: str) -> Json:
         problem = {"code": "invalid_request_entity", "message": message, "more_info": "https://cloud.ibm.com/apidocs/watsonx-ai"}
         return {"errors": [problem], "trace": "8f2a", "status_code": status}
@@ -201,6 +211,9 @@ class Ollama(Protocol):
 
     def unauthorised(self, headers: Mapping[str, str], keys: set[str]) -> Problem | None:
         return None
+
+    def listing(self, models: tuple[str, ...]) -> Json:
+        return {"models": [{"name": model, "model": model} for model in models]}
 
     def problems(self, query: Mapping[str, str], body: Json) -> Iterator[Problem]:
         if not body.get("model"):
@@ -364,6 +377,9 @@ class Gemini(Protocol):
 
     def key(self, headers: Mapping[str, str]) -> str:
         return headers.get("x-goog-api-key", "")
+
+    def listing(self, models: tuple[str, ...]) -> Json:
+        return {"models": [{"name": f"models/{model}"} for model in models]}
 
     def unauthorised(self, headers: Mapping[str, str], keys: set[str]) -> Problem | None:
         return None if self.key(headers) in keys else Problem(400, "API key not valid. Please pass a valid API key.")

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import click
+from click import UsageError
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import show_estimate
@@ -14,7 +15,6 @@ from adjudge.cli.inputs import columns_from, given_beside, is_rows, rows_in, tex
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
-from adjudge.errors import SetupError
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
@@ -66,7 +66,7 @@ def check(
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column))
     given = given_beside(user_input, reference, context)
-    made = ready(typed(flags, judge, data, texts_in(text, file), given), flags)
+    made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
     outcome = Outcome(made)
     if flags.dry_run:
         show_estimate(made.estimate())
@@ -80,5 +80,5 @@ def check(
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
     if (criterion is None) == (aspect_name is None):
-        raise SetupError('say what to check: --criterion "…" or --aspect NAME, one of the two')
+        raise UsageError('say what to check: --criterion "…" or --aspect NAME, one of the two')
     return criterion if criterion is not None else aspect(aspect_name or "", language)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import click
 from rich.console import Console
@@ -13,16 +15,20 @@ from rich.text import Text
 
 import adjudge
 from adjudge.aio import event_loop
+from adjudge.cli.chosen import model_entries
 from adjudge.cli.models import key_state
-from adjudge.cli.options import command
+from adjudge.cli.options import command, server
 from adjudge.cli.show import clean
 from adjudge.errors import AdjudgeError
-from adjudge.gateway.open import OpenModel, open_model
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.exit_code import ExitCode
+from adjudge.runs.build import open_entry
+from adjudge.runs.model_entry import ModelEntry, ServerEntry
+from adjudge.runs.project import FILE, PYPROJECT, Project, find_project
 
 EXTRAS = {
+    "excel": "openpyxl",
     "local": "xllamacpp",
     "parquet": "pyarrow",
     "sandbox": "sandlock",
@@ -34,23 +40,40 @@ _PATIENCE = 10.0
 
 
 @command()
-@click.option("-m", "--model", multiple=True, help="Model to reach; repeatable. Default: one of each provider whose key is set.")
-def doctor(model: tuple[str, ...]) -> int:
+@click.option(
+    "-m",
+    "--model",
+    multiple=True,
+    help="Model to reach; repeatable. Default: the project's, else one of each provider whose key is set.",
+)
+@server
+def doctor(model: tuple[str, ...], base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]) -> int:
     """Look at the installation. Nothing is paid for, and no key is printed.
 
     Exit codes: 0 every model was reached, 1 one was not.
     """
+    project = find_project()
     console = Console(highlight=False)
     console.print(f"adjudge {adjudge.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    console.print(Text(clean(_read_from(project))), soft_wrap=True)
     console.print(_installed())
     console.print(_keys())
-    ids = list(model) or [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
-    if not ids:
+    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
+    named = model or project.model or at.says_anything or project.base_url
+    ids = [*model] if named else [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
+    if not named and not ids:
         console.print("no key is set and no model was named: nothing to reach (-m provider/model tries one)")
         return ExitCode.OK
-    states = event_loop.run(_reach_all(ids))
-    console.print(_reached(states))
-    return ExitCode.OK if all(state is None for state in states.values()) else ExitCode.COULD_NOT_RUN
+    entries = model_entries(ids, at, project=project)
+    states = event_loop.run(_reach_all(entries))
+    console.print(_reached(entries, states))
+    return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
+
+
+def _read_from(project: Project) -> str:
+    if project.path is None:
+        return f"configuration: none ({FILE}, or [tool.adjudge] in {PYPROJECT}, here or in a folder above)"
+    return f"configuration: {project.path} ({', '.join(project.given) or 'it says nothing'})"
 
 
 def _installed() -> Table:
@@ -68,30 +91,37 @@ def _keys() -> Table:
     return table
 
 
-def _reached(states: dict[str, str | None]) -> Table:
+class State(NamedTuple):
+    """What became of a model."""
+
+    reached: bool
+    words: str
+
+
+def _reached(entries: Sequence[ModelEntry], states: Sequence[State]) -> Table:
     table = _table("model", "reached")
-    for id, trouble in states.items():
+    for entry, state in zip(entries, states, strict=True):
+        place = f" at {shown(entry.base_url)}" if entry.base_url else ""
         table.add_row(
-            Text(clean(shown(id))), Text("yes", style="green") if trouble is None else Text(clean(trouble), style="red")
+            Text(clean(shown(entry.model) + place)), Text(clean(state.words), style="green" if state.reached else "red")
         )
     return table
 
 
-async def _reach_all(ids: list[str]) -> dict[str, str | None]:
-    return dict(zip(ids, await asyncio.gather(*map(_reach, ids)), strict=True))
+async def _reach_all(entries: Sequence[ModelEntry]) -> list[State]:
+    return await asyncio.gather(*map(_reach, entries))
 
 
-async def _reach(id: str) -> str | None:
-    """What is wrong with this model, or None."""
+async def _reach(entry: ModelEntry) -> State:
     try:
-        model: OpenModel = open_model(id)
+        model = open_entry(entry)
         async with asyncio.timeout(_PATIENCE):
-            await model.probe()
+            listed = await model.probe()
     except AdjudgeError as error:
-        return str(error)
+        return State(False, str(error))
     except TimeoutError:
-        return f"no answer within {_PATIENCE:g} s"
-    return None
+        return State(False, f"no answer within {_PATIENCE:g} s")
+    return State(True, "yes" if listed else "yes, but the server does not say which models it has")
 
 
 def _table(*headings: str) -> Table:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import command_line, end_gently
 from adjudge.cli.judged import Judgments
 from adjudge.cli.options import Flags
@@ -19,7 +20,6 @@ from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
 from adjudge.domain.instance import Instance
 from adjudge.errors import BudgetSpent, RunStopped, SetupError
-from adjudge.gateway.open import default_model
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
 from adjudge.reports.again import Again
@@ -29,8 +29,9 @@ from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import Report
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
-from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry, ModelEntry
-from adjudge.runs.execute import BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
+from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.model_entry import ServerEntry
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -47,12 +48,12 @@ def typed(
     models: Sequence[str] | None = None,
 ) -> EvalFile:
     """The eval file that a command's options stand for."""
-    ids = flags.model if models is None else models
+    server = ServerEntry(base_url=flags.base_url, api_key_env=flags.api_key_env, headers=flags.header)
     return EvalFile(
         data=data,
         judges=(judge,),
         language=flags.language,
-        models=tuple(ModelEntry(model=id, max_concurrency=flags.max_concurrency) for id in ids or (default_model(),)),
+        models=model_entries(flags.model if models is None else models, server, flags.max_concurrency),
         budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
         run=None if flags.run is None else str(flags.run),
         gates=Gates(fail_under=flags.fail_under),
@@ -120,7 +121,7 @@ class Seen:
             self.watch.saw(event.result, event.spent)
         elif isinstance(event, RowSkipped) and self.outcome.skipped <= _MOST_TOLD:
             click.echo(f"skipped {clean(str(event.row))}", err=True)
-        elif isinstance(event, BlankRowsSkipped):
+        elif isinstance(event, BlankRowsSkipped | AnswersEmpty):
             click.echo(clean(str(event.rows)), err=True)
 
     def keep(self, event: Event) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from click import UsageError
 
+from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
 from adjudge.cli.inputs import command_line
@@ -24,17 +26,21 @@ from adjudge.cli.options import (
     budget_from,
     command,
     keeping,
+    language,
+    server,
 )
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.engine.run import Run
-from adjudge.errors import NoValidCandidate, SetupError
-from adjudge.gateway.open import OpenModel, default_model, open_model
+from adjudge.errors import NoValidCandidate
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
+from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
+from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.project import find_project
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
@@ -55,6 +61,7 @@ _ENDS = "The lower end is a first text of every candidate; the upper one every t
 )
 @click.option("-m", "--model", multiple=True, help="Who writes the code; several take turns.")
 @click.option("--judge", multiple=True, help="Who judges it; the first writer unless given. Repeat for a panel.")
+@server
 @click.option("--samples", type=FROM_ONE, default=1, help="Samples of each criterion and judge.")
 @click.option("--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given.")
 @click.option("--min", "low", type=float, default=0.0, help="The low end of the cost scale.")
@@ -69,7 +76,7 @@ _ENDS = "The lower end is a first text of every candidate; the upper one every t
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=30.0, help="Seconds that the code may take.")
 @click.option("-o", "--output", type=PATH, help="Also write everything to this file, as JSON.")
 @as_json
-@click.option("--language", default="en", help="Of prompts and explanations: en or ru.")
+@language
 @click.option("--temperature", type=float, help="Of the writers. Default: 0 for one candidate, 1 for several.")
 @click.option("--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i.")
 @at_once
@@ -82,6 +89,9 @@ def generate(
     output_schema: str,
     model: tuple[str, ...],
     judge: tuple[str, ...],
+    base_url: str | None,
+    api_key_env: str | None,
+    header: tuple[tuple[str, str], ...],
     samples: int,
     min_pass: int | None,
     low: float,
@@ -96,10 +106,10 @@ def generate(
     timeout: float,
     output: Path | None,
     as_json: bool,
-    language: str,
+    language: str | None,
     temperature: float | None,
     seed: int | None,
-    max_concurrency: int,
+    max_concurrency: int | None,
     flags: RunFlags,
 ) -> int:
     """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and show why it won.
@@ -111,9 +121,12 @@ def generate(
     check_writable(output)
     use_prices(flags.prices)
     check_resumed(flags.run, resume=flags.resume)
-    opened = partial(open_model, max_concurrency=max_concurrency, cache=not flags.no_cache)
-    writers = _models(model, opened)
-    judges = _models(judge, opened) if judge else writers[:1]
+    project = find_project()
+    language = language or project.language or "en"
+    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
+    opened = partial(open_entry, cache=not flags.no_cache)
+    writers = [opened(one) for one in model_entries(model, at, max_concurrency, project)]
+    judges = [opened(one) for one in model_entries(judge, at, max_concurrency, project)] if judge else writers[:1]
     asked: dict[str, Any] = {"llm": judges, "num_samples": samples, "language": language, "seed": seed}
     strategy = Strategy(
         _verifiers(verify, min_pass or samples * len(judges) // 2 + 1, asked),
@@ -134,10 +147,6 @@ def generate(
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
-
-
-def _models(ids: Sequence[str], opened: Callable[[str], OpenModel]) -> list[OpenModel]:
-    return [opened(id) for id in ids or (default_model(),)]
 
 
 def _verifiers(expressions: Sequence[str], min_pass: int, asked: dict[str, Any]) -> list[Verifier]:
@@ -173,7 +182,7 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
         except ValueError:
             equals = ""
         if not equals or not name.isidentifier():
-            raise SetupError(f"--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or --input 'name=\"Ada\"'")
+            raise UsageError(f"--input {item!r} is not NAME=JSON, such as --input 'numbers=[1, 2]' or --input 'name=\"Ada\"'")
     return found
 
 

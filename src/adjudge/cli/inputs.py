@@ -8,9 +8,12 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from click import UsageError
+
 from adjudge.cli.origin import signed
 from adjudge.data.dataset import ROW_FILES, STDIN
 from adjudge.data.sources.open import is_data_file
+from adjudge.data.sources.text import likely_encoding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
@@ -30,7 +33,8 @@ def command_line() -> dict[str, object]:
     """What was typed, and where, so that it can be given again; a key, and what is secret in an address, are left out."""
     words = sys.argv[1:]
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
-    kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key")]
+    hidden |= {place - 1 for place in hidden}
+    kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key=")]
     return signed([without_secrets(word) if _ADDRESS.fullmatch(word) else word for word in kept], str(Path.cwd()))
 
 
@@ -42,19 +46,19 @@ def is_rows(file: Path | None) -> bool:
 def rows_in(text: str | None, file: Path | None) -> Path | None:
     """The file, where it holds rows."""
     if (text is None) == (file is None):
-        raise SetupError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
+        raise UsageError("say what to judge: a text, - for standard input, or --file PATH, one of the three")
     return file if is_rows(file) else None
 
 
-def texts_in(text: str | None, file: Path | None, judged: str = "response") -> list[Instance]:
+def texts_in(text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None) -> list[Instance]:
     """The one text that was typed, read from standard input or from a file that holds no rows."""
-    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file)})]
+    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding or "utf-8")})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
     """Typed where a text belongs, the names of data files would be judged as if they were the texts."""
     if texts and all(map(is_data_file, texts)):
-        raise SetupError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
+        raise UsageError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
 
 
 def given_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
@@ -70,7 +74,7 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
         if name != judged and name not in fields:
             option = _OPTIONS.get(name)
             way = f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
-            raise SetupError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
+            raise UsageError(f"criteria {criteria.name!r} reads {name!r} beside {judged!r}: give it {way}")
 
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
@@ -79,15 +83,17 @@ def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, st
     return {field if equals else judged: column if equals else field for field, equals, column in pairs}
 
 
-def _text(text: str | None, file: Path | None) -> str:
+def _text(text: str | None, file: Path | None, encoding: str) -> str:
     if text == "-":
         return sys.stdin.read()
     if file is None:
         refuse_files([text or ""])
         return text or ""
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding=encoding)
     except OSError as error:
         raise SetupError(f"{file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SetupError(f"{file} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
+        raise SetupError(f"{file} is not {encoding.upper()} (byte {error.start}): {likely_encoding(error.object)}") from error
+    except LookupError as error:
+        raise SetupError(f"there is no encoding {encoding!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+from click import UsageError
 
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
@@ -36,7 +37,6 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
-from adjudge.errors import SetupError
 from adjudge.pooling.composite import composite
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
@@ -97,7 +97,7 @@ def judge(
         seed=flags.seed,
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
-    texts = _complete(texts_in(text, file, judged), given, wanted)
+    texts = _complete(texts_in(text, file, judged, flags.encoding), given, wanted)
     outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
     outcome.check_gates()
     if flags.dry_run:
@@ -147,7 +147,7 @@ def compare(
     """
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
-        raise SetupError("compare takes one criteria at a time on the command line")
+        raise UsageError("compare takes one criteria at a time on the command line")
     check_writable(output)
     given = given_beside(user_input, reference, context)
     entry = PairwiseEntry(
@@ -177,7 +177,7 @@ def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, langua
     for name in named:
         found += read_criteria(name, kind) if Path(name).suffix else [ready_made(name, kind, language)]
     if not found:
-        raise SetupError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
+        raise UsageError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found
 
 
@@ -185,7 +185,7 @@ def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> st
     """What the text is, or the column that is named without a field."""
     judged = wanted[0].to_evaluate_field
     if judged in given:
-        raise SetupError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
+        raise UsageError(f"criteria {wanted[0].name!r} judges {judged!r}: give that as the text, not beside it")
     return judged
 
 
@@ -209,10 +209,12 @@ def _comparisons(
     responses: Sequence[str], file: Path | None, column: Sequence[str], judged: str, flags: Flags
 ) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
-        raise SetupError("say what to compare: two or more responses, or --file ROWS, one of the two")
+        raise UsageError("say what to compare: two or more responses, or --file ROWS, one of the two")
     if file is not None and not is_rows(file):
-        raise SetupError(f"{file} is neither CSV nor JSONL, JSON or Parquet: comparisons are read from rows")
+        raise UsageError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
     refuse_files(responses)
+    if len(responses) == 1:
+        raise UsageError("a comparison has 2 to 26 responses, and one was given")
     plain = tuple(name for name in column if "=" not in name)
     named = columns_from([name for name in column if "=" in name])
     texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
@@ -221,5 +223,5 @@ def _comparisons(
 
 def _contests(name: str) -> Literal["joint", "pairs"]:
     if name not in ("joint", "pairs"):
-        raise SetupError(f"--contests is joint or pairs, not {name!r}")
+        raise UsageError(f"--contests is joint or pairs, not {name!r}")
     return "joint" if name == "joint" else "pairs"

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from adjudge.errors import SetupError
+
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
     from adjudge.runs.eval_file import FailUnder
 
-AT_ONCE = 32
-"""Requests at once, per model, unless told otherwise: what ``gateway.open`` takes, known without loading it."""
 PATH = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1)
+LANGUAGE = click.Choice(("en", "ru"))
 FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
+_WRITTEN = (".csv", ".jsonl", ".ndjson", "")
+"""How the names of files end that results are written to; without an ending it is JSONL."""
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
@@ -85,8 +88,45 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
+
+
+def _headers(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
+    from adjudge.gateway.headers import parse_header
+
+    try:
+        return tuple(map(parse_header, given))
+    except SetupError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _variable(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
+    from adjudge.gateway.headers import check_variable
+
+    try:
+        return given if given is None else check_variable(given)
+    except SetupError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
+api_key_env = click.option(
+    "--api-key-env", callback=_variable, metavar="NAME", help="The environment variable that holds the key."
+)
+header = click.option(
+    "--header",
+    multiple=True,
+    callback=_headers,
+    metavar="'NAME: VALUE'",
+    help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
+)
+server = together(base_url, api_key_env, header)
 rows = click.option(
-    "-f", "--file", "--data", "file", type=PATH, help="Rows (.csv, .tsv, .jsonl, .json, .parquet; - reads them), or one text."
+    "-f",
+    "--file",
+    "--data",
+    "file",
+    type=PATH,
+    help="Rows (.csv, .tsv, .jsonl, .json, .parquet, .xlsx; - reads them), or one text.",
 )
 columns = click.option("--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; repeatable.")
 questions = click.option("--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several.")
@@ -101,15 +141,29 @@ user_input = click.option("--user-input", help="The question that is answered.")
 reference = click.option("--reference", help="A good answer to compare with.")
 contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
 accompanying = together(user_input, reference, contexts)
-language = click.option("--language", default="en", help="Of prompts, explanations, ready-made criteria and reports: en or ru.")
+language = click.option(
+    "--language",
+    type=LANGUAGE,
+    help="Of prompts, explanations, ready-made criteria and reports: en (the default) or ru.",
+)
 votes = click.option("--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order.")
 bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
-output = click.option("-o", "--output", type=PATH, help="Also write the results, one row per judgment: .csv, else JSONL.")
+
+
+def _writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001
+    if path is not None and path.suffix.lower() not in _WRITTEN:
+        raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl")
+    return path
+
+
+output = click.option(
+    "-o", "--output", type=PATH, callback=_writable, help="Also write the results, one row per judgment: .csv or .jsonl."
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
 temperature = click.option("--temperature", type=float, help="Default: 0 for one vote, 1 for several.")
 seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
-at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, default=AT_ONCE, help="Requests at once, per model.")
+at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, help="Requests at once, per model; 32 by default.")
 
 
 def gate(help: str) -> Decorator[Any]:
@@ -125,7 +179,7 @@ max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more r
 max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
 prices = click.option("--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens.")
 no_cache = click.option("--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache.")
-encoding = click.option("--encoding", help="Of a file that is not UTF-8, such as cp1252.")
+encoding = click.option("--encoding", help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic.")
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",
@@ -140,11 +194,14 @@ class Flags:
     """What every command that judges can be told."""
 
     model: tuple[str, ...]
+    base_url: str | None
+    api_key_env: str | None
+    header: tuple[tuple[str, str], ...]
     temperature: float | None
     seed: int | None
     language: str
     limit: int | None
-    max_concurrency: int
+    max_concurrency: int | None
     run: Path | None
     max_usd: float | None
     max_calls: int | None
@@ -175,6 +232,7 @@ class RunFlags:
 
 _JUDGING: Mapping[str, Decorator[Any]] = {
     "models": models,
+    "server": server,
     "temperature": temperature,
     "seed": seed,
     "language": language,
@@ -209,13 +267,24 @@ def _given_as(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> C
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
         def call(**given: Any) -> int:
-            flags = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+            flags = _completed(kind(**{one.name: given.pop(one.name) for one in fields(kind)}))
             return function(flags=flags, **given)
 
         decorated: Callable[..., int] = together(*options)(call)
         return decorated
 
     return decorate
+
+
+def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
+    """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
+    from adjudge.runs.project import find_project
+
+    project = find_project()
+    prices = flags.prices or project.prices_path
+    if isinstance(flags, RunFlags):
+        return replace(flags, prices=prices)
+    return replace(flags, language=flags.language or project.language or "en", prices=prices)
 
 
 def budget_from(max_usd: float | None, max_calls: int | None, max_tokens: int | None) -> Budget | None:

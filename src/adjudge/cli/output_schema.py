@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from click import UsageError
+
 from adjudge.errors import SetupError
 
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict, "None": type(None)}
@@ -17,14 +19,17 @@ def schema_from(text: str) -> Any:
     if text.strip() in ("any", "Any"):
         return None
     if text.lstrip().startswith("{"):
-        return _json(text, "--output-schema")
+        try:
+            return _json(text, "--output-schema")
+        except SetupError as error:  # it was typed, not read from a file
+            raise UsageError(str(error)) from None
     if text.endswith(".json"):
         return _json(_read(Path(text)), text)
     try:
         return _type(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError):
         known = ", ".join(_TYPES)
-        raise SetupError(f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], or a .json file") from None
+        raise UsageError(f"--output-schema {text!r}: write one of {known}, any, list[…], dict[str, …], or a .json file") from None
 
 
 def _type(node: ast.expr) -> Any:

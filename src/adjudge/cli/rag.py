@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click import UsageError
 
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, Flags, command, gate, judging
+from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, command, gate, judging
 from adjudge.cli.show_report import say_columns, show_report, warn
 from adjudge.errors import SetupError
 from adjudge.reports.again import Again
@@ -27,7 +28,7 @@ _OTHER = {
     "models": click.option(
         "-m", "--model", multiple=True, help="Model to ask, as provider/model; repeat for a panel. Default: the embedded model."
     ),
-    "language": click.option("--language", default="en", help="Of prompts, explanations and reports: en or ru."),
+    "language": click.option("--language", type=LANGUAGE, help="Of prompts, explanations and reports: en (the default) or ru."),
     "quiet": click.option("-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."),
     "fail_under": gate("Exit with 4 when the mean composite is below this; NAME: the mean of that dimension. Repeatable."),
 }
@@ -83,6 +84,7 @@ def rag(
     if flags.dry_run:
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
+    outcome.run.check_source()
     _check_folder(output)
     judged = judge_all(_Rows(outcome, quiet=flags.quiet))
     report = outcome.report()
@@ -113,13 +115,13 @@ class _Rows(Seen):
 def _models(provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]) -> tuple[Sequence[str], str | None]:
     """The seed's way of naming a model, or ours; and its key."""
     if (provider is None) != (name is None):
-        raise SetupError("--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL")
+        raise UsageError("--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL")
     if provider and ids:
-        raise SetupError("name the model once: with --model-provider and --model-name, or with -m")
+        raise UsageError("name the model once: with --model-provider and --model-name, or with -m")
     if provider:
         return [f"{provider}/{name}"], api_key or os.environ.get("API_KEY") or None
     if api_key and len(ids) > 1:
-        raise SetupError(
+        raise UsageError(
             "--api-key is for one model: with several, set each provider's own variable ('adjudge models' lists them)"
         )
     return ids, api_key

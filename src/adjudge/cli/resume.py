@@ -21,6 +21,8 @@ from adjudge.data.dataset import STDIN
 from adjudge.errors import RunError
 from adjudge.runs.eval_file import EvalFile, load_eval
 from adjudge.runs.folder import run_info
+from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.project import find_project
 
 _RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate")
 _RUN = ("run", "folder")
@@ -137,10 +139,18 @@ def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, st
                 yield "reads", _place(Path(one))
             elif parameter in ("model", "model_provider", "model_name", "judge") or "url" in parameter:
                 yield "asks", str(one)
+            elif parameter == "api_key_env":
+                yield "sends", f"${one}"
+            elif parameter == "header":
+                yield "sends", ": ".join(one)
     if name == "generate":
         yield "runs", "code that the models write, in a sandbox"
+    project = find_project()
+    if project.path:
+        yield "reads", _place(project.path)
+        yield from _what_it_sends(project)
     if name == "run" and given["file"] and given["file"].is_file():
-        yield from _what_it_says(load_eval(given["file"]))
+        yield from _what_it_says(load_eval(given["file"], project))
 
 
 def _what_it_says(file: EvalFile) -> Iterator[tuple[str, str]]:
@@ -149,6 +159,14 @@ def _what_it_says(file: EvalFile) -> Iterator[tuple[str, str]]:
         yield "writes", _place(path)
     for entry in (*file.models, *(model for judge in file.judges for model in judge.models)):
         yield "asks", f"{entry.model} at {entry.base_url}" if entry.base_url else entry.model
+        yield from _what_it_sends(entry)
+
+
+def _what_it_sends(server: ServerEntry) -> Iterator[tuple[str, str]]:
+    if server.api_key_env:
+        yield "sends", f"${server.api_key_env}"
+    for header in server.headers:
+        yield "sends", ": ".join(header)
 
 
 def _place(path: Path) -> str:

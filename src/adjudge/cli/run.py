@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line
-from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet, resume
+from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet, resume, server
 from adjudge.cli.show import clean
 from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import EvalFile, FailUnder, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.project import find_project
+
+EXAMPLE = """\
+data: answers.csv                      # with the columns question and answer
+models: openai/gpt-4o-mini             # left out: the embedded model
+judges:
+  - kind: direct
+    criteria: [conciseness, "Is the answer polite?"]
+outputs: [results.csv, report.html]
+gates: {fail_under: 0.8}
+"""
 
 
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
 @resume
+@click.option(
+    "-m", "--model", multiple=True, help="Ask this model instead of the file's; with several, every judge is asked with each."
+)
+@server
 @limits
 @fail_under
 @click.option(
@@ -42,6 +60,10 @@ def run(
     file: Path | None,
     folder: Path | None,
     resume: bool,
+    model: tuple[str, ...],
+    base_url: str | None,
+    api_key_env: str | None,
+    header: tuple[tuple[str, str], ...],
     limit: int | None,
     max_usd: float | None,
     max_calls: int | None,
@@ -66,9 +88,13 @@ def run(
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
-        raise SetupError("say which eval file to run: adjudge run eval.yaml")
-    use_prices(prices)
-    wanted = load_eval(file)
+        click.echo(f"adjudge: say which eval file to run: adjudge run eval.yaml. A first one:\n\n{EXAMPLE}", err=True)
+        return ExitCode.USAGE
+    project = find_project()
+    use_prices(prices or project.prices_path)
+    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
+    wanted = load_eval(file, project)
+    wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
@@ -78,6 +104,7 @@ def run(
     if dry_run:
         show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
         return ExitCode.OK
+    made.check_source()
     _check_outputs(wanted)
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
     try:
@@ -90,21 +117,21 @@ def run(
                 kept=outcome.facts,
             )
     except RunStopped:
-        _show(outcome, kept)
+        _show(outcome, kept, ())
         raise
     for path in wanted.output_paths:
         export(kept, path)
-    _show(outcome, kept)
+    _show(outcome, kept, wanted.output_paths)
     return outcome.exit_code()
 
 
-def _show(outcome: Outcome, folder: Path) -> None:
-    """A line per criteria, and where everything is."""
+def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
+    """A line per criteria, and where everything is that this run has made."""
     report = outcome.report()
     show_report(report)
     if outcome.skipped:
         click.secho(skipped_rows(outcome), fg="yellow")
-    for place in (folder, *outcome.run.file.output_paths):
+    for place in (folder, *written):
         if place.exists():
             click.echo(clean(str(place)))
     warn(report)

@@ -3,22 +3,82 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+from adjudge.data.rendered import chat, is_chat, parsed, shown
 from adjudge.data.sources.row import is_blank
 from adjudge.errors import RunError
 
 ALIASES = {
-    "response": ("response", "answer", "output", "actual_output", "completion", "prediction", "text", "Assistant Answer"),
-    "user_input": ("user_input", "question", "input", "query", "prompt", "instruction", "Current User Question"),
-    "reference": ("reference", "ground_truth", "expected_output", "expected", "reference_answer", "target"),
-    "contexts": ("contexts", "retrieved_contexts", "context", "retrieval_context", "documents", "Fragment Texts"),
-    "history": ("history", "conversation_history", "chat_history", "conversation", "dialogue", "Conversation History"),
+    "response": (
+        *("response", "answer", "output", "actual_output", "completion", "prediction", "text", "Assistant Answer"),
+        *("ответ", "ответ модели", "ответ ассистента", "ответ бота", "ответ системы", "текст"),
+    ),
+    "user_input": (
+        *("user_input", "question", "input", "query", "prompt", "instruction", "Current User Question"),
+        *(
+            "вопрос",
+            "запрос",
+            "вопрос пользователя",
+            "запрос пользователя",
+            "текущий вопрос пользователя",
+            "промпт",
+            "инструкция",
+        ),
+    ),
+    "reference": (
+        *("reference", "ground_truth", "expected_output", "expected", "reference_answer", "target"),
+        *("эталон", "эталонный ответ", "правильный ответ", "ожидаемый ответ", "верный ответ"),
+    ),
+    "contexts": (
+        *("contexts", "retrieved_contexts", "context", "retrieval_context", "documents", "Fragment Texts"),
+        *("контекст", "контексты", "фрагменты", "тексты фрагментов", "документы", "источники"),
+    ),
+    "history": (
+        *("history", "conversation_history", "chat_history", "conversation", "dialogue", "Conversation History"),
+        *("история", "история диалога", "история беседы", "история сообщений", "диалог", "переписка"),
+    ),
 }
-"""How other tools call our fields; the first that a file has is taken."""
+"""How other tools, and people, call our fields; the first that a file has is taken, as it is written or in another case."""
 ID_COLUMNS = ("id", "ID", "row_id")
 _MISSING = ("NAType", "NaTType")
+_RENDERED = ("contexts", "history")
+"""Fields that may be nested: of an answer, JSON is what was answered."""
+_BETWEEN = re.compile(r"[\s_-]+")
+
+
+@lru_cache(maxsize=4096)
+def folded(name: str) -> str:
+    """What two names of a column have in common that differ in case, or in what stands between words."""
+    return _BETWEEN.sub("_", name.strip().casefold()).replace("ё", "е")
+
+
+_FOLDED_IDS = tuple(dict.fromkeys(map(folded, ID_COLUMNS)))
+
+
+def column_in(found: Iterable[str], *names: str) -> str | None:
+    """The first of ``names`` that a column has; where none has it as it is written, in any case."""
+    columns = {str(name): name for name in found}
+    exact = next((columns[name] for name in names if name in columns), None)
+    if exact is not None:
+        return exact
+    alike: dict[str, str] = {}
+    for name in columns.values():
+        alike.setdefault(folded(str(name)), name)
+    return next((alike[folded(name)] for name in names if folded(name) in alike), None)
+
+
+def column_for(field: str, found: Iterable[str]) -> str | None:
+    """The column that holds a field, by its own name or by one that other tools use."""
+    return column_in(found, field, *ALIASES.get(field, ()))
+
+
+def is_id(name: object) -> bool:
+    """Whether a column holds the names of rows."""
+    return folded(str(name)) in _FOLDED_IDS
 
 
 class Columns:
@@ -27,38 +87,44 @@ class Columns:
     def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None) -> None:
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
-        self._ids = ID_COLUMNS if id is None else (id,)
-        self._seen: set[str] = set()
+        self._ids: tuple[str, ...] = ID_COLUMNS if id is None else (id,)
+        self._id = id
+        self._seen: dict[str, None] = {}
         self.chosen: dict[str, str] = dict(wanted)
 
     def see(self, found: Iterable[str]) -> None:
         """Take the columns that were not there before for fields that have none yet."""
-        self._seen.update(found)
-        for field, names in ALIASES.items():
-            known = [name for name in names if name in self._seen]
-            if known:
-                self.chosen.setdefault(field, known[0])
-        for field in self._needed:
-            if field in self._seen:
-                self.chosen.setdefault(field, field)
+        self._seen.update(dict.fromkeys(found))
+        for field, column in self._wanted.items():
+            self.chosen[field] = column_in(self._seen, column) or column
+        for field in (*ALIASES, *self._needed):
+            names = ALIASES.get(field, (field,))
+            if field not in self.chosen and (known := column_in(self._seen, *names)) is not None:
+                self.chosen[field] = known
+        own = (column_in(self._seen, name) for name in (ID_COLUMNS if self._id is None else (self._id,)))
+        self._ids = tuple(dict.fromkeys(name for name in own if name is not None))
 
     def require(self, found: Sequence[str], name: str) -> None:
         """Say so when a column that was named, or a field that is needed, is not in the data at all."""
         has = f"it has: {', '.join(found)}"
         for field, column in self._wanted.items():
-            if column not in found:
+            if column_in(found, column) is None:
                 raise RunError(f"{name} has no column {column!r} (wanted as {field}); {has}")
-        if self._ids != ID_COLUMNS and self._ids[0] not in found:
-            raise RunError(f"{name} has no column {self._ids[0]!r} (wanted as id); {has}")
+        if self._id is not None and column_in(found, self._id) is None:
+            raise RunError(f"{name} has no column {self._id!r} (wanted as id); {has}")
         for field in self._needed:
             if field not in self.chosen:
                 raise RunError(f"{name} has no {field} column; name one with columns or --column. I{has[1:]}")
 
     def fields(self, cells: Mapping[str, object]) -> dict[str, str | list[str]]:
         """The row's texts by field. A ValueError says which is missing."""
-        if not cells.keys() <= self._seen:
+        if not cells.keys() <= self._seen.keys():
             self.see(cells)
-        given = {field: text for field, column in self.chosen.items() if (text := text_of(cells.get(column), column)) is not None}
+        given = {
+            field: text
+            for field, column in self.chosen.items()
+            if (text := text_of(cells.get(column), column, field)) is not None
+        }
         for field in self._needed:
             if field not in given:
                 raise ValueError(f"the row has no {self.chosen.get(field, field)!r}; it has: {', '.join(cells)}")
@@ -66,6 +132,8 @@ class Columns:
 
     def name(self, cells: Mapping[str, object]) -> str | None:
         """What the row calls itself."""
+        if not cells.keys() <= self._seen.keys():
+            self.see(cells)
         for column in self._ids:
             value = cells.get(column)
             if value is not None and value != "":
@@ -81,14 +149,23 @@ def choose_columns(found: Sequence[str], wanted: Mapping[str, str], name: object
     return columns.chosen
 
 
-def text_of(value: object, column: str) -> str | list[str] | None:
-    """A cell as a text, or as a list of texts; None where there is nothing in it. A ValueError says what is in it instead."""
+def text_of(value: object, column: str, field: str = "") -> str | list[str] | None:
+    """A cell as a text, or as a list of texts; None where there is nothing in it. A ValueError says what is in it instead.
+
+    Chat messages are what was said. Contexts and a history may be nested, also as JSON in a text: they become plain text.
+    """
+    nested = (field or column) in _RENDERED
+    if isinstance(value, str):
+        value = parsed(value) if nested else value
     if value is None or isinstance(value, str):
         return value
     value = _plain(value)
+    if is_chat(value):
+        return chat(value)
+    write = _shown if nested else _written
     if isinstance(value, list | tuple):
-        return [item if isinstance(item, str) else _written(item, column) for item in value]
-    return None if _is_missing(value) else _written(value, column)
+        return [item if isinstance(item, str) else write(item, column) for item in value]
+    return None if _is_missing(value) else write(value, column)
 
 
 def is_blank_row(cells: Mapping[str, object]) -> bool:
@@ -116,6 +193,13 @@ def _plain(value: Any) -> Any:
 def _is_missing(value: object) -> bool:
     """How data frames say that there is nothing."""
     return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _MISSING  # noqa: PLR0124
+
+
+def _shown(value: object, column: str) -> str:
+    try:
+        return shown(value) if isinstance(value, dict | list | tuple) else _written(value, column)
+    except RecursionError:
+        raise ValueError(f"column {column!r} is nested too deep") from None
 
 
 def _written(value: object, column: str) -> str:

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from adjudge.data.columns import ALIASES, Columns, choose_columns, is_blank_row, text_of
+from adjudge.data.columns import ALIASES, Columns, choose_columns, column_for, column_in, folded, is_blank_row, text_of
 from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
-from adjudge.data.sources.row import BadRow, BlankRows, Origin, Row, Rows
+from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
 from adjudge.errors import RunError, SetupError
 
@@ -19,8 +19,10 @@ __all__ = [
     "STDIN",
     "BadRow",
     "BlankRows",
+    "EmptyAnswers",
     "OnBadRow",
     "OnBlankRows",
+    "OnEmptyAnswers",
     "Source",
     "check_responses",
     "choose_columns",
@@ -32,10 +34,13 @@ __all__ = [
 
 OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
+OnEmptyAnswers = Callable[[EmptyAnswers], None]
 _LOG = logging.getLogger("adjudge.data")
 _LOOKED_AT_FIRST = 100
 """A column that none of the first rows has is missing in the data, not in a row."""
-_BLANKS_NAMED = 5
+_ROWS_NAMED = 5
+_LISTS = ("response", "responses")
+"""Columns that may hold a list of responses to compare."""
 
 
 def read_instances(
@@ -47,6 +52,7 @@ def read_instances(
     id: str | None = None,
     on_bad_row: OnBadRow | None = None,
     on_blank_rows: OnBlankRows | None = None,
+    on_empty_answers: OnEmptyAnswers | None = None,
     format: str | None = None,
     encoding: str | None = None,
 ) -> Iterator[Instance]:
@@ -58,15 +64,18 @@ def read_instances(
     ``metadata["place"]`` in any case, and the row as it was read in ``metadata["row"]``. ``on_bad_row`` is told of each
     row that cannot be read, and reading goes on; without it the first one raises a RunError. What is wrong with the whole
     source raises always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once, at the end,
-    and without it a warning is logged. ``format`` and ``encoding`` are for files that do not show them.
+    and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged text, the first of the ``needed``, is
+    empty: they are judged. ``format`` and ``encoding`` are for files that do not show them.
     """
     chosen = Columns(columns or {}, needed, id)
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return Instance(chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells})
 
-    origin, rows = open_source(source, format, encoding, needed[0] if needed else "response")
-    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit)
+    judged = needed[0] if needed else "response"
+    origin, rows = open_source(source, format, encoding, judged)
+    empty = _Empty(origin, judged, on_empty_answers)
+    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit, empty)
 
 
 def read_comparisons(
@@ -78,6 +87,7 @@ def read_comparisons(
     id: str | None = None,
     on_bad_row: OnBadRow | None = None,
     on_blank_rows: OnBlankRows | None = None,
+    on_empty_answers: OnEmptyAnswers | None = None,
     format: str | None = None,
     encoding: str | None = None,
 ) -> Iterator[Instance]:
@@ -92,7 +102,8 @@ def read_comparisons(
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
 
     origin, rows = open_source(source, format, encoding)
-    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit)
+    empty = _Empty(origin, "response", on_empty_answers)
+    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit, empty)
 
 
 def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
@@ -107,7 +118,7 @@ def field_names(source: Source, format: str | None = None, encoding: str | None 
             raise RunError(str(row))
         cells = row.cells.fields if isinstance(row.cells, Instance) else row.cells
         filled.update(column for column, value in cells.items() if value not in (None, "", []))
-    return filled | {field for field, names in ALIASES.items() if filled & set(names)}
+    return filled | {field for field in ALIASES if column_for(field, filled) is not None}
 
 
 class _Filled:
@@ -126,7 +137,7 @@ class _Filled:
                 yield row
                 continue
             self.count += 1
-            self._first += [row.number] if self.count <= _BLANKS_NAMED else []
+            self._first += [row.number] if self.count <= _ROWS_NAMED else []
 
     def tell(self) -> None:
         """Say how many were passed over, where some were."""
@@ -134,8 +145,31 @@ class _Filled:
             self._tell(BlankRows(self._origin.name, self.count, self._origin.unit, tuple(self._first)))
 
 
-def _warn(blank: BlankRows) -> None:
-    _LOG.warning("%s", blank)
+class _Empty:
+    """Counts rows whose judged text is empty, and tells of them when all were seen."""
+
+    def __init__(self, origin: Origin, judged: str, tell: OnEmptyAnswers | None) -> None:
+        self._origin = origin
+        self._judged = judged
+        self._tell = tell or _warn
+        self._first: list[int] = []
+        self._count = 0
+
+    def look(self, instance: Instance, number: int) -> None:
+        """Count it, where its text is empty."""
+        value = instance.fields.get(self._judged, ())
+        if any(map(is_blank, (value,) if isinstance(value, str) else value)):
+            self._count += 1
+            self._first += [number] if self._count <= _ROWS_NAMED else []
+
+    def tell(self) -> None:
+        """Say how many there were, where there were some."""
+        if self._count:
+            self._tell(EmptyAnswers(self._origin.name, self._count, self._origin.unit, tuple(self._first)))
+
+
+def _warn(rows: BlankRows | EmptyAnswers) -> None:
+    _LOG.warning("%s", rows)
 
 
 def _each(
@@ -145,6 +179,7 @@ def _each(
     made: Callable[[Mapping[str, object], str], Instance],
     on_bad_row: OnBadRow | None,
     limit: int | None,
+    empty: _Empty,
 ) -> Iterator[Instance]:
     if limit is not None and limit < 1:
         return
@@ -160,10 +195,13 @@ def _each(
             tell(made_or_bad)
             continue
         count += 1
+        if isinstance(row, Row):
+            empty.look(made_or_bad, row.number)
         yield made_or_bad
         if count == limit:
             break
     filled.tell()
+    empty.tell()
     if not count:
         raise RunError(_nothing(origin, filled, trouble))
 
@@ -202,17 +240,32 @@ def comparison_of(
     cells: Mapping[str, object], name: str, place: str, responses: Sequence[str] = (), columns: Mapping[str, str] | None = None
 ) -> Instance:
     """One row as a comparison. A ValueError says why it is none."""
-    texts = {column: text for column, cell in cells.items() if (text := text_of(cell, column)) is not None}
+    found = {field: column for field in ALIASES if field != "response" and (column := column_for(field, cells)) is not None}
+    named = {field: column_in(cells, column) or column for field, column in (columns or {}).items()}
+    field_of = {column: field for field, column in {**found, **named}.items()}
+    responses = [column_in(cells, column) or column for column in responses]
+    texts = {
+        column: text
+        for column, cell in cells.items()
+        if (text := _compared_text(cell, column, field_of.get(column, ""))) is not None
+    }
     check_responses(cells, texts, responses)
-    own = {field: texts[column] for field, column in (columns or {}).items() if column in texts}
-    found = {field: next((one for one in names if one in texts), None) for field, names in ALIASES.items() if field != "response"}
-    beside = {field: texts[column] for field, column in found.items() if column is not None}
+    own = {field: texts[column] for field, column in named.items() if column in texts}
+    beside = {field: texts[column] for field, column in found.items() if column in texts}
     compared = _responses(texts, responses)
     about = {"place": place, "row": cells, **({"systems": tuple(responses)} if responses else {})}
     instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, about)
     if isinstance(instance.value("response") or "", str):
         raise ValueError(f"no two responses found; name their columns with --column. It has: {', '.join(cells)}")
     return instance
+
+
+def _compared_text(cell: object, column: str, field: str) -> str | list[str] | None:
+    """Of a list of responses each is one, also where they are messages."""
+    if isinstance(cell, list) and folded(column) in _LISTS:
+        texts = (text_of(one, column) for one in cell)
+        return [one if isinstance(one, str) else str(one) for one in texts if one is not None]
+    return text_of(cell, column, field)
 
 
 def check_responses(cells: Mapping[str, object], texts: Mapping[str, object], named: Sequence[str] = ()) -> None:
@@ -228,7 +281,7 @@ def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> di
     """The columns named, else a list, else columns that are numbered."""
     if named:
         return {"response": [str(texts[name]) for name in named]}
-    for name in ("response", "responses"):
-        if isinstance(texts.get(name), list):
-            return {"response": texts[name]}
+    for name, texts_of_column in texts.items():
+        if folded(name) in _LISTS and isinstance(texts_of_column, list):
+            return {"response": texts_of_column}
     return {name: value for name, value in texts.items() if NUMBERED.fullmatch(name)}

@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -69,10 +69,6 @@ class Secret:
     def __reduce__(self) -> str:
         raise TypeError("a key is not written anywhere")
 
-    def struck_out(self, body: bytes) -> bytes:
-        """``body`` without the key."""
-        return redact.struck_out(body, (self._value,))
-
 
 _NO_SECRET = Secret("")
 
@@ -86,12 +82,14 @@ class Endpoint:
     url: str = field(repr=False)  # it may hold a password
     headers: Mapping[str, str] = field(repr=False)
     secret: Secret = field(default=_NO_SECRET, repr=False)
+    private: frozenset[str] = field(default=frozenset(), repr=False)
+    """What else must not be shown of the headers."""
 
     @cached_property
     def secrets(self) -> frozenset[str]:
         """All that a server is told and nobody else: the key, what secret headers hold, passwords and keys in the URL."""
         in_headers = (value.rpartition(" ")[2] for name, value in self.headers.items() if _SECRET_HEADER.search(name))
-        return frozenset({self.secret.reveal(), *in_headers, *redact.secrets_in(self.url)} - {""})
+        return frozenset({self.secret.reveal(), *in_headers, *redact.secrets_in(self.url), *self.private} - {""})
 
     @cached_property
     def host(self) -> str:
@@ -210,7 +208,7 @@ def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise endpoint.error(Unavailable, "the server answered with JSON that is no object")
     if data.get("error"):
-        raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw, endpoint.secret)}")
+        raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw, endpoint.secrets)}")
     return data
 
 
@@ -224,7 +222,7 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
 
 
 def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
-    message = f"{status}: {error_message(raw, endpoint.secret)}"
+    message = f"{status}: {error_message(raw, endpoint.secrets)}"
     meant = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
     error = _meaning(endpoint, meant, wait, raw, message)
     error.status = meant
@@ -243,8 +241,8 @@ def _meaning(endpoint: Endpoint, status: int, wait: float | None, raw: bytes, me
     return endpoint.error(ModelError, message, hint=_HINTS.get(status, ""))
 
 
-def error_message(raw: bytes, secret: Secret = _NO_SECRET) -> str:
-    """What the body of an error says, in one line, without the key: JSON may have hidden it in escapes."""
+def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
+    """What the body of an error says, in one line, without the secrets: JSON may have hidden them in escapes."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -252,7 +250,7 @@ def error_message(raw: bytes, secret: Secret = _NO_SECRET) -> str:
     inner = data.get("error", data) if isinstance(data, dict) else data
     if isinstance(inner, dict):
         inner = inner.get("message") or inner.get("detail") or inner
-    return _brief(secret.struck_out(str(inner).encode(errors="replace")))
+    return _brief(redact.struck_out(str(inner).encode(errors="replace"), secrets))
 
 
 def retry_after(value: str | None) -> float | None:

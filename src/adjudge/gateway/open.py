@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ from adjudge.aio import event_loop
 from adjudge.domain.ballot import Mode
 from adjudge.domain.message import Request
 from adjudge.errors import SetupError
+from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.budget import Allowed
 from adjudge.gateway.layers.cache import Cache, Cached, JsonlCache
@@ -27,8 +29,8 @@ from adjudge.gateway.providers.base import Connection, HttpProvider, shown_addre
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.gateway.redact import secrets_in
-from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, key_for
+from adjudge.gateway.redact import secrets_in, shown
+from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, is_url, key_for
 from adjudge.local.weights.store import cache_folder
 
 ModelLike = str | Model | PromptFunction
@@ -80,10 +82,12 @@ class OpenModel(Layer):
         if isinstance(self.inner, Cached):
             self.inner.forget(request)
 
-    async def probe(self) -> None:
-        """Reach the model's server without paying for an answer; raises a ModelError when that fails."""
-        if isinstance(self.provider, HttpProvider):
-            await event_loop.visit(self.provider.probe())
+    async def probe(self) -> bool:
+        """Whether the model's server says that the model is there, without paying for an answer.
+
+        Raises a ModelError when the server cannot be reached, or has no such model.
+        """
+        return not isinstance(self.provider, HttpProvider) or await event_loop.visit(self.provider.probe())
 
 
 def open_model(
@@ -91,6 +95,7 @@ def open_model(
     *,
     api_key: str | None = None,
     base_url: str | None = None,
+    headers: Mapping[str, str] | None = None,
     temperature: float | None = None,
     seed: int | None = None,
     max_concurrency: int = MAX_CONCURRENCY,
@@ -103,11 +108,12 @@ def open_model(
     """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``, ``replay/PATH``, ``scripted``,
     a function ``prompt -> text``, or any object with ``complete``.
 
+    ``headers`` go with every request; ``$VARIABLE`` in a value is that environment variable, ``$$`` a dollar sign.
     ``cache`` is True for the user's cache of replies, a JSONL file to record them in, or an object with ``get`` and ``put``.
     """
     pace = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
     _check_limits(max_retries, max_concurrency=max_concurrency, timeout=timeout, **pace)
-    provider = _provider(id, api_key, base_url)
+    provider = _provider(id, _Server(api_key, base_url, Headers.of(headers)))
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
         circuit = Circuit(careful=isinstance(provider, HttpProvider))
@@ -164,9 +170,24 @@ def _store(folder: Path) -> ReplyStore:
     return ReplyStore(folder)
 
 
-def _provider(id: ModelLike, api_key: str | None, base_url: str | None) -> Model:
+@dataclass(frozen=True)
+class _Server:
+    """What was said about where a model is, and how one is let in."""
+
+    api_key: str | None = field(repr=False)
+    base_url: str | None = field(repr=False)
+    headers: Headers
+
+    def key_for(self, spec: ProviderSpec) -> Secret:
+        """The key that was given, else the provider's own: that does not go to a gateway whose header is the key."""
+        if self.api_key is not None:
+            return Secret(self.api_key)
+        return Secret("" if self.base_url and self.headers.carry_credentials else key_for(spec))
+
+
+def _provider(id: ModelLike, server: _Server) -> Model:
     if isinstance(id, str):
-        return _by_id(id.strip(), api_key, base_url)
+        return _by_id(id.strip(), server)
     if hasattr(id, "complete") and (inspect.iscoroutinefunction(id.complete) or not callable(id)):
         return Guarded(id)
     if callable(id):  # with a ``complete`` of its own too, where that cannot be awaited: stand-ins have every method
@@ -174,7 +195,7 @@ def _provider(id: ModelLike, api_key: str | None, base_url: str | None) -> Model
     raise SetupError(f"a model is an id, a function or an object with complete(request), not {type(id).__name__}")
 
 
-def _by_id(id: str, api_key: str | None, base_url: str | None) -> Model:
+def _by_id(id: str, server: _Server) -> Model:
     if id == "scripted" or id.startswith("scripted/"):
         lines = id.partition("/")[2]
         return ScriptedModel(lines.split(",") if lines else None, name=id, remember=False)
@@ -184,18 +205,24 @@ def _by_id(id: str, api_key: str | None, base_url: str | None) -> Model:
         from adjudge.gateway.providers.local import LocalModel  # not loaded by those who ask servers
 
         return LocalModel(id)
-    if id.lower().startswith(("http://", "https://")):
-        return _by_url(id, api_key)
-    if base_url is not None and not _known(id):
-        return _by_url(f"{base_url}#{id}", api_key)
+    if is_url(id):
+        if server.base_url is not None:
+            raise SetupError(f"{shown(id)} has an address of its own: leave the base URL out, or name the model alone")
+        return _by_url(id, server)
+    if server.base_url is not None and not _known(id):
+        return _by_url(f"{server.base_url}#{id}", server)
     spec, model = find(id)
-    key = Secret(api_key if api_key is not None else key_for(spec))
-    if spec.key_variable and not key:
-        raise SetupError(f"{spec.name}/{model} needs a key: set {spec.key_variable} or pass api_key=…")
-    return _adapter(spec, Connection(f"{spec.name}/{model}", spec.name, model, base_url or spec.resolved_base_url(), key))
+    key = server.key_for(spec)
+    if spec.key_variable and not key and not (server.headers.carry_credentials and spec.name != "watsonx"):
+        raise SetupError(
+            f"{spec.name}/{model} needs a key: set {spec.key_variable} or pass api_key=…; --api-key-env and api_key_env name "
+            "another variable"
+        )
+    address = server.base_url or spec.resolved_base_url()
+    return _adapter(spec, Connection(f"{spec.name}/{model}", spec.name, model, address, key, server.headers))
 
 
-def _by_url(id: str, api_key: str | None) -> Model:
+def _by_url(id: str, server: _Server) -> Model:
     base_url, _, model = id.partition("#")
     address = shown_address(base_url)
     if "#" in model and "@" in model:
@@ -204,7 +231,8 @@ def _by_url(id: str, api_key: str | None) -> Model:
         raise SetupError(f"the parameters of {address} stand behind the model: write http://host/v1?name=value#model")
     if not model:
         raise SetupError(f"{address!r} names no model: write {address}#MODEL")
-    return _adapter(URL, Connection(f"{address}#{model}", URL.name, model, base_url, Secret(api_key or "")))
+    key = Secret(server.api_key or "")
+    return _adapter(URL, Connection(f"{address}#{model}", URL.name, model, base_url, key, server.headers))
 
 
 def _adapter(spec: ProviderSpec, connection: Connection) -> Model:

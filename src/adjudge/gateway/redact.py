@@ -81,8 +81,13 @@ def _harmless(parameter: re.Match[str]) -> str:
     return "?" if mark == "?" else ""
 
 
+def looks_like_a_key(value: str) -> bool:
+    """Whether a text is long and mixed as keys are, and words are not."""
+    return bool(_LIKE_A_KEY.search(value))
+
+
 def _is_secret(name: str, value: str) -> bool:
-    return bool(_SECRET_NAME.search(name) or _LIKE_A_KEY.search(value))
+    return bool(_SECRET_NAME.search(name) or looks_like_a_key(value))
 
 
 def _without(body: bytes, secret: str) -> bytes:

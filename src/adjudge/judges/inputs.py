@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from adjudge.data.columns import ALIASES, ID_COLUMNS, Columns, text_of
+from adjudge.data.columns import ALIASES, Columns, column_for, folded, is_id, text_of
 from adjudge.data.dataset import check_responses, comparison_of
 from adjudge.data.sources.frames import is_table, table_rows
 from adjudge.data.sources.open import is_data_file
@@ -83,7 +83,7 @@ def row_instance(row: Row) -> Instance:
         return cells
     columns = Columns({}, (), None)
     try:
-        fields = columns.fields(cells) or texts_of({name: cell for name, cell in cells.items() if name not in ID_COLUMNS})
+        fields = columns.fields(cells) or texts_of({name: cell for name, cell in cells.items() if not is_id(name)})
     except ValueError as error:
         raise SetupError(f"{place}: {error}") from None
     if not fields:
@@ -97,7 +97,7 @@ def mapping_instance(cells: Cells) -> Instance:
     if tables:
         raise SetupError(f"this holds data sets by name ({', '.join(map(str, tables))}): give one, such as data[{tables[0]!r}]")
     named = Columns({}, (), None).name(cells) if len(cells) > 1 else None
-    beside = {name: cell for name, cell in cells.items() if named is None or name not in ID_COLUMNS}
+    beside = {name: cell for name, cell in cells.items() if named is None or not is_id(name)}
     try:
         fields = texts_of(beside)
     except ValueError as error:
@@ -126,8 +126,8 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
     read = (*(criteria.context_fields or ()), criteria.to_evaluate_field)
     fields: Fields = dict(instance.fields)
     for name in read:
-        column = next((one for one in (name, *ALIASES.get(name, ())) if one in row), None)
-        text = None if name in fields or column is None else _text(row[column], column)
+        column = column_for(name, row)
+        text = None if name in fields or column is None else _text(row[column], column, name)
         if text is not None and column is not None:
             fields = {other: value for other, value in fields.items() if other != column or other in read} | {name: text}
     _check_judged(fields, row, criteria, instance.id)
@@ -136,22 +136,22 @@ def fitted(instance: Instance, criteria: Criteria) -> Instance:
 
 def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | None) -> None:
     """A row whose answer is missing is not judged by its question, only because nothing else is left of it."""
-    columns = [column for column in row if column not in ID_COLUMNS]
+    columns = [column for column in row if not is_id(column)]
     judged = criteria.to_evaluate_field
     if judged in fields or len(fields) > 1 or len(columns) == 1:
         return
     (only,) = fields
-    was_meant = (judged, *ALIASES.get(judged, ()))
-    if only in ALIASES or any(column in was_meant or _text(row[column], str(column)) is None for column in columns):
+    was_meant = set(map(folded, (judged, *ALIASES.get(judged, ()))))
+    if only in ALIASES or any(folded(str(column)) in was_meant or _text(row[column], str(column)) is None for column in columns):
         raise SetupError(
             f"{name or 'the instance'} holds nothing to judge: criteria {criteria.name!r} reads the field {judged!r}; "
             f"the row has: {', '.join(map(str, columns))}"
         )
 
 
-def _text(value: object, column: str) -> str | list[str] | None:
+def _text(value: object, column: str, field: str = "") -> str | list[str] | None:
     try:
-        return text_of(value, column)
+        return text_of(value, column, field)
     except ValueError as error:
         raise SetupError(str(error)) from None
 

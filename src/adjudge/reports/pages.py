@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import islice
@@ -14,6 +14,7 @@ import jinja2
 from adjudge.errors import RunError
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.rows import MAY_BE_ABSENT
+from adjudge.reports.again import Again
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
 from adjudge.reports.files import text_file
@@ -64,7 +65,7 @@ def _html(report: Report, judgments: Iterable[Judgment] | None) -> Iterator[str]
     return _environment(html=True).get_template("report.html.jinja").generate(values)
 
 
-def write_reports(report: Report, judgments: Sequence[Judgment], folder: str | Path = "reports") -> list[Path]:
+def write_reports(report: Report, judgments: Sequence[Judgment] | Again[Judgment], folder: str | Path = "reports") -> list[Path]:
     """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where it is not there."""
     paths = _free_paths(Path(folder), report.made)
     try:

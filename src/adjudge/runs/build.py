@@ -14,16 +14,18 @@ from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
-from adjudge.data.dataset import OnBadRow, OnBlankRows, read_comparisons, read_instances
+from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, open_model
+from adjudge.gateway.headers import key_in
+from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import Judge
 from adjudge.judges.planned import PlannedJudge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Aspect, Said
-from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, FailUnder, JudgeEntry, ModelEntry, PairwiseEntry, RagEntry
+from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, FailUnder, JudgeEntry, PairwiseEntry, RagEntry
+from adjudge.runs.model_entry import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -55,18 +57,33 @@ class ReadyJudge:
 
 
 def instances(
-    file: EvalFile, on_bad_row: OnBadRow | None = None, limit: int | None = None, on_blank_rows: OnBlankRows | None = None
+    file: EvalFile,
+    on_bad_row: OnBadRow | None = None,
+    limit: int | None = None,
+    on_blank_rows: OnBlankRows | None = None,
+    on_empty_answers: OnEmptyAnswers | None = None,
 ) -> Iterator[Instance]:
     """The rows of the file's data. ``on_bad_row`` is told of bad ones, unless the file says that they stop the run."""
-    return map(partial(_accompanied, file.given), file.rows or _read(file, on_bad_row, limit, on_blank_rows))
+    rows = file.rows or _read(file, on_bad_row, limit, on_blank_rows, on_empty_answers)
+    return map(partial(_accompanied, file.given), rows)
 
 
 def _read(
-    file: EvalFile, on_bad_row: OnBadRow | None, limit: int | None, on_blank_rows: OnBlankRows | None
+    file: EvalFile,
+    on_bad_row: OnBadRow | None,
+    limit: int | None,
+    on_blank_rows: OnBlankRows | None,
+    on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
     data = file.data
-    told = {"on_bad_row": on_bad_row if file.on_bad_row == "report" else None, "on_blank_rows": on_blank_rows}
-    options: Mapping[str, Any] = {"id": data.id, "format": data.format, "encoding": data.encoding, **told}
+    options: Mapping[str, Any] = {
+        "id": data.id,
+        "format": data.format,
+        "encoding": data.encoding,
+        "on_bad_row": on_bad_row if file.on_bad_row == "report" else None,
+        "on_blank_rows": on_blank_rows,
+        "on_empty_answers": on_empty_answers,
+    }
     limit, columns = limit or data.limit, dict(data.columns)
     if _compares(file):
         return read_comparisons(file.source, data.responses, columns, limit, **options)
@@ -109,23 +126,29 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     return made
 
 
-def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = None) -> ModelLike:
+def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = None) -> OpenModel:
     """The model that an entry describes. A key of its own is given beside it: none belongs in a file."""
-    given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name != "model"}
+    key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
+    given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name not in ("model", "api_key_env", "headers")}
     settings = {name: value for name, value in given.items() if value is not None}
-    return open_model(entry.model, cache=cache, api_key=api_key, **settings)
+    return open_model(entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **settings)
 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
     try:
         models = [model(one) for one in entry.models or file.models] or None
-        return _MAKERS[type(entry)](file, entry, models)
+        made: list[ReadyJudge] = _MAKERS[type(entry)](file, entry, models)
+        return [_asked_with(one, entry.asked_with) for one in made] if entry.asked_with else made
     except WrongValue:
         raise
     except SetupError as error:
         if file.typed:
             raise
         raise Place(str(file.path), line=entry.line).wrong(str(error)) from error
+
+
+def _asked_with(ready: ReadyJudge, model: str) -> ReadyJudge:
+    return replace(ready, name=f"{ready.name} [{model}]", label=f"{ready.label} [{model}]")
 
 
 def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:

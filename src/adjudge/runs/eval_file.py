@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from adjudge.catalog.criteria_file import content_of
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.ballot import Mode
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
+from adjudge.gateway.redact import shown
 from adjudge.prompts.template import LANGUAGES
 from adjudge.reading.types import (
     Flag,
@@ -34,6 +35,8 @@ from adjudge.reading.types import (
 from adjudge.reading.values import Place
 from adjudge.reading.yaml_text import load_yaml
 from adjudge.runs.eval_criteria import CriteriaType, Said
+from adjudge.runs.model_entry import ModelEntry, ServerEntry
+from adjudge.runs.project import Project
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -49,30 +52,13 @@ FailUnder = float | tuple[tuple[str, float], ...]
 class DataEntry:
     """Where the rows are."""
 
-    path: str = key(Text(), "A CSV, JSONL, JSON or Parquet file, relative to this file; - is standard input.")
+    path: str = key(Text(), "A CSV, JSONL, JSON, Parquet or Excel file, relative to this file; - is standard input.")
     format: str | None = key(Word(FORMATS), "What the file is, where its name does not show it.", None)
     columns: tuple[tuple[str, str], ...] = key(Names(), "Field: column. The usual names are found without.", ())
     responses: tuple[str, ...] = key(Many(Text()), "For pairwise judges: the columns that hold the responses.", ())
     id: str | None = key(Text(), "The column with the names of the rows.", None)
     limit: int | None = key(_COUNT, "Judge only the first rows.", None)
-    encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252.", None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelEntry:
-    """A model, and how it is asked."""
-
-    REFUSED: ClassVar[Mapping[str, str]] = {
-        "api_key": "keys do not belong in files: set the provider's environment variable, such as OPENAI_API_KEY"
-    }
-    model: str = key(Text(), "Its id, such as openai/gpt-4o-mini.")
-    base_url: str | None = key(Text(), "Another address of the provider's interface.", None)
-    temperature: float | None = key(Number(least=0), "Unless the judge has its own.", None)
-    seed: int | None = key(WholeNumber(), "Unless the judge has its own.", None)
-    max_concurrency: int | None = key(_COUNT, "Requests at once.", None)
-    requests_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
-    tokens_per_minute: float | None = key(_ABOVE_ZERO, "No more than this.", None)
-    timeout: float | None = key(_ABOVE_ZERO, "Seconds to wait for a reply.", None)
+    encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None)
 
 
 MODELS = Many(Record(ModelEntry, short="model"))
@@ -97,6 +83,8 @@ class JudgeEntry:
     )
     line: int = 1
     """Where it stands in the file."""
+    asked_with: str = ""
+    """The model that its name says, where the same judge is asked with several."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,12 +198,15 @@ class EvalFile:
         return self.path.parent / path
 
 
-def load_eval(path: str | Path) -> EvalFile:
-    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been meant."""
-    return parse_eval(content_of(Path(path)), path)
+def load_eval(path: str | Path, project: Project | None = None) -> EvalFile:
+    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been meant.
+
+    ``project``: the defaults for what the file leaves open.
+    """
+    return parse_eval(content_of(Path(path)), path, project)
 
 
-def parse_eval(content: str, path: str | Path = "eval.yaml") -> EvalFile:
+def parse_eval(content: str, path: str | Path = "eval.yaml", project: Project | None = None) -> EvalFile:
     """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths are relative to."""
     try:
         place = load_yaml(content, Place(str(path)))
@@ -226,7 +217,38 @@ def parse_eval(content: str, path: str | Path = "eval.yaml") -> EvalFile:
         found: EvalFile = Record(EvalFile).read(place.value, place)
     except RecursionError as error:
         raise SetupError(f"{path}: is nested too deep") from error
-    return replace(found, path=Path(path))
+    said_language = isinstance(place.value, Mapping) and "language" in place.value
+    return _completed(replace(found, path=Path(path)), project or Project(), said_language=said_language)
+
+
+def _completed(file: EvalFile, project: Project, *, said_language: bool) -> EvalFile:
+    """The file with what it leaves open."""
+    models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
+    return replace(
+        file,
+        models=tuple(map(project.complete, models)),
+        judges=tuple(replace(one, models=tuple(map(project.complete, one.models))) for one in file.judges),
+        language=file.language if said_language else project.language or file.language,
+    )
+
+
+def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
+    """The file with its models asked there, as far as anything was said."""
+    if not server.says_anything:
+        return file
+    if not file.models and not all(one.models for one in file.judges):
+        raise SetupError(f"{file.path} names no model to ask at a server: add models, such as models: openai/gpt-4o-mini")
+    judges = tuple(replace(one, models=tuple(map(server.over, one.models))) for one in file.judges)
+    return replace(file, models=tuple(map(server.over, file.models)), judges=judges)
+
+
+def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
+    """The file with these models in the place of its own: with several, each judge once by each of them."""
+    if len(models) == 1:
+        return replace(file, models=tuple(models), judges=tuple(replace(one, models=()) for one in file.judges))
+    named = [(entry, shown(entry.model)) for entry in models]
+    judges = (replace(one, models=(entry,), asked_with=name) for one in file.judges for entry, name in named)
+    return replace(file, models=tuple(models), judges=tuple(judges))
 
 
 def schema() -> Schema:

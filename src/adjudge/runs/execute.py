@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.aio import event_loop
-from adjudge.data.dataset import STDIN, BadRow, BlankRows
+from adjudge.data.dataset import STDIN, BadRow, BlankRows, EmptyAnswers
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
@@ -67,6 +67,13 @@ class BlankRowsSkipped:
 
 
 @dataclass(frozen=True)
+class AnswersEmpty:
+    """Rows whose judged text is empty are judged as they stand."""
+
+    rows: EmptyAnswers
+
+
+@dataclass(frozen=True)
 class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
@@ -74,7 +81,7 @@ class ColumnsChosen:
     """Field → column."""
 
 
-Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | ColumnsChosen
+Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | AnswersEmpty | ColumnsChosen
 """What happens in a run, in the order it happens."""
 
 
@@ -94,7 +101,7 @@ def _nobody(event: Event) -> None:
     """Listens to nothing."""
 
 
-def _ignore(row: BadRow | BlankRows) -> None:
+def _ignore(row: BadRow | BlankRows | EmptyAnswers) -> None:
     """It is told of when it is judged."""
 
 
@@ -144,6 +151,10 @@ class EvalRun:
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
 
+    def check_source(self) -> None:
+        """Say what is wrong with the whole of the data, before folders are made for what would be written."""
+        next(instances(self.file, _ignore, 1, _ignore, _ignore), None)
+
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
         source = self.file.source
@@ -152,7 +163,7 @@ class EvalRun:
         try:
             if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
                 return None
-            rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore))
+            rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore, _ignore))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
         return self._judgments(rows)
@@ -192,7 +203,8 @@ class EvalRun:
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""
         bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
-        for row, instance in enumerate(instances(self.file, bad, self.limit, blank)):
+        rows = instances(self.file, bad, self.limit, blank, lambda rows: listen(AnswersEmpty(rows)))
+        for row, instance in enumerate(rows):
             if row == 0 and ready.columns:
                 listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))
             for item in self._judgeable(ready, instance, listen):

@@ -124,7 +124,7 @@ def test_anything_that_can_be_gone_through_is_read_as_it_is_asked_for() -> None:
 def test_values_of_other_kinds_become_text() -> None:
     row = {"response": Array("a", 2, None), "reference": NAType(), "user_input": 3, "contexts": ({"x": 1}, "y")}
     (instance,) = read_instances([row])
-    assert instance.fields == {"response": ("a", "2", "null"), "user_input": "3", "contexts": ('{"x": 1}', "y")}
+    assert instance.fields == {"response": ("a", "2", "null"), "user_input": "3", "contexts": ("x: 1", "y")}
     with pytest.raises(RunError, match="the data, row 1: column 'response' holds bytes"):
         list(read_instances([{"response": b"x"}]))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from adjudge.data.sources.row import Row, Rows, is_blank
+from adjudge.data.sources.row import Row, Rows, is_blank, numbered
 from adjudge.data.sources.text import Text
 
 if TYPE_CHECKING:
@@ -105,11 +105,7 @@ def _header(reader: Reader, text: Text, skipped: int) -> list[str]:
         raise text.origin.wrong(line, f"the header cannot be read: {_said(error)}") from error
     if flaw := text.take_flaw():
         raise text.origin.wrong(line, flaw)
-    header: list[str] = []
-    for name in map(str.strip, names):
-        count = 1 + sum(known == name or known.startswith(f"{name} (") for known in header)
-        header.append(name if name not in header else f"{name} ({count})")
-    return header
+    return numbered(map(str.strip, names))
 
 
 def _rows(reader: Reader, header: list[str], text: Text, skipped: int) -> Rows:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from adjudge.data.sources.delimited import delimited_rows
+from adjudge.data.sources.excel import excel_rows
 from adjudge.data.sources.frames import is_table, item_rows, table_rows
 from adjudge.data.sources.json_rows import document_rows, is_lines, line_rows
 from adjudge.data.sources.parquet import parquet_rows
@@ -18,7 +19,7 @@ from adjudge.data.sources.row import Origin, Rows
 from adjudge.data.sources.text import Text, open_text
 from adjudge.errors import RunError
 
-FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
+FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
 STDIN = "-"
 _FORMAT_OF = {
     ".csv": "csv",
@@ -29,11 +30,16 @@ _FORMAT_OF = {
     ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
 ROW_FILES = tuple(_FORMAT_OF)
 """How the names of files with rows end."""
 
-_OTHER_DATA_FILES = (".xlsx", ".xls", ".feather", ".arrow", ".gz", ".zip")
+_OTHER_DATA_FILES = (".xls", ".ods", ".feather", ".arrow", ".gz", ".zip")
+_SPREADSHEETS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", ".ods": "an OpenDocument spreadsheet"}
+_TABLES = {"parquet": parquet_rows, "xlsx": excel_rows}
+"""Formats that are no text."""
 _LONGEST_PATH = 4096
 
 Source = str | Path | Iterable[Any]
@@ -71,19 +77,21 @@ def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Or
         origin = Origin("standard input", "stdin", "line")
         return origin, _stdin_rows(origin, format, encoding)
     chosen = format or _FORMAT_OF.get(path.suffix.lower())
+    if path.suffix.lower() in _SPREADSHEETS and format is None:
+        raise RunError(f"{path} is {_SPREADSHEETS[path.suffix.lower()]}: save the table as .xlsx, or as CSV in UTF-8")
     if chosen is None:
         raise RunError(
-            f"{path} is neither CSV nor JSONL, JSON or Parquet: its name must end in one of {', '.join(ROW_FILES)}, "
+            f"{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in one of {', '.join(ROW_FILES)}, "
             f"or say which it is, such as format='csv'"
         )
-    origin = Origin(str(path), path.name, "row" if chosen == "parquet" else "line")
+    origin = Origin(str(path), path.name, "row" if chosen in _TABLES else "line")
     return origin, _file_rows(path, origin, chosen, encoding)
 
 
 def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) -> Rows:
     try:
-        if format == "parquet":
-            yield from parquet_rows(path, origin)
+        if format in _TABLES:
+            yield from _TABLES[format](path, origin)
             return
         with path.open("rb") as file:
             yield from _text_rows(file, origin, format, encoding)
@@ -92,8 +100,8 @@ def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) ->
 
 
 def _stdin_rows(origin: Origin, format: str | None, encoding: str | None) -> Rows:
-    if format == "parquet":
-        raise RunError("Parquet cannot be read from standard input: save it to a file")
+    if format in _TABLES:
+        raise RunError(f"{format} cannot be read from standard input: save it to a file")
     if isinstance(sys.stdin, _Held):
         sys.stdin.seek(0)
     yield from _text_rows(sys.stdin.buffer, origin, format, encoding)

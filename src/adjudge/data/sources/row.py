@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,8 +41,8 @@ class BadRow:
 
 
 @dataclass(frozen=True, slots=True)
-class BlankRows:
-    """The rows of a source that hold nothing at all, as spreadsheets leave them behind a table. They are passed over."""
+class SomeRows:
+    """Rows of a source that have something in common."""
 
     source: str
     count: int
@@ -56,10 +56,34 @@ class BlankRows:
         """Where they stand, the first few of them."""
         return ", ".join(map(str, self.first)) + (", …" if self.count > len(self.first) else "")
 
+    def _told(self, one: str, several: str) -> str:
+        words, unit = (one, self.unit) if self.count == 1 else (several, f"{self.unit}s")
+        return f"{self.source}: {self.count} {words} ({unit} {self.places})"
+
+
+@dataclass(frozen=True, slots=True)
+class BlankRows(SomeRows):
+    """The rows of a source that hold nothing at all, as spreadsheets leave them behind a table. They are passed over."""
+
     def __str__(self) -> str:
-        rows, were = ("blank row", "was") if self.count == 1 else ("blank rows", "were")
-        unit = self.unit if self.count == 1 else f"{self.unit}s"
-        return f"{self.source}: {self.count} {rows} {were} skipped ({unit} {self.places})"
+        return self._told("blank row was skipped", "blank rows were skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyAnswers(SomeRows):
+    """The rows whose judged text is empty, though something else is there. They are judged: an empty answer is one."""
+
+    def __str__(self) -> str:
+        return self._told("answer is empty, and judged as it stands", "answers are empty, and judged as they stand")
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """The names of columns; one that stands twice gets a number, so that no value hides another."""
+    header: list[str] = []
+    for name in names:
+        count = 1 + sum(known == name or known.startswith(f"{name} (") for known in header)
+        header.append(name if name not in header else f"{name} ({count})")
+    return header
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, TextIO
 
@@ -21,11 +22,16 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _NO_TEXT = (
-    (b"PK\x03\x04", "an Excel workbook or a ZIP archive: save the table as CSV in UTF-8"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the table as CSV in UTF-8"),
+    (
+        b"PK\x03\x04",
+        "an Excel workbook or a ZIP archive: let the name of a workbook end in .xlsx, or save the table as CSV in UTF-8",
+    ),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
     (b"\x1f\x8b", "packed with gzip: unpack it first"),
     (b"PAR1", "a Parquet file: its name must end in .parquet"),
 )
+_CYRILLIC_WORD = re.compile(rb"[\xc0-\xff\xa8\xb8]{3,}")
+"""In cp1251, which Windows and its Excel write in Russian."""
 
 
 class Text:
@@ -61,8 +67,8 @@ class Text:
         except UnicodeEncodeError as error:
             byte = ord(text[error.start]) - 0xDC00
             return (
-                f"byte 0x{byte:02x} (character {error.start + 1}) is not {self._encoding.upper()}: save the file as UTF-8, "
-                "or say which encoding it is in, such as encoding='cp1252'"
+                f"byte 0x{byte:02x} (character {error.start + 1}) is not {self._encoding.upper()}: "
+                f"{likely_encoding(text.encode(errors='surrogateescape'))}"
             )
         return None
 
@@ -102,6 +108,14 @@ class Text:
 
     def _not_decoded(self, error: UnicodeError) -> RunError:
         return RunError(f"{self.origin.name} is not {self._encoding.upper()}: {error}")
+
+
+def likely_encoding(raw: bytes) -> str:
+    """What to do about bytes that are not UTF-8. Whole words above ASCII are Cyrillic, single letters have accents."""
+    high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
+    name = "cp1251" if words * 2 >= high else "cp1252"
+    guess = f", probably {name}" if name == "cp1251" else ""
+    return f"save the file as UTF-8, or say which encoding it is in{guess}: --encoding {name}, or encoding={name!r}"
 
 
 class _Rest(io.RawIOBase):

@@ -19,13 +19,15 @@ class Anthropic(HttpProvider):
     """``POST {base_url}/messages``. No seeds and no log-probabilities."""
 
     capabilities = Capabilities(json_schema=True)
+    probe_path = "/models?limit=1000"
     wire_names: ClassVar[Mapping[str, str]] = {"schema": "output[_ ](?:config|format)", "temperature": "temperature"}
 
     def _path(self) -> str:
         return "/messages"
 
     def _headers(self) -> dict[str, str]:
-        return {"x-api-key": self.connection.key.reveal(), "anthropic-version": "2023-06-01"}
+        key = self.connection.key
+        return {**({"x-api-key": key.reveal()} if key else {}), "anthropic-version": "2023-06-01"}
 
     def _body(self, request: Request) -> dict[str, object]:
         turns = request.prompt.messages

@@ -6,14 +6,16 @@ import json
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from time import perf_counter
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-from adjudge.domain.message import Capabilities, Reply, Request
+from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
+from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
 from adjudge.gateway.model import PartRejected
 from adjudge.gateway.proxies import proxy_for
@@ -21,6 +23,8 @@ from adjudge.gateway.redact import shown, without_secrets
 
 _LOG = logging.getLogger("adjudge.gateway")
 _BAD_REQUEST = ("400", "422")
+_NO_LIST = (404, 405)
+"""How a server says that it does not list its models."""
 _NOT_ASKED: Mapping[str, Any] = {
     "schema": None,
     "temperature": None,
@@ -40,10 +44,12 @@ class Connection:
     model: str
     base_url: str = field(repr=False)  # it may hold a password
     key: Secret = field(default=Secret(""), repr=False)
+    headers: Headers = Headers()
+    """Of a gateway, over the provider's own."""
 
     def __post_init__(self) -> None:
         shown_address(self.base_url, f"{self.name}: ")
-        if urlsplit(self.base_url).username and self.key:
+        if urlsplit(self.base_url).username and (self.key or "authorization" in map(str.lower, self.headers.sent)):
             raise SetupError(f"{self.name}: the base URL holds a password and there is a key too, give one of the two")
         proxy_for(self.base_url)  # one that cannot be used is said now, not at the first call
 
@@ -86,9 +92,18 @@ class HttpProvider(ABC):
         ignored = self._ignored(request, reply)
         return replace(reply, latency=perf_counter() - started, ignored=ignored)
 
-    async def probe(self) -> None:
-        """Reach the server without paying for an answer; raises a ModelError when that fails."""
-        await get_json(await self._authorised(self.probe_path))
+    async def probe(self) -> bool:
+        """Reach the server without paying for an answer, and see whether it says that the model is there.
+
+        Raises a ModelError when it cannot be reached, or has no such model.
+        """
+        try:
+            listed = self._read_list(await get_json(await self._authorised(self.probe_path)))
+        except ModelError as error:
+            if error.status not in _NO_LIST:
+                raise
+            listed = await self._ask_nothing()
+        return bool(listed) and (self.connection.model in listed or await self._look_up(listed))
 
     @abstractmethod
     def _path(self) -> str:
@@ -102,6 +117,39 @@ class HttpProvider(ABC):
     def _read(self, data: dict[str, Any]) -> Reply:
         """The reply in a JSON answer; KeyError and the like when there is none."""
 
+    def _listed(self, data: Mapping[str, Any]) -> list[str]:
+        """The models of a server's list; KeyError and the like when it is none."""
+        return [str(one["id"]) for one in data["data"]]
+
+    def _read_list(self, data: Mapping[str, Any]) -> list[str]:
+        try:
+            return self._listed(data)
+        except (KeyError, TypeError, AttributeError):
+            return []
+
+    async def _ask_nothing(self) -> list[str]:
+        """Of a server that lists no models: whether it takes requests at all. One without a message costs nothing."""
+        try:
+            await post_json(await self._authorised(self._path()), self._body(Request(Prompt(()))))
+        except ModelError as error:
+            if not error.message.startswith(_BAD_REQUEST):
+                raise
+        return []
+
+    async def _look_up(self, listed: Sequence[str]) -> bool:
+        """A model that is not on the list may have other names, which some servers know."""
+        path, _, query = self.probe_path.partition("?")
+        endpoint = await self._authorised(f"{path}/{quote(self.connection.model)}{f'?{query}' if query else ''}")
+        try:
+            await get_json(endpoint)
+        except ModelError as error:
+            if error.status not in (400, *_NO_LIST):
+                raise
+            near = get_close_matches(self.connection.model, listed, 3, cutoff=0.5)
+            known = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(listed[:5])}{', …' * (len(listed) > 5)}"
+            raise endpoint.error(ModelError, f"the server has no model {self.connection.model!r}: {known}") from None
+        return True
+
     def _headers(self) -> dict[str, str]:
         key = self.connection.key
         return {"Authorization": f"Bearer {key.reveal()}"} if key else {}
@@ -109,8 +157,10 @@ class HttpProvider(ABC):
     def _endpoint(self, path: str) -> Endpoint:
         if path not in self._endpoints:
             own = self.connection
-            headers = {"Content-Type": "application/json", **self._headers()}
-            self._endpoints[path] = Endpoint(own.provider, own.model, _below(own.base_url, path), headers, own.key)
+            headers = own.headers.over({"Content-Type": "application/json", **self._headers()})
+            self._endpoints[path] = Endpoint(
+                own.provider, own.model, _below(own.base_url, path), headers, own.key, own.headers.secrets
+            )
         return self._endpoints[path]
 
     async def _authorised(self, path: str) -> Endpoint:

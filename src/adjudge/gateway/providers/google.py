@@ -25,12 +25,14 @@ class Gemini(HttpProvider):
         "logprobs": "logprobs",
         "samples": "candidate_?count",
     }
+    probe_path = "/models?pageSize=1000"
 
     def _path(self) -> str:
         return f"/models/{self.connection.model}:generateContent"
 
     def _headers(self) -> dict[str, str]:
-        return {"x-goog-api-key": self.connection.key.reveal()}
+        key = self.connection.key
+        return {"x-goog-api-key": key.reveal()} if key else {}
 
     def _body(self, request: Request) -> dict[str, object]:
         turns = request.prompt.messages
@@ -44,6 +46,9 @@ class Gemini(HttpProvider):
         if system := [{"text": turn.content} for turn in turns if turn.role == "system"]:
             body["systemInstruction"] = {"parts": system}
         return body
+
+    def _listed(self, data: Mapping[str, Any]) -> list[str]:
+        return [str(one["name"]).removeprefix("models/") for one in data["models"]]
 
     def _read(self, data: dict[str, Any]) -> Reply:
         usage = _usage(mapping(data.get("usageMetadata")))

@@ -79,6 +79,10 @@ class Ollama(HttpProvider):
             self._window *= 2
         return self._window
 
+    def _listed(self, data: Mapping[str, Any]) -> list[str]:
+        names = [str(one["name"]) for one in data["models"]]
+        return names + [name.removesuffix(":latest") for name in names]
+
     def _read(self, data: dict[str, Any]) -> Reply:
         return Reply(
             text=said_in(data["message"]),

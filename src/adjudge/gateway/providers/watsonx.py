@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from time import time
+from typing import Any
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
@@ -23,7 +25,7 @@ _RENEW_BEFORE = 300.0
 class Watsonx(OpenAICompatible):
     """``POST {base_url}/ml/v1/text/chat``. ``WATSONX_PROJECT_ID`` or ``WATSONX_SPACE_ID`` says on whose account."""
 
-    probe_path = f"/ml/v1/foundation_model_specs?version={_API_VERSION}&limit=1"
+    probe_path = f"/ml/v1/foundation_model_specs?version={_API_VERSION}&limit=200"
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -40,6 +42,9 @@ class Watsonx(OpenAICompatible):
         body = super()._body(request)
         body["model_id"] = body.pop("model")
         return body | self._account
+
+    def _listed(self, data: Mapping[str, Any]) -> list[str]:
+        return [str(one["model_id"]) for one in data["resources"]]
 
     async def _authorised(self, path: str) -> Endpoint:
         await self._renew_token()

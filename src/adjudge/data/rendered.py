@@ -1,0 +1,105 @@
+"""Nested values as texts that people and models read: chat messages, retrieved documents, whatever else JSON holds."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+_ROLES = (("role", "content"), ("from", "value"))
+"""How chats say who speaks, and what is said."""
+_TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "chunk", "snippet", "body")
+_ABOUT = frozenset({"id", "type", "score", "distance", "rank", "index", "embedding", "vector"})
+"""What a retriever says of a document for itself."""
+_LONGEST = 1_000_000
+
+
+def parsed(text: str) -> object:
+    """What a text holds that is a list or an object in JSON, or as Python writes it; else the text itself."""
+    if text[:1] not in ("[", "{") or len(text) > _LONGEST:
+        return text
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found: object = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return found if isinstance(found, list | dict) else text
+    return text
+
+
+def is_chat(value: object) -> bool:
+    """Whether this is a message, or a list of messages."""
+    messages = value if isinstance(value, list | tuple) else [value]
+    return bool(messages) and all(_message(one) is not None for one in messages)
+
+
+def chat(value: object) -> str:
+    """What the messages say, one after the other with who says it; one alone is what it says."""
+    messages = [found for one in (value if isinstance(value, list | tuple) else [value]) if (found := _message(one))]
+    if len(messages) == 1:
+        return messages[0][1]
+    return "\n".join(f"{role}: {said}" for role, said in messages)
+
+
+def shown(value: object) -> str:
+    """A nested value as lines of text."""
+    if is_chat(value):
+        return chat(value)
+    return "\n".join(_lines(value))
+
+
+def _message(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, Mapping):
+        return None
+    for role, content in _ROLES:
+        if isinstance(value.get(role), str) and content in value:
+            return str(value[role]), _said(value[content], value.get("tool_calls"))
+    return None
+
+
+def _said(content: object, calls: object) -> str:
+    parts = content if isinstance(content, list) else [content]
+    texts = [_part(part) for part in parts if part is not None]
+    called = [json.dumps(call, ensure_ascii=False, default=str) for call in calls] if isinstance(calls, list) else []
+    return "\n".join(filter(None, (*texts, *called)))
+
+
+def _part(part: object) -> str:
+    if not isinstance(part, Mapping):
+        return str(part)
+    return str(part["text"]) if isinstance(part.get("text"), str) else f"[{part.get('type', 'attachment')}]"
+
+
+def _lines(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from _mapping_lines(value)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            first, *others = list(_lines(item)) or [""]
+            yield f"- {first}"
+            yield from (f"  {line}" for line in others)
+    elif value is not None:
+        yield from str(value).splitlines() or [""]
+
+
+def _mapping_lines(value: Mapping[object, object]) -> Iterator[str]:
+    """A document is its title and its text, with what else is known about it below; other keys stand before their values."""
+    given = {str(name): below for name, below in value.items() if below not in (None, "", [], {})}
+    text = next((name for name in _TEXT_KEYS if isinstance(given.get(name), str)), None)
+    if text is None:
+        yield from _named(given)
+        return
+    if isinstance(given.get("title"), str):
+        yield str(given["title"])
+    yield str(given[text])
+    yield from _named({name: below for name, below in given.items() if name not in (text, "title", *_ABOUT)})
+
+
+def _named(given: Mapping[str, object]) -> Iterator[str]:
+    for name, below in given.items():
+        lines = list(_lines(below))
+        if len(lines) == 1 and not isinstance(below, Mapping | list | tuple):
+            yield f"{name}: {lines[0]}"
+        else:
+            yield f"{name}:"
+            yield from (f"  {line}" for line in lines)
