@@ -15,7 +15,7 @@ from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import is_url
 from adjudge.prompts.template import LANGUAGES
 from adjudge.reading.toml_text import load_toml
-from adjudge.reading.types import Record, Text, Word, key
+from adjudge.reading.types import Record, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place
 from adjudge.runs.model_entry import ModelEntry, ServerEntry, same_server
 
