@@ -18,9 +18,10 @@ from dataclasses import replace
 from math import comb
 from typing import Any
 
-from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import Result, Status
+from adjudge.domain.verdict import TIE, Compared
 from adjudge.errors import ModelError
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
@@ -227,10 +228,10 @@ def _turned(item: Any) -> Any:
 def _named_by(result: Result, names: Sequence[int], *, reverse: bool = False) -> Iterator[tuple[tuple[int, ...], str]]:
     """Which responses a vote compares and which it names, each response by its entry in ``names``."""
     for vote in result.votes:
-        order = vote.order or ()
-        if reverse != (order == tuple(sorted(order))) and vote.verdict:
-            option = vote.verdict.option
-            yield tuple(sorted(names[place] for place in order)), option if option == TIE else str(names[int(option)])
+        order, verdict = vote.order or (), vote.verdict
+        if reverse != (order == tuple(sorted(order))) and isinstance(verdict, Compared):
+            best = TIE if verdict.winner is None else str(names[verdict.winner])
+            yield tuple(sorted(names[place] for place in order)), best
 
 
 # -- sabotage --------------------------------------------------------------------------

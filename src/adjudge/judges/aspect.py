@@ -16,6 +16,7 @@ from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
@@ -343,6 +344,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         return Ballot(
             criteria=self.criteria,
             instance=instance,
+            question=question_of(self.criteria),
             template="aspect",
             model=name,
             language=self.language,

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from adjudge.aio import event_loop
 from adjudge.catalog.criteria import is_risk
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Choice, Rating, question_of
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
-from adjudge.domain.vote import Verdict, Vote
+from adjudge.domain.verdict import Chosen, Verdict
+from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -48,7 +50,7 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
         """One case, with its options in the ballot's order. The criteria names the field that is judged: the only one, if so."""
         criteria = ballot.criteria
         *_, judged = shown_fields(criteria, ballot.instance)
-        shown = replace(criteria, options=[criteria.option(name) for name in ballot.options], to_evaluate_field=judged)
+        shown = replace(criteria, options=ballot.question.shown(criteria.options), to_evaluate_field=judged)
         return await self._ask_own(ballot, ballot.instance, shown)
 
     def fallback_result(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
@@ -62,18 +64,18 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
 
     def ballots(self, case: Case) -> list[Ballot]:
         """All of them: the listed order first."""
-        backwards = tuple(reversed(range(len(case.criteria.options))))
-        orders = (None, backwards) if self.check_positional_bias else (None,)
+        question = question_of(case.criteria)
+        turned = [question.reversed()] if self.check_positional_bias and isinstance(question, Choice) else []
         return [
-            self.ballot(case, model, order, sample)
-            for order in orders
+            self.ballot(case, model, asked, sample)
+            for asked in (question, *turned)
             for model in self.panel or (type(self).__name__,)
             for sample in range(self.samples)
         ]
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One of them."""
-        return Ballot(case.criteria, case.instance, "direct", model, self.language, order=order, sample=sample)
+        return Ballot(case.criteria, case.instance, question, "direct", model, self.language, sample=sample)
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
         """The majority in the listed order; how far all votes agree with it; the other order beside it."""
@@ -174,7 +176,8 @@ def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: S
 
 def _score(verdict: Verdict, criteria: Criteria) -> float | None:
     """The judge's own score where it gave one, else the option's."""
-    return verdict.score if verdict.score is not None else criteria.option(verdict.option).points
+    own = verdict.score if isinstance(verdict, Chosen) else None
+    return criteria.option(verdict.option).points if own is None else own
 
 
 def _mean(scores: Sequence[float | None]) -> float | None:
@@ -187,6 +190,6 @@ def _mean(scores: Sequence[float | None]) -> float | None:
 
 def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:
     """Criteria that accept any integer, with those that were said as options, the lowest first."""
-    if criteria.option_names != (ANY_INTEGER,) or not said:
+    if not criteria.any_integer or not said:
         return criteria
     return replace(criteria, options=[CriteriaOption(text) for text in sorted(set(said), key=int)])

@@ -8,16 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import ascii_uppercase
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from adjudge.aio import event_loop
 from adjudge.catalog.entry import Kind
 from adjudge.data.sources.row import Row
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE, Criteria
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.question import Comparison
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
+from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
@@ -82,7 +84,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         """One case, with its responses in the ballot's order."""
         name = ballot.criteria.to_evaluate_field
         responses = ballot.instance.fields[name]
-        order = ballot.order or range(len(responses))
+        order = ballot.question.order or range(len(responses))
         shown = replace(ballot.instance, fields={**ballot.instance.fields, name: [responses[place] for place in order]})
         return await self._ask_own(ballot, shown, ballot.criteria)
 
@@ -100,21 +102,21 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         count = len(case.instance.fields[case.criteria.to_evaluate_field])
         members = [tuple(range(count))] if self.contests == "joint" else list(combinations(range(count), 2))
         return [
-            self.ballot(case, model, order, sample)
+            self.ballot(case, model, Comparison(order, self.tie_offered), sample)
             for member in members
             for order in self._orders(member)
             for model in self.panel or (type(self).__name__,)
             for sample in range(self.samples)
         ]
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One of them."""
-        name, offered = self.language, self.offered(len(order))
-        return Ballot(case.criteria, case.instance, "pairwise", model, name, order=order, offered=offered, sample=sample)
+        return Ballot(case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample)
 
-    def offered(self, count: int) -> tuple[str, ...]:
-        """The labels of so many responses, and a tie where that is allowed."""
-        return (*ascii_uppercase[:count], *((TIE,) if self.tie_enabled else ()))
+    @property
+    def tie_offered(self) -> bool:
+        """Whether a tie may be answered to one ballot."""
+        return self.tie_enabled
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         """All contests by all votes, both orders included."""
@@ -134,7 +136,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             criteria=item.criteria,
             status=status_of(votes, chosen is not None),
             votes=tuple(votes),
-            selected_option=chosen,  # type: ignore[arg-type]  # an index, "tie" or None
+            selected_option=chosen,
             per_system_results=systems,
             certainty=certainty,
             agreement=certainty,
@@ -223,5 +225,5 @@ def _combined(
         own = [result.per_system_results[place].winrate for result in results]
         known = [rate * (item.weight or 0.0) for rate, item in zip(own, multi.items, strict=True) if rate is not None]
         rates.append(math.fsum(known) if len(known) == len(own) else None)
-    chosen: Any = selected(rates, tie_enabled)  # an index, "tie" or None
+    chosen = selected(rates, tie_enabled)
     return MultiCriteriaPairwiseInstanceResult(instance, multi, results, tuple(rates), chosen, tie=len(highest(rates)) > 1)

@@ -7,19 +7,21 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, SupportsIndex, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from adjudge.aio import event_loop
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE, Criteria, yes_no_criteria
+from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
+from adjudge.domain.question import Comparison, Question
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.run import Asker, RunLike
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -29,7 +31,6 @@ from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.notes import notes_on
 from adjudge.judges.planned import InstanceLike, OnFailure, PlannedJudge, Progress, at_least, check_votes, one_of, temperature_for
 from adjudge.prompts.template import check_language
-from adjudge.verdicts.options import match_option
 
 R = TypeVar("R", bound=Result)
 CriteriaLike = str | Criteria
@@ -260,12 +261,18 @@ def _own_vote(ballot: Ballot, said: object) -> Vote:
         return _option_vote(ballot, said)
     chosen = said.selected_option if said.status is Status.SCORED and not said.fallback else None
     vote = _no_verdict(ballot, said) if chosen is None else _option_vote(ballot, chosen)
-    verdict = vote.verdict and replace(vote.verdict, explanation=said.explanation)
-    if verdict and isinstance(said, DirectInstanceResult):
-        verdict = replace(verdict, feedback=said.feedback, score=_own_score(said.score))
-    elif verdict and isinstance(said, PairwiseInstanceResult):
-        verdict = replace(verdict, ranking=_own_ranking(said.ranking, ballot, verdict.option))
+    verdict = vote.verdict and _with_details(replace(vote.verdict, explanation=said.explanation), said, ballot.question)
     return replace(vote, verdict=verdict, metadata=FrozenDict(said.metadata), usage=said.usage)
+
+
+def _with_details(verdict: Verdict, said: Result, question: Question) -> Verdict:
+    """What the judge said beside its verdict; a ranking only where it fits."""
+    if isinstance(verdict, Chosen) and isinstance(said, DirectInstanceResult):
+        return replace(verdict, feedback=said.feedback, score=_own_score(said.score))
+    if isinstance(verdict, Compared) and isinstance(said, PairwiseInstanceResult) and isinstance(question, Comparison):
+        ranking = question.ranking_of(said.ranking)
+        return replace(verdict, ranking=ranking if ranking and best_of(ranking) == verdict.winner else None)
+    return verdict
 
 
 def _no_verdict(ballot: Ballot, said: Result) -> Vote:
@@ -278,40 +285,13 @@ def _option_vote(ballot: Ballot, option: object) -> Vote:
     """A vote for what was chosen, if it was offered."""
     if option is None:
         return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=_NO_VERDICT)
-    chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options, ballot.points)
-    if chosen is None:
-        known = [*map(str, range(len(ballot.order or ()))), *(name for name in ballot.offered if name == TIE)]
-        offered = ", ".join(known if ballot.offered else ballot.options)
-        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not one of {offered}")
-    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(chosen))
+    verdict = ballot.question.chosen(option)
+    if verdict is None:
+        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not {ballot.question.choices}")
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict)
 
 
 def _own_score(score: float | None) -> float | None:
     if score is not None and not math.isfinite(score):
         raise ValueError(f"the score {score} is no number")
     return score if score is None else float(score)
-
-
-def _own_ranking(ranks: Sequence[int | None], ballot: Ballot, best: str) -> tuple[tuple[int, ...], ...] | None:
-    """The ranks of the shown responses as groups of own indexes, best first; None unless they are whole and fit ``best``."""
-    order = ballot.order or ()
-    if len(ranks) != len(order) or None in ranks:
-        return None
-    groups = tuple(
-        tuple(sorted(index for index, rank in zip(order, ranks, strict=True) if rank == each))
-        for each in sorted(set(ranks))  # type: ignore[type-var]
-    )
-    top = str(groups[0][0]) if len(groups[0]) == 1 else TIE
-    return groups if top == best else None
-
-
-def _index_in_own_order(option: object, ballot: Ballot) -> str | None:
-    """Place among the shown responses → index among the instance's own."""
-    order = ballot.order or ()
-    if option == TIE:
-        return TIE if TIE in ballot.offered else None
-    if isinstance(option, bool):  # whose place would that be?
-        return None
-    number = isinstance(option, SupportsIndex) or (isinstance(option, str) and option.isdecimal())
-    place = int(option) if number else -1  # type: ignore[call-overload]  # checked in the line before
-    return str(order[place]) if 0 <= place < len(order) else None

@@ -10,6 +10,7 @@ from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Usage
+from adjudge.domain.question import Choice, Rating
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask, ask_as, prompt_for
@@ -26,6 +27,7 @@ from adjudge.verdicts.text import read_persona, read_text
 ValidOutputs = Sequence[str] | tuple[int, int] | range | None
 _MOST_INTEGERS = 1000
 _PERSONA = "persona"
+_A_TEXT = Choice(())
 _WHO_JUDGES = Criteria(_PERSONA, "Who is best placed to judge?")
 
 
@@ -69,22 +71,22 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every model as often as asked, in each order; with ``early_stop`` only what can still matter."""
         remaining = self.ballots(item)[len(votes) :]
-        if not self.early_stop or self.check_positional_bias:
+        if not self.early_stop or self.check_positional_bias or item.criteria.any_integer:
             return remaining
         said = [vote.verdict.option for vote in votes if vote.verdict]
         return remaining[: samples_still_needed(said, len(remaining), item.criteria)]
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
         asked = self._panel[model]
         return Ballot(
             criteria=case.criteria,
             instance=case.instance,
+            question=question,
             template=case.template,
             model=model,
             language=self.language,
-            mode=self.mode or asked.mode,
-            order=order,
+            mode=self.mode or asked.mode if question.labels else "generate",
             feedback=self.generate_feedback,
             persona=self.judge_description_prompt,
             sample=sample,
@@ -131,7 +133,10 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         name, model = next(iter(self._panel.items()))
         text = original if isinstance(original, str) else "\n".join(original)
         vote = await ask_as(
-            Ballot(result.criteria, found, "improve", name, self.language), model, prompt, lambda reply: read_text(reply, text)
+            Ballot(result.criteria, found, _A_TEXT, "improve", name, self.language),
+            model,
+            prompt,
+            lambda reply: read_text(reply, text),
         )
         if vote.verdict is None:
             raise (Refused if vote.outcome is Outcome.REFUSED else ModelError)(f"the text could not be improved: {vote.reason}")
@@ -141,7 +146,7 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         """It is what it asks: criteria that differ in their names alone have one persona."""
         prompt = render_persona(criteria, self.language)
         asked = Instance({message.role: message.content for message in prompt.messages})
-        return Ballot(_WHO_JUDGES, asked, _PERSONA, next(iter(self._panel)), self.language, seed=self.seed)
+        return Ballot(_WHO_JUDGES, asked, _A_TEXT, _PERSONA, next(iter(self._panel)), self.language, seed=self.seed)
 
     async def _ask_persona(self, ballot: Ballot) -> Vote:
         """One that was made for an earlier call of this judge is used again."""

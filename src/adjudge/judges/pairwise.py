@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjudge.domain.ballot import Ballot, Mode
-from adjudge.domain.criteria import TIE, Criteria
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.message import Prompt
+from adjudge.domain.question import Comparison
 from adjudge.domain.results import PairwiseInstanceResult
+from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask, prompt_for
 from adjudge.judges.base_pairwise import BasePairwiseJudge
@@ -37,18 +39,17 @@ class PairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
         """Ask the model that the ballot names."""
         return await ask(ballot, self._panel[ballot.model], self.max_repairs)
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""
         asked = self._panel[model]
         return Ballot(
             criteria=self._offered_only(case.criteria),
             instance=case.instance,
+            question=question,
             template="pairwise",
             model=model,
             language=self.language,
             mode=self.mode or asked.mode,
-            order=order,
-            offered=self.offered(len(order)),
             persona=self.judge_description_prompt,
             sample=sample,
             temperature=temperature_for(asked, self.temperature, self.samples),

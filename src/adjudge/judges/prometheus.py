@@ -10,8 +10,10 @@ from typing import Literal
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
+from adjudge.domain.question import Choice, Comparison, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.verdict import Chosen, Verdict
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
 from adjudge.judges.base_direct import BaseDirectJudge
@@ -22,7 +24,6 @@ from adjudge.judges.served import Served
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import shown_fields
 from adjudge.prompts.template import load
-from adjudge.verdicts.ranking import put_back
 from adjudge.verdicts.read import Reading
 
 _ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"
@@ -58,9 +59,9 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         if 0 < points.count(None) < _GRADES:
             raise SetupError(f"criteria {name!r} has options with a score and options without: give it to all five or to none")
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
-        return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
+        return _as_warm_as_wanted(super().ballot(case, model, question, sample), self)
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """The words of the format count."""
@@ -104,9 +105,9 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
         if self.contests != "pairs":
             raise SetupError("Prometheus compares two responses at a time: contests='joint' cannot be had, leave it out")
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""
-        return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
+        return _as_warm_as_wanted(super().ballot(case, model, question, sample), self)
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """The words of the format count."""
@@ -119,7 +120,7 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
     def prompt(self, ballot: Ballot) -> Prompt:
         """What the model is shown."""
         responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
-        first, second = (neutral(responses[place]) for place in ballot.order or (0, 1))
+        first, second = (neutral(responses[place]) for place in ballot.question.order or (0, 1))
         values = {"definition": ballot.criteria.definition, "first": first, "second": second, **_shown(ballot)}
         return Prompt(load(_RELATIVE, "en").messages(values))
 
@@ -143,7 +144,7 @@ def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
 def _rubric(ballot: Ballot) -> list[CriteriaOption]:
     """The options as they are graded from 1 to 5, in the ballot's order."""
     options = _worst_first(ballot.criteria)
-    return options if ballot.order is None else options[::-1]
+    return options if ballot.question.order is None else options[::-1]
 
 
 def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
@@ -154,7 +155,7 @@ def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
             return None
         option = _rubric(ballot)[grade - 1]
         place = 1.0 + _worst_first(ballot.criteria).index(option)
-        return Verdict(option.name, score=place if option.points is None else None)
+        return Chosen(option.name, score=place if option.points is None else None)
 
     return verdict
 
@@ -162,7 +163,7 @@ def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
 def _lettered(ballot: Ballot) -> Callable[[str], Verdict | None]:
     def verdict(said: str) -> Verdict | None:
         found = _LETTER.match(said)
-        return put_back(Verdict(found[1].upper()), None, ballot) if found else None
+        return ballot.question.put_back(found[1].upper()) if found else None
 
     return verdict
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar
 
-from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import ANY_NUMBER, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Rating
 from adjudge.domain.sampled import QuantitativeResult
+from adjudge.domain.verdict import Rated
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel
@@ -60,7 +60,6 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
     _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
     template: ClassVar[str] = "quantitative"
-    options: ClassVar[tuple[CriteriaOption, ...]] = (CriteriaOption(ANY_NUMBER),)
 
     def __post_init__(self) -> None:
         one_of("agg", self.agg, AGGREGATIONS)
@@ -77,9 +76,10 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         """The middle of the scale."""
         return self.min + (self.max - self.min) / 2
 
-    def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
-        """One question to one model, always in writing: a number is not one of a few tokens."""
-        return replace(super().ballot(item, model, sample), mode="generate", range=(float(self.min), float(self.max)))
+    @property
+    def question(self) -> Rating:
+        """What may be answered."""
+        return Rating((float(self.min), float(self.max)))
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:
         """The valid samples by the rule ``agg``; nothing when there are too few."""
@@ -108,8 +108,8 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
 
 def _nearest_explanation(votes: Sequence[Vote], score: float) -> str | None:
     """Of the sample that lies nearest to the outcome, the earlier of two."""
-    said = [vote.verdict for vote in votes if vote.verdict and vote.verdict.number is not None and vote.verdict.explanation]
-    return min(said, key=lambda one: abs((one.number or 0.0) - score)).explanation if said else None
+    said = [vote.verdict for vote in votes if isinstance(vote.verdict, Rated) and vote.verdict.explanation]
+    return min(said, key=lambda one: abs(one.number - score)).explanation if said else None
 
 
 def _check_range(low: float, high: float) -> None:

@@ -13,6 +13,7 @@ from adjudge.data.sources.open import is_data_file
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Choice, Rating
 from adjudge.domain.sampled import SampledResult
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
@@ -69,7 +70,7 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
     on_result: Callable[[R], object] | None
     _panel: Mapping[str, OpenModel]
     template: ClassVar[str]
-    options: ClassVar[tuple[CriteriaOption, ...]]
+    options: ClassVar[tuple[CriteriaOption, ...]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.expression, str) or not self.expression.strip():
@@ -107,6 +108,11 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
                 hear(result)
         return result
 
+    @property
+    def question(self) -> Choice | Rating:
+        """What may be answered."""
+        return Choice(tuple(one.name for one in self.options), tuple(one.points for one in self.options))
+
     def criteria_for(self, item: Instance) -> Criteria:
         """The question behind the expression, about the last field."""
         judged = list(item.fields)[-1]
@@ -125,14 +131,15 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
 
     def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
         """One question to one model."""
-        asked = self._panel[model]
+        asked, criteria, question = self._panel[model], self.criteria_for(item), self.question
         return Ballot(
-            criteria=self.criteria_for(item),
+            criteria=criteria,
             instance=item,
+            question=question,
             template=self.template,
             model=model,
             language=self.language,
-            mode=asked.mode,
+            mode=asked.mode if question.labels else "generate",  # a number is not one of a few tokens
             sample=sample,
             temperature=temperature_for(asked, self.temperature, _SAMPLING.get().count or self.num_samples),
             seed=seed_for(asked, self.seed, sample),

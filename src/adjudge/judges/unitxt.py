@@ -11,10 +11,12 @@ from typing import Any, Literal
 
 from adjudge.catalog.entry import pairwise_options
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.question import Choice, Question
+from adjudge.domain.verdict import Compared, Verdict
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.gateway.open import OpenModel, open_model, open_panel
 from adjudge.judges.base_direct import BaseDirectJudge
@@ -44,6 +46,8 @@ _RISKS = frozenset(
     }
 )
 """unitxt's criteria whose highest score is the bad end."""
+_BOTH = Choice(("Response 1", "Response 2", "1", "2"))
+"""How unitxt has compared responses named."""
 _IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
 """What makes unitxt take a judged text for a picture."""
 
@@ -172,10 +176,10 @@ class UnitxtDirectJudge(_Unitxt, BaseDirectJudge):
     async def ask(self, ballot: Ballot) -> Vote:
         """One judgment, two calls of the model."""
         *context, judged = shown_fields(ballot.criteria, ballot.instance)
-        shown = replace(ballot.criteria, options=[ballot.criteria.option(name) for name in ballot.options])
+        shown = replace(ballot.criteria, options=ballot.question.shown(ballot.criteria.options))
         text = _text(ballot.instance.fields[judged])
         case = _UnitxtCase("LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context))
-        return await _judged(ballot, self._panel[ballot.model], self, case, ballot.options)
+        return await _judged(ballot, self._panel[ballot.model], self, case, ballot.question)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -196,20 +200,22 @@ class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
         super().__post_init__()
         self._panel = _open(self.inference_engine, self.samples)
 
-    def offered(self, count: int) -> tuple[str, ...]:
-        """The labels alone."""
-        return tuple(label for label in super().offered(count) if label != TIE)
+    @property
+    def tie_offered(self) -> bool:
+        """unitxt has no tie."""
+        return False
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One contest, two calls of the model."""
-        name, order = ballot.criteria.to_evaluate_field, ballot.order or (0, 1)
+        name, order = ballot.criteria.to_evaluate_field, ballot.question.order or (0, 1)
         context = [other for other in shown_fields(ballot.criteria, ballot.instance) if other != name]
         texts = [_text(ballot.instance.fields[name][place]) for place in order]
         case = _UnitxtCase("LLMJudgePairwise", _asked(ballot.criteria, context, True), texts, _values(ballot, context))
-        vote = await _judged(ballot, self._panel[ballot.model], self, case, ("Response 1", "Response 2", "1", "2"))
+        vote = await _judged(ballot, self._panel[ballot.model], self, case, _BOTH)
         if vote.verdict is None:
             return vote
-        return replace(vote, verdict=replace(vote.verdict, option=str(order[int(vote.verdict.option[-1]) - 1])))
+        better = order[int(vote.verdict.option[-1]) - 1]
+        return replace(vote, verdict=Compared(better, vote.verdict.explanation))
 
 
 def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> dict[str, OpenModel]:
@@ -352,7 +358,7 @@ async def _judged(
     model: OpenModel,
     judge: UnitxtDirectJudge | UnitxtPairwiseJudge,
     case: _UnitxtCase,
-    options: Sequence[str],
+    question: Question,
 ) -> UnitxtVote:
     request = Request(
         Prompt(()),
@@ -368,16 +374,16 @@ async def _judged(
         raise
     except Exception as error:  # noqa: BLE001 - somebody else's code: its failure is one failed vote
         return _failed(ballot, call, error)
-    return _read(ballot, call, found, options)
+    return _read(ballot, call, found, question)
 
 
-def _read(ballot: Ballot, call: _Call, found: _Found, options: Sequence[str]) -> UnitxtVote:
+def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> UnitxtVote:
     """unitxt takes the option nearest to what the model wrote; here the model has to have written one."""
-    reading = read(replace(call.replies[-1], text=found.completion), options, ballot.points)
+    reading = read(replace(call.replies[-1], text=found.completion), question)
     if reading.verdict is None:
         reason = f"{reading.reason} (unitxt takes the nearest: {found.selected})"
         return call.vote(ballot, reading.outcome, reason=reason)
-    return call.vote(ballot, reading.outcome, verdict=Verdict(reading.verdict.option, found.assessment.strip() or None))
+    return call.vote(ballot, reading.outcome, verdict=replace(reading.verdict, explanation=found.assessment.strip() or None))
 
 
 def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
