@@ -19,8 +19,8 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.verdict import Compared
 from adjudge.domain.vote import Vote
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.base_direct import BaseDirectJudge, Direct
+from adjudge.judges.base_pairwise import BasePairwiseJudge, Pairwise
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
@@ -56,7 +56,7 @@ def panel(script: Callable[[Request], str]) -> list[ScriptedModel]:
     return [ScriptedModel(script, "one"), ScriptedModel(script, "two")]
 
 
-DIRECT: dict[str, Callable[..., BaseDirectJudge]] = {
+DIRECT: dict[str, Callable[..., Direct]] = {
     "DirectJudge": lambda **s: DirectJudge(ScriptedModel(answers), **s),
     "DirectJudge, first offered": lambda **s: DirectJudge(ScriptedModel(), **s),
     "DirectJudge, panel": lambda **s: DirectJudge(panel(answers), **s),
@@ -65,7 +65,7 @@ DIRECT: dict[str, Callable[..., BaseDirectJudge]] = {
     "DummyDirectJudge": DummyDirectJudge,
     "MPrometheusDirectJudge": lambda **s: MPrometheusDirectJudge(ScriptedModel(grades), **s),
 }
-PAIRWISE: dict[str, Callable[..., BasePairwiseJudge]] = {
+PAIRWISE: dict[str, Callable[..., Pairwise]] = {
     "PairwiseJudge": lambda **s: PairwiseJudge(ScriptedModel(answers), **s),
     "PairwiseJudge, pairs": lambda **s: PairwiseJudge(ScriptedModel(answers), contests="pairs", **s),
     "PairwiseJudge, no ties": lambda **s: PairwiseJudge(ScriptedModel(answers), tie_enabled=False, **s),

@@ -23,13 +23,13 @@ from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import Result, Status
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.errors import ModelError
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.case import Judge
+from adjudge.judges.base_direct import Direct
+from adjudge.judges.base_pairwise import Pairwise
+from adjudge.judges.case import CaseJudge
 
-MakeDirectJudge = Callable[..., BaseDirectJudge]
-MakePairwiseJudge = Callable[..., BasePairwiseJudge]
-MakeJudge = Callable[..., Judge[Any]]
+MakeDirectJudge = Callable[..., Direct]
+MakePairwiseJudge = Callable[..., Pairwise]
+MakeJudge = Callable[..., CaseJudge[Any, Any]]
 
 CRITERIA = Criteria(
     "helpfulness",
@@ -127,7 +127,7 @@ def pairwise_order_is_undone(make_judge: MakePairwiseJudge, criteria: Criteria =
 def pairwise_votes_are_counted(make_judge: MakePairwiseJudge, criteria: Criteria = CRITERIA) -> None:
     """``self_consistency`` votes a model and contest, twice as many with the positional-bias check."""
 
-    def contests(judge: BasePairwiseJudge, result: Result) -> int:
+    def contests(judge: Pairwise, result: Result) -> int:
         return 1 if judge.contests == "joint" else comb(len(result.instance.fields[criteria.to_evaluate_field]), 2)
 
     _votes_are_counted(make_judge, _RESPONSES, criteria, contests)
@@ -238,7 +238,7 @@ def _named_by(result: Result, names: Sequence[int], *, reverse: bool = False) ->
 
 
 @contextmanager
-def _sabotaged(judge: Judge[Any]) -> Iterator[None]:
+def _sabotaged(judge: CaseJudge[Any, Any]) -> Iterator[None]:
     """Whatever is asked about the text that breaks the judge fails: in its models, or in its own ``_run``."""
     with ExitStack() as stack:
         for model in judge.panel.values():

@@ -25,7 +25,7 @@ from adjudge.reports.words import Word, counted, word
 
 if TYPE_CHECKING:
     from adjudge.judges.aspect import AspectCritic
-    from adjudge.judges.planned import PlannedJudge
+    from adjudge.judges.judge import Judge
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"PASS": "bold green", "FAIL": "bold red"}
@@ -44,7 +44,7 @@ def show_results(results: Sequence[AspectResult], critic: AspectCritic, language
         console.print(Text(note, style="yellow"))
 
 
-def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
+def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: Judge[Any, Any], language: str) -> None:
     """One row per judgment; with several criteria the aggregate behind them."""
     several = len(results[0].item_results) > 1
     table = _headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
@@ -58,7 +58,7 @@ def show_judgments(results: Sequence[MultiCriteriaDirectInstanceResult], judge: 
     _print(table, summarise(each), notes(judge, each), language)
 
 
-def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PlannedJudge[Any, Any], language: str) -> None:
+def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: Judge[Any, Any], language: str) -> None:
     """One row per comparison: the winner, everybody's rank, how certain."""
     table = _headed(language, "row", "verdict", "ranking", "certainty", "votes", "explanation")
     for number, result in enumerate(results, 1):
@@ -71,7 +71,7 @@ def show_comparisons(results: Sequence[PairwiseInstanceResult], judge: PlannedJu
     _print(table, summarise(results), notes(judge, results), language)
 
 
-def notes(judge: PlannedJudge[Any, Any], results: Iterable[Result] = ()) -> list[str]:
+def notes(judge: Judge[Any, Any], results: Iterable[Result] = ()) -> list[str]:
     """What a reader of these scores must know of the models behind them, and of the results themselves; each once."""
     models = (model.note for model in judge.panel.values() if model.note)
     return list(dict.fromkeys((*models, *(note for result in results for note in result.notes))))

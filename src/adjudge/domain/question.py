@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from string import ascii_uppercase
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeVar
+from typing import ClassVar, Literal, SupportsIndex, TypeVar
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.numbers import match_number, without_note
 from adjudge.domain.options import are_numbers, match_integer, match_option
-from adjudge.domain.verdict import TIE, Chosen, Compared, Ranking, Rated
+from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated
 
 T = TypeVar("T")
 Schema = Mapping[str, object]
@@ -112,7 +112,7 @@ class Choice(_Asked):
         """What a judge of one's own returned, as a verdict."""
         return self.match(value)
 
-    def recorded(self, option: str, explanation: str | None, details: Mapping[str, Any]) -> Chosen:
+    def recorded(self, option: str, explanation: str | None, details: Details) -> Chosen:
         """The verdict that a ledger holds."""
         return Chosen(option, explanation, details.get("feedback"), details.get("score"))
 
@@ -219,7 +219,7 @@ class Comparison(_Asked):
         """What a judge of one's own may return, in words."""
         return f"one of {', '.join([*map(str, range(len(self.order))), *([TIE] if self.tie else [])])}"
 
-    def recorded(self, option: str, explanation: str | None, details: Mapping[str, Any]) -> Compared:
+    def recorded(self, option: str, explanation: str | None, details: Details) -> Compared:
         """The verdict that a ledger holds."""
         groups = details.get("ranking")
         ranking = None if groups is None else tuple(map(tuple, groups))
@@ -290,7 +290,7 @@ class Rating(_Asked):
         """What a judge of one's own returned, as a verdict."""
         return self.match(value)
 
-    def recorded(self, option: str, explanation: str | None, details: Mapping[str, Any]) -> Rated:
+    def recorded(self, option: str, explanation: str | None, details: Details) -> Rated:
         """The verdict that a ledger holds."""
         number = details.get("number")
         return Rated(self.put_back(option).number if number is None else number, explanation, details.get("feedback"))

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 TIE = "tie"
 """How it is written that no response is the best."""
@@ -15,6 +14,15 @@ Selection = int | Literal["tie"]
 """The index of the best of compared responses, or that none is."""
 Ranking = tuple[tuple[int, ...], ...]
 """Indexes of compared responses best first, those that are equal together."""
+
+
+class Details(TypedDict, total=False):
+    """What a verdict has beside its option and its explanation, each kind its own."""
+
+    feedback: str | None
+    score: float | None
+    ranking: Ranking | None
+    number: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,7 @@ class Chosen:
     """The judge's own score, where it gave one; without it the option's counts."""
 
     @property
-    def details(self) -> Mapping[str, object]:
+    def details(self) -> Details:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "score": self.score}
 
@@ -50,7 +58,7 @@ class Compared:
         return TIE if self.winner is None else str(self.winner)
 
     @property
-    def details(self) -> Mapping[str, object]:
+    def details(self) -> Details:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "ranking": self.ranking}
 
@@ -70,7 +78,7 @@ class Rated:
         return str(self.number) if isinstance(self.number, int) else f"{self.number:.15g}"
 
     @property
-    def details(self) -> Mapping[str, object]:
+    def details(self) -> Details:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "number": self.number}
 

@@ -38,6 +38,8 @@ class _Read:
     logprobs: Mapping[str, float] | None
     usage: Usage
     latency: float
+    prompt_hash: str
+    """Of the first prompt, where letters are read in both orders."""
 
 
 async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
@@ -59,7 +61,7 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
         text=json.dumps({"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}),
         usage=read.usage,
         latency=read.latency,
-        prompt_hash=likelihood_prompt(ballot).hash,
+        prompt_hash=read.prompt_hash,
         low_confidence=max(shares.values()) < calibration.threshold,
         distribution=FrozenDict({ballot.question.put_back(option).option: share for option, share in shares.items()}),
     )
@@ -75,6 +77,7 @@ async def _read(ballot: Ballot, model: Model) -> _Read:
         logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
         usage=sum((reply.usage for reply in replies), Usage()),
         latency=sum(reply.latency for reply in replies),
+        prompt_hash=asked[0][1].prompt.hash,
     )
 
 

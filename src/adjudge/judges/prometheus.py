@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.question import Choice, Comparison, Rating
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.base_direct import BaseDirectJudge, Direct
+from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.case import Case
-from adjudge.judges.planned import seed_for, temperature_for
-from adjudge.judges.served import Served
+from adjudge.judges.prompted import prompt_of
+from adjudge.judges.settings import Contests, ModelSettings, seed_for
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import shown_fields
 from adjudge.prompts.template import load
@@ -39,8 +37,9 @@ _INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt
 _REFERENCE_FIELDS = ("reference", "reference_answer")
 
 
-@dataclass(kw_only=True, eq=False)
-class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusDirectJudge(ModelSettings, Direct):
     """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1 the lowest score.
 
     Options without scores are taken worst first, and their grade is the score.
@@ -69,23 +68,16 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One grade."""
-        return await ask_as(ballot, self._panel[ballot.model], self.prompt(ballot), lambda reply: _read(reply, _graded(ballot)))
+        return await ask_as(ballot, self.panel[ballot.model], _absolute(ballot), lambda reply: _read(reply, _graded(ballot)))
 
-    def prompt(self, ballot: Ballot) -> Prompt:
-        """What the model is shown."""
-        rubric = _rubric(ballot)
-        best = _worst_first(ballot.criteria)[-1]
-        values = {
-            "definition": ballot.criteria.definition,
-            "rubric": [option.description or option.name for option in rubric],
-            "best": 1 + rubric.index(best),
-            **_shown(ballot),
-        }
-        return Prompt(load(_ABSOLUTE, "en").messages(values))
+    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+        """The prompt of the first vote."""
+        return prompt_of(votes, _absolute)
 
 
-@dataclass(kw_only=True, eq=False)
-class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format.
 
     Parameters:
@@ -96,7 +88,7 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
     """
 
     tie_enabled: bool = False
-    contests: Literal["joint", "pairs"] = "pairs"
+    contests: Contests = "pairs"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,20 +107,37 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One comparison."""
-        return await ask_as(ballot, self._panel[ballot.model], self.prompt(ballot), lambda reply: _read(reply, _lettered(ballot)))
+        return await ask_as(ballot, self.panel[ballot.model], _relative(ballot), lambda reply: _read(reply, _lettered(ballot)))
 
-    def prompt(self, ballot: Ballot) -> Prompt:
-        """What the model is shown."""
-        responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
-        first, second = (neutral(responses[place]) for place in ballot.question.order or (0, 1))
-        values = {"definition": ballot.criteria.definition, "first": first, "second": second, **_shown(ballot)}
-        return Prompt(load(_RELATIVE, "en").messages(values))
+    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+        """The prompt of the first vote."""
+        return prompt_of(votes, _relative)
+
+
+def _absolute(ballot: Ballot) -> Prompt:
+    """What the model is shown of a text."""
+    rubric = _rubric(ballot)
+    best = _worst_first(ballot.criteria)[-1]
+    values = {
+        "definition": ballot.criteria.definition,
+        "rubric": [option.description or option.name for option in rubric],
+        "best": 1 + rubric.index(best),
+        **_shown(ballot),
+    }
+    return Prompt(load(_ABSOLUTE, "en").messages(values))
+
+
+def _relative(ballot: Ballot) -> Prompt:
+    """What the model is shown of two responses."""
+    responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
+    first, second = (neutral(responses[place]) for place in ballot.question.order or (0, 1))
+    values = {"definition": ballot.criteria.definition, "first": first, "second": second, **_shown(ballot)}
+    return Prompt(load(_RELATIVE, "en").messages(values))
 
 
 def _as_warm_as_wanted(ballot: Ballot, judge: MPrometheusDirectJudge | MPrometheusPairwiseJudge) -> Ballot:
-    model = judge.panel[ballot.model]
-    temperature = temperature_for(model, judge.temperature, judge.samples)
-    return replace(ballot, temperature=temperature, seed=seed_for(model, judge.seed, ballot.sample))
+    seed = seed_for(judge.panel[ballot.model], judge.seed, ballot.sample)
+    return replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
 
 
 def _worst_first(criteria: Criteria) -> list[CriteriaOption]:

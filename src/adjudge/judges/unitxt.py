@@ -7,24 +7,26 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from adjudge.catalog.entry import pairwise_options
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
+from adjudge.domain.message import Message, Prompt, Reply, Usage
 from adjudge.domain.question import Choice, Question
-from adjudge.domain.verdict import Compared, Verdict
+from adjudge.domain.verdict import Chosen, Compared, Verdict
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.gateway.open import OpenModel, open_model, open_panel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.planned import seed_for, temperature_for
+from adjudge.engine.ask import ask_as
+from adjudge.errors import HALTS, ModelError, SetupError
+from adjudge.gateway.open import OpenModel, open_model
+from adjudge.judges.base_direct import BaseDirectJudge, Direct
+from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
+from adjudge.judges.panel import ModelPanel
+from adjudge.judges.settings import Contests, VoteSettings, seed_for
 from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
-from adjudge.verdicts.read import read
+from adjudge.verdicts.read import Reading, read
 
 _RISKS = frozenset(
     {
@@ -138,26 +140,18 @@ class UnitxtVote(Vote):
     prompt: str | None = None
 
 
-@dataclass(kw_only=True, eq=False)
-class _Unitxt:
-    """The models a unitxt judge asks.
+@dataclass(frozen=True, kw_only=True)
+class _UnitxtSettings(VoteSettings):
+    """With the models a unitxt judge asks.
 
     Parameters:
         inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a model; None is the embedded
             model.
-        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         language: of notes on the result; unitxt's prompts are English.
         max_repairs: has no effect: unitxt asks once.
     """
 
-    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False)
-    temperature: float | None = None
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
-
-    @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._panel
+    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False, hash=False)
 
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
         """The prompt of the first vote that has one."""
@@ -165,13 +159,14 @@ class _Unitxt:
         return FrozenDict({"prompt": text} if (text := next(prompts, None)) else None)
 
 
-@dataclass(kw_only=True, eq=False)
-class UnitxtDirectJudge(_Unitxt, BaseDirectJudge):
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class UnitxtDirectJudge(_UnitxtSettings, Direct):
     """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its own assessment."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._panel = _open(self.inference_engine, self.samples)
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return _open(self.inference_engine, self.samples)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One judgment, two calls of the model."""
@@ -179,11 +174,12 @@ class UnitxtDirectJudge(_Unitxt, BaseDirectJudge):
         shown = replace(ballot.criteria, options=ballot.question.shown(ballot.criteria.options))
         text = _text(ballot.instance.fields[judged])
         case = _UnitxtCase("LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context))
-        return await _judged(ballot, self._panel[ballot.model], self, case, ballot.question)
+        return await _judged(ballot, self.panel[ballot.model], self, case, ballot.question)
 
 
-@dataclass(kw_only=True, eq=False)
-class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
     """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no tie. Responses are
     equal where their contests are.
 
@@ -192,13 +188,17 @@ class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
         contests: "pairs", since two responses are compared at a time.
     """
 
-    contests: Literal["joint", "pairs"] = "pairs"
+    contests: Contests = "pairs"
 
-    def __post_init__(self) -> None:
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
         if self.contests == "joint":
             raise SetupError("unitxt compares two responses at a time: contests='joint' cannot be had, leave it out")
-        super().__post_init__()
-        self._panel = _open(self.inference_engine, self.samples)
+        super().check_settings()
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return _open(self.inference_engine, self.samples)
 
     @property
     def tie_offered(self) -> bool:
@@ -211,14 +211,14 @@ class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
         context = [other for other in shown_fields(ballot.criteria, ballot.instance) if other != name]
         texts = [_text(ballot.instance.fields[name][place]) for place in order]
         case = _UnitxtCase("LLMJudgePairwise", _asked(ballot.criteria, context, True), texts, _values(ballot, context))
-        vote = await _judged(ballot, self._panel[ballot.model], self, case, _BOTH)
+        vote = await _judged(ballot, self.panel[ballot.model], self, case, _BOTH)
         if vote.verdict is None:
             return vote
         better = order[int(vote.verdict.option[-1]) - 1]
         return replace(vote, verdict=Compared(better, vote.verdict.explanation))
 
 
-def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> dict[str, OpenModel]:
+def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> ModelPanel:
     kind = unitxt_package().engine
     several: list[Any] = list(engines) if isinstance(engines, list | tuple) else [engines]
     for one in several:
@@ -227,7 +227,7 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> di
                 f"{type(one).__name__} keeps its replies, so that {samples} votes would be one: make it with use_cache=False"
             )
     opened = [open_model(EngineModel(one), max_concurrency=1) if isinstance(one, kind) else one for one in several]
-    return open_panel(None if engines is None else opened)
+    return ModelPanel.of(None if engines is None else opened)
 
 
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
@@ -298,34 +298,32 @@ class _Call:
     """The calls to a model that one ballot takes."""
 
     model: OpenModel
-    request: Request
+    ballot: Ballot
+    """With the temperature and the seed to ask at."""
     loop: asyncio.AbstractEventLoop
-    replies: list[Reply] = field(default_factory=list)
+    votes: list[Vote] = field(default_factory=list)
+    """What came of each call."""
     prompt: Prompt | None = None
     """The first one."""
     failure: Exception | None = None
-    """What the model raised."""
+    """What ended it, where that is no failed vote."""
     stopped: bool = False
-    pending: Future[Reply] | None = None
+    pending: Future[Vote] | None = None
 
-    def complete(self, messages: Sequence[Mapping[str, Any]]) -> str:
+    def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The model's answer, waited for in unitxt's thread."""
         prompt = Prompt(tuple(Message(one["role"], one["content"]) for one in messages))
         self.prompt = self.prompt or prompt
         try:
-            return self._answer(replace(self.request, prompt=prompt))
+            self.check()
+            self.pending = asyncio.run_coroutine_threadsafe(ask_as(self.ballot, self.model, prompt, _as_it_is), self.loop)
+            self.votes.append(self.pending.result())
         except Exception as error:  # noqa: BLE001 - kept as it is, since unitxt rewrites the one it is passed
             self.failure = error
             raise RuntimeError(f"no answer: {error}") from None
-
-    def _answer(self, request: Request) -> str:
-        self.check()
-        self.pending = asyncio.run_coroutine_threadsafe(self.model.complete(request), self.loop)
-        reply = self.pending.result()
-        self.replies.append(reply)
-        if reply.finish == "refusal":
-            raise Refused(f"the model refused: {reply.text}")
-        return reply.text
+        if not self.votes[-1].valid:
+            raise RuntimeError(f"no answer: {self.votes[-1].reason}")
+        return self.votes[-1].text or ""
 
     def check(self) -> None:
         """Go no further once nobody waits for it."""
@@ -340,17 +338,23 @@ class _Call:
 
     def vote(self, ballot: Ballot, outcome: Outcome, reason: str | None = None, verdict: Verdict | None = None) -> UnitxtVote:
         """A vote with what the calls cost."""
-        usage = sum((reply.usage for reply in self.replies), Usage())
         return UnitxtVote(
             ballot=ballot,
             outcome=outcome,
-            text=self.replies[-1].text if self.replies else None,
-            usage=usage,
-            latency=sum(reply.latency for reply in self.replies),
+            text=self.votes[-1].text if self.votes else None,
+            usage=sum((vote.usage for vote in self.votes), Usage()),
+            latency=sum(vote.latency for vote in self.votes),
             prompt=self.prompt.text if self.prompt else None,
             reason=reason,
             verdict=verdict,
         )
+
+
+def _as_it_is(reply: Reply) -> Reading:
+    """What the model wrote: unitxt makes of it what it can."""
+    if reply.finish == "refusal":
+        return Reading(Outcome.REFUSED, reason=f"the model refused: {reply.text}")
+    return Reading(Outcome.OK, Chosen(reply.text))
 
 
 async def _judged(
@@ -360,13 +364,9 @@ async def _judged(
     case: _UnitxtCase,
     question: Question,
 ) -> UnitxtVote:
-    request = Request(
-        Prompt(()),
-        temperature=temperature_for(model, judge.temperature, judge.samples),
-        seed=seed_for(model, judge.seed, ballot.sample),
-        sample=ballot.sample,
-    )
-    call = _Call(model, request, asyncio.get_running_loop())
+    seed = seed_for(model, judge.seed, ballot.sample)
+    asked = replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
+    call = _Call(model, asked, asyncio.get_running_loop())
     try:
         found = await in_thread(lambda: case.run(call))
     except asyncio.CancelledError:
@@ -379,7 +379,7 @@ async def _judged(
 
 def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> UnitxtVote:
     """unitxt takes the option nearest to what the model wrote; here the model has to have written one."""
-    reading = read(replace(call.replies[-1], text=found.completion), question)
+    reading = read(Reply(found.completion), question)
     if reading.verdict is None:
         reason = f"{reading.reason} (unitxt takes the nearest: {found.selected})"
         return call.vote(ballot, reading.outcome, reason=reason)
@@ -387,8 +387,10 @@ def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> Uni
 
 
 def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
-    if isinstance(call.failure, ModelError):
-        outcome = Outcome.REFUSED if isinstance(call.failure, Refused) else Outcome.MODEL_ERROR
-        return call.vote(ballot, outcome, reason=str(call.failure))
+    """The failure of the model, or of unitxt. What ends the run ends it here too."""
+    if isinstance(call.failure, HALTS):
+        raise call.failure
+    if call.votes and not call.votes[-1].valid:
+        return call.vote(ballot, call.votes[-1].outcome, reason=call.votes[-1].reason)
     cause = call.failure or error
     return call.vote(ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {message_of(cause)}")

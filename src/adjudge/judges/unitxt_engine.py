@@ -176,6 +176,6 @@ def _own_engine(base: Any) -> Any:
         def _infer(self, dataset: Any, return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
             asked = [instance["source"] for instance in dataset]
             with GATE.outside():
-                return [self.call.complete(messages) for messages in asked]
+                return [self.call.answer(messages) for messages in asked]
 
     return AdjudgeInferenceEngine

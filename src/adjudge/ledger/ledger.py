@@ -203,7 +203,7 @@ def _storable(text: str | None) -> str | None:
 
 def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
     _, _, _, _, outcome, option, explanation, reason, text, prompt, calls, asked, answered, cached, latency, _, rest = row
-    more = json.loads(rest) if rest else {}
+    more = json.loads(rest or "{}")
     shares = more.get("distribution")
     return Vote(
         ballot=replace(ballot, persona=more["persona"]) if "persona" in more else ballot,

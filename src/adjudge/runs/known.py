@@ -61,7 +61,7 @@ class KnownVotes(Known):
 
 
 def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote | None:
-    rest = json.loads(more) if more else {}
+    rest = json.loads(more or "{}")
     if rest.get("unfinished"):
         return None
     verdict = None if option is None else ballot.question.recorded(option, None, rest)

@@ -10,7 +10,7 @@ from adjudge.aio.user_functions import call_contained
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.errors import AdjudgeError, ModelError
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.planned import seed_for, temperature_for
+from adjudge.judges.settings import seed_for, temperature_for
 from adjudge.prompts.generation import render_retry
 from adjudge.strategy.candidate import Try
 from adjudge.strategy.search import Write, Written
