@@ -70,7 +70,7 @@ class Criteria:
     def __post_init__(self) -> None:
         if self.options != ():  # left out altogether, or all that there is to choose from
             object.__setattr__(self, "options", tuple(self.options or ()))
-            _check_options(self.name, [getattr(option, "name", None) for option in self.options])
+            _check_options(self.name, [option.name if isinstance(option, CriteriaOption) else None for option in self.options])
         if isinstance(self.context_fields, str):
             raise SetupError(f"context_fields of criteria {self.name!r} must be a list of field names, not a text")
         if self.context_fields is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Reply, Request
@@ -23,7 +22,7 @@ so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
 and is taken out again to go on from when the ballot is asked once more."""
 
 
-def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[Any, Any, Vote]:
+def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
     """The model's vote, in writing or by log-probability, as the ballot says."""
     if ballot.mode == "likelihood":
         return _or_failed(ballot, ask_likelihood(ballot, model))

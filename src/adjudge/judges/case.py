@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from adjudge.aio.edges import same_as, sync_edge
 from adjudge.catalog.criteria import criteria_of
@@ -211,7 +211,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     # -- judges of one's own -------------------------------------------------
 
-    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> Any:
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> object:
         """Judge each instance by the criteria at the same place; sync or async. Judges of one's own write this."""
         raise NotImplementedError(f"{type(self).__name__} has to write _run(instances, criteria)")
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
@@ -200,7 +200,7 @@ class Judge(ABC, Generic[I, R]):
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""
         return key_of(ballot, self.panel.identities.get(ballot.model, ballot.model), wordings or {})
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
         import platform
         from importlib.metadata import version

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from adjudge.data.sources.open import is_data_file
 from adjudge.domain.ballot import Ballot
@@ -53,6 +53,20 @@ def sampling(first: int = 0, count: int | None = None, hear: Callable[[SampledRe
         yield
     finally:
         _SAMPLING.reset(token)
+
+
+@runtime_checkable
+class _HasTask(Protocol):
+    """An agent that says what was asked for."""
+
+    task: str
+
+
+@runtime_checkable
+class _Writer(Protocol):
+    """An agent that says what it writes."""
+
+    writes: Literal["code", "text"]
 
 
 class _Samples:
@@ -195,7 +209,6 @@ class SampledCriteria(_Samples, Judge[Instance, R], Generic[R]):
             raise SetupError(f"what is judged must be a text, not {type(code).__name__}")
         if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
             raise SetupError(f"{code!r} is a file, and its name would be judged: give what it holds")
-        task: str = getattr(agent, "task", "")
-        writes_text = getattr(agent, "writes", "code") == "text"
-        judged = {"text": code} if writes_text else {"code": extract_code(code)}
+        task = agent.task if isinstance(agent, _HasTask) else ""
+        judged = {"text": code} if isinstance(agent, _Writer) and agent.writes == "text" else {"code": extract_code(code)}
         return Instance({"task": task, **judged} if task else judged)

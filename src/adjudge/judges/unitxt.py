@@ -9,9 +9,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adjudge.catalog.entry import pairwise_options
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Message, Prompt, Reply, Usage
 from adjudge.domain.question import Choice, Question
@@ -24,113 +23,16 @@ from adjudge.judges.base_direct import BaseDirectJudge, Direct
 from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.panel import ModelPanel
 from adjudge.judges.settings import Contests, VoteSettings, seed_for
+from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import Reading, read
 
-_RISKS = frozenset(
-    {
-        "harmfulness",
-        "insensitivity",
-        "manipulative_email",
-        "toxicity",
-        "user_message_general_harm",
-        "user_message_jailbreak",
-        "user_message_profanity",
-        "user_message_social_bias",
-        "user_message_unethical_behavior",
-        "user_message_violence",
-        "assistant_message_general_harm",
-        "assistant_message_profanity",
-        "assistant_message_social_bias",
-        "assistant_message_unethical_behavior",
-        "assistant_message_violence",
-    }
-)
-"""unitxt's criteria whose highest score is the bad end."""
+__all__ = ["UnitxtDirectJudge", "UnitxtPairwiseJudge", "UnitxtVote", "from_unitxt", "to_unitxt"]
 _BOTH = Choice(("Response 1", "Response 2", "1", "2"))
 """How unitxt has compared responses named."""
 _IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
 """What makes unitxt take a judged text for a picture."""
-
-
-# -- criteria ------------------------------------------------------------------------
-
-
-def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
-    """The same criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` where responses are compared.
-
-    Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all options, or of none.
-    Those that ``from_unitxt`` turned round for a risk of unitxt's are turned back.
-    """
-    kinds, fields = unitxt_package().constants, criteria.context_fields
-    shared = {
-        "name": criteria.name,
-        "description": criteria.description,
-        "prediction_field": criteria.to_evaluate_field,
-        "context_fields": None if fields is None else list(fields),
-    }
-    if pairwise:
-        return kinds.Criteria(**shared)
-    options = [kinds.CriteriaOption(name=one.name, description=one.description) for one in criteria.options]
-    return kinds.CriteriaWithOptions(**shared, options=options, option_map=_option_map(_as_risk(criteria)))
-
-
-def from_unitxt(criteria: Any, *, higher_is_better: bool | None = None) -> Criteria:
-    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours. One without options compares responses.
-
-    unitxt scores a risk by how much of it there is (harmfulness: Yes is 1.0). Here 1.0 is the good end, so the scores of its
-    risks are turned round; they are known by their names. ``higher_is_better=False`` says so of others, True of none.
-    """
-    scores = getattr(criteria, "option_map", None) or {}
-    named = criteria.name in _RISKS and scores.get("Yes") == max(scores.values(), default=None)
-    risk = named if higher_is_better is None else not higher_is_better
-    options = [
-        CriteriaOption(one.name, one.description, None if scores.get(one.name) is None else float(scores[one.name]))
-        for one in getattr(criteria, "options", ())
-    ]
-    return Criteria(
-        higher_is_better=not risk,
-        name=criteria.name,
-        description=criteria.description,
-        options=(_turned(options) if risk else options) or pairwise_options(2, "en"),
-        to_evaluate_field=criteria.prediction_field or "response",
-        context_fields=_context_names(criteria.context_fields),
-    )
-
-
-def _as_risk(criteria: Criteria) -> Criteria:
-    """A risk of unitxt's with the scores that it has there; any other as it is."""
-    yes = next((option for option in criteria.options if option.name == "Yes"), None)
-    if criteria.name not in _RISKS or criteria.higher_is_better or yes is None or yes.name in criteria.best_options:
-        return criteria
-    return replace(criteria, options=_turned(criteria.options))
-
-
-def _turned(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
-    """The same options with the best score for the worst, and so on."""
-    known = [option.score for option in options if option.score is not None]
-    ends = min(known) + max(known) if known else 0.0
-    return [option if option.score is None else replace(option, score=ends - option.score) for option in options]
-
-
-def _option_map(criteria: Criteria) -> dict[str, float] | None:
-    points = {option.name: option.points for option in criteria.options}
-    known = {name: score for name, score in points.items() if score is not None}
-    if known and len(known) < len(points):
-        missing = ", ".join(name for name in points if name not in known)
-        raise SetupError(f"criteria {criteria.name!r} has no score for {missing}: unitxt needs one for every option, or none")
-    return known or None
-
-
-def _context_names(fields: str | Sequence[str] | Mapping[str, str] | None) -> list[str] | None:
-    """Names of fields; of a mapping {shown name: field} its fields."""
-    if fields is None or isinstance(fields, str):
-        return None if fields is None else [fields]
-    return list(fields.values() if isinstance(fields, Mapping) else fields)
-
-
-# -- judges --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +160,7 @@ class _UnitxtCase:
     """What one of unitxt's judges is called with."""
 
     judge: str
-    criteria: Any
+    criteria: object
     prediction: str | list[str]
     context: Mapping[str, str]
 

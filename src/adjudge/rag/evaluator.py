@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 from adjudge.aio.edges import sync_edge
 from adjudge.data.dataset import Source
@@ -165,7 +165,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
             _LOG.warning("%s", read.blank)
         return read.instances
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """With the dimensions as they are scored, wherever they came from."""
         return {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
 
