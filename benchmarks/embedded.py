@@ -24,6 +24,7 @@ from adjudge import Criteria, CriteriaOption, Instance, open_model
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
+from adjudge.domain.question import question_of
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
 from adjudge.gateway.model import Model
@@ -216,7 +217,7 @@ async def _answer(item: Item, model: Model) -> Answer:
 
 
 async def _vote(item: Item, instance: Instance, model: Model) -> Vote:
-    ballot = Ballot(item.criteria, instance, template="direct", model=model.name, mode="likelihood")
+    ballot = Ballot(item.criteria, instance, question_of(item.criteria), template="direct", model=model.name, mode="likelihood")
     return await ask(ballot, model, max_repairs=0)
 
 

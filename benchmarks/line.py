@@ -26,9 +26,9 @@ import aiohttp
 import pyreqwest.client
 
 from adjudge import AspectCritic, Instance, open_model
+from adjudge.domain.question import Choice
 from adjudge.gateway import http, redact
 from adjudge.prompts.render import render
-from adjudge.verdicts.schema import answer_schema
 
 IN_FLIGHT = 100
 _LATENCY, _SLOW = 20, 200
@@ -135,7 +135,7 @@ def _records(count: int) -> list[Instance]:
 def _bodies(url: str, instances: list[Instance]) -> list[dict[str, object]]:
     critic = AspectCritic(DEFINITION, f"{url}#bench")
     prompts = [render(critic.plan(instance, [])[0]) for instance in instances]
-    schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": answer_schema(("PASS", "FAIL"))}}
+    schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": Choice(("PASS", "FAIL")).schema()}}
     return [
         {
             "model": "bench",

@@ -16,10 +16,11 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Status
+from adjudge.domain.verdict import Compared
 from adjudge.domain.vote import Vote
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.base_direct import BaseDirectJudge, Direct
+from adjudge.judges.base_pairwise import BasePairwiseJudge, Pairwise
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
@@ -55,7 +56,7 @@ def panel(script: Callable[[Request], str]) -> list[ScriptedModel]:
     return [ScriptedModel(script, "one"), ScriptedModel(script, "two")]
 
 
-DIRECT: dict[str, Callable[..., BaseDirectJudge]] = {
+DIRECT: dict[str, Callable[..., Direct]] = {
     "DirectJudge": lambda **s: DirectJudge(ScriptedModel(answers), **s),
     "DirectJudge, first offered": lambda **s: DirectJudge(ScriptedModel(), **s),
     "DirectJudge, panel": lambda **s: DirectJudge(panel(answers), **s),
@@ -64,7 +65,7 @@ DIRECT: dict[str, Callable[..., BaseDirectJudge]] = {
     "DummyDirectJudge": DummyDirectJudge,
     "MPrometheusDirectJudge": lambda **s: MPrometheusDirectJudge(ScriptedModel(grades), **s),
 }
-PAIRWISE: dict[str, Callable[..., BasePairwiseJudge]] = {
+PAIRWISE: dict[str, Callable[..., Pairwise]] = {
     "PairwiseJudge": lambda **s: PairwiseJudge(ScriptedModel(answers), **s),
     "PairwiseJudge, pairs": lambda **s: PairwiseJudge(ScriptedModel(answers), contests="pairs", **s),
     "PairwiseJudge, no ties": lambda **s: PairwiseJudge(ScriptedModel(answers), tie_enabled=False, **s),
@@ -141,7 +142,7 @@ class ByPlace(FirstOption):
 
     async def ask(self, ballot: Any) -> Vote:
         vote = await super().ask(ballot)
-        place = ballot.options.index(vote.verdict.option) if vote.verdict else 0
+        place = ballot.question.labels.index(vote.verdict.option) if vote.verdict else 0
         name = ballot.criteria.option_names[place]
         return replace(vote, verdict=vote.verdict and replace(vote.verdict, option=name))
 
@@ -177,8 +178,10 @@ class WithoutUndoing(BasePairwiseJudge):
 
     async def ask(self, ballot: Any) -> Vote:
         vote = await super().ask(ballot)
-        place = (ballot.order or ()).index(int(vote.verdict.option)) if vote.verdict else 0
-        return replace(vote, verdict=vote.verdict and replace(vote.verdict, option=str(place)))
+        verdict = vote.verdict
+        if not isinstance(verdict, Compared) or verdict.winner is None:
+            return vote
+        return replace(vote, verdict=replace(verdict, winner=ballot.question.order.index(verdict.winner)))
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[int]:
         return [0 for _ in instances]

@@ -9,6 +9,8 @@ from pathlib import Path
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
+from adjudge.domain.question import Comparison, question_of
+from adjudge.domain.verdict import TIE
 from adjudge.engine.likelihood import likelihood_requests
 from adjudge.local.llama import Llama
 from adjudge.prompts.render import neutral_instances, shown_fields
@@ -35,10 +37,8 @@ class Shown:
 
 def ballot(case: Case, language: Language) -> Ballot:
     """The case as the judges of the package would ask it."""
-    order = (0, 1) if case.offered else None
-    return Ballot(
-        case.criteria, Instance(case.fields), "direct", "", language, mode="likelihood", order=order, offered=case.offered
-    )
+    question = Comparison((0, 1), TIE in case.offered) if case.offered else question_of(case.criteria)
+    return Ballot(case.criteria, Instance(case.fields), question, "direct", "", language, mode="likelihood")
 
 
 def shown(case: Case, language: Language) -> list[Shown]:

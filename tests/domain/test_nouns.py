@@ -21,15 +21,18 @@ from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
 from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request, Usage
+from adjudge.domain.question import Choice, question_of
 from adjudge.domain.results import AspectResult, ModelVerdict, Status
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.verdict import Chosen
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.errors import SetupError
 
 CRITERIA = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
 INSTANCE = Instance({"user_input": "When?", "response": "In 1889.", "contexts": ["a", "b"]}, id="7", metadata={"source": "x"})
-BALLOT = Ballot(criteria=CRITERIA, instance=INSTANCE, template="aspect", model="m")
+BALLOT = Ballot(CRITERIA, INSTANCE, question_of(CRITERIA), "aspect", "m")
+TURNED = Choice(CRITERIA.option_names, CRITERIA.points, (1, 0))
 PROMPT = Prompt((Message("system", "s"), Message("user", "u")))
-VOTE = Vote(ballot=BALLOT, outcome=Outcome.OK, verdict=Verdict("PASS", "1889"), text="{}", usage=Usage(1, 20, 3), latency=0.25)
+VOTE = Vote(ballot=BALLOT, outcome=Outcome.OK, verdict=Chosen("PASS", "1889"), text="{}", usage=Usage(1, 20, 3), latency=0.25)
 RESULT = AspectResult(
     instance=INSTANCE,
     criteria=CRITERIA,
@@ -131,7 +134,7 @@ SAME = [
 OTHER = [
     replace(BALLOT, model="n"),
     replace(BALLOT, sample=1),
-    replace(BALLOT, order=(1, 0)),
+    replace(BALLOT, question=TURNED),
     replace(BALLOT, language="ru"),
     replace(BALLOT, template="other"),
     replace(BALLOT, temperature=1.0),
@@ -167,7 +170,8 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 criteria = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
 instance = Instance({"user_input": "When?", "response": "In 1889.", "contexts": ["a", "b"]})
-print(Ballot(criteria=criteria, instance=instance, template="aspect", model="m").id)
+from adjudge.domain.question import question_of
+print(Ballot(criteria, instance, question_of(criteria), "aspect", "m").id)
 """
 
 
@@ -270,7 +274,7 @@ def test_a_result_as_json_holds_what_the_contract_names() -> None:
 
 
 def test_a_vote_speaks_for_its_ballot() -> None:
-    vote = replace(VOTE, ballot=replace(BALLOT, model="n", sample=2, order=(1, 0)))
+    vote = replace(VOTE, ballot=replace(BALLOT, model="n", sample=2, question=TURNED))
     assert (vote.model, vote.sample, vote.order, vote.valid) == ("n", 2, (1, 0), True)
     assert not replace(vote, verdict=None).valid
 

@@ -14,6 +14,7 @@ from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Message, Prompt
+from adjudge.domain.question import question_of
 from adjudge.engine.ask import ask
 from adjudge.local.llama import Llama
 from adjudge.prompts.render import render_likelihood
@@ -94,7 +95,8 @@ def test_options_and_digits_are_scored_too() -> None:
     model = open_model(EMBEDDED)
     for names in (("food", "sport", "travel"), ("0", "1", "2")):
         options = [CriteriaOption(name, f"it is {name}") for name in names]
-        ballot = Ballot(Criteria("c", "What is it?", options), Instance({"response": "Soup."}), "direct", "m", mode="likelihood")
+        criteria = Criteria("c", "What is it?", options)
+        ballot = Ballot(criteria, Instance({"response": "Soup."}), question_of(criteria), "direct", "m", mode="likelihood")
         vote = event_loop.run(ask(ballot, model, 0))
         assert vote.verdict is not None
         assert vote.verdict.option in names

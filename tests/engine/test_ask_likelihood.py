@@ -14,6 +14,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Calibration
+from adjudge.domain.question import question_of
 from adjudge.engine.ask import ask
 from adjudge.prompts.render import neutral_instances
 
@@ -117,9 +118,8 @@ def test_a_prior_that_could_not_be_had_is_asked_for_again() -> None:
 
 def test_letters_are_asked_in_both_orders_so_that_a_love_of_the_first_cancels_out() -> None:
     options = [CriteriaOption("food"), CriteriaOption("sport")]
-    ballot = Ballot(
-        Criteria("topic", "What is it about?", options), Instance({"response": "x"}), "direct", "m", mode="likelihood"
-    )
+    criteria = Criteria("topic", "What is it about?", options)
+    ballot = Ballot(criteria, Instance({"response": "x"}), question_of(criteria), "direct", "m", mode="likelihood")
     vote = event_loop.run(ask(ballot, ScriptedModel(lambda _: says(A=0.9, B=0.1)), 0))
     assert dict(vote.distribution or {}) == pytest.approx({"food": 0.5, "sport": 0.5})
     assert vote.usage.calls == 2

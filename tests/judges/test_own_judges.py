@@ -18,7 +18,7 @@ from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
-from adjudge.judges.planned import InstanceLike
+from adjudge.judges.judge import InstanceLike
 
 TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
 QUESTION = "Which is longer?"

@@ -16,6 +16,7 @@ from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
 from adjudge.domain.message import Capabilities, Request
 from adjudge.domain.results import PairwiseInstanceResult, Status
+from adjudge.domain.verdict import Compared
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.providers.scripted import Line, ScriptedModel
@@ -199,7 +200,7 @@ def test_equal_responses_share_a_rank_and_the_next_one_is_left_out() -> None:
 def test_a_ranking_with_equal_ones_is_read() -> None:
     result = compared(always("B", ranking=["B", ["A", "C"]]), THREE)
     assert result.ranking == (2, 1, 2)
-    assert result.votes[0].verdict is not None
+    assert isinstance(result.votes[0].verdict, Compared)
     assert result.votes[0].verdict.ranking == ((1,), (0, 2))
 
 

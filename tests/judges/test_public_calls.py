@@ -22,13 +22,13 @@ from adjudge.judges import base
 from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.judge import Judge
 from adjudge.judges.pairwise import PairwiseJudge
-from adjudge.judges.planned import PlannedJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.rag.evaluator import RagEvaluator
 
-PUBLIC = [kind for name in judges.__all__ if issubclass(kind := getattr(judges, name), PlannedJudge)] + [RagEvaluator]
+PUBLIC = [kind for name in judges.__all__ if issubclass(kind := getattr(judges, name), Judge)] + [RagEvaluator]
 EVALUATING = ("__call__", "evaluate", "aevaluate", "evaluate_multi_criteria", "aevaluate_multi_criteria", "judge_items")
 CALLS = (*EVALUATING, "prepare", "ready_made", "harmlessness")
 

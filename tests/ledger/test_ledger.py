@@ -24,7 +24,9 @@ from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, R
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Usage
-from adjudge.domain.vote import Verdict, Vote
+from adjudge.domain.question import Choice, Comparison, Question, Rating, question_of
+from adjudge.domain.verdict import Chosen, Compared, Rated
+from adjudge.domain.vote import Vote
 from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.file import FILE, MIGRATIONS, connect, differences
@@ -39,8 +41,11 @@ CONFIGURATION: dict[str, Any] = {
 }
 
 
-def ballot(number: int = 0, **parts: Any) -> Ballot:
-    return Ballot(CRITERIA, Instance({"response": f"text {number}"}), "direct", "m", **parts)
+QUESTION = question_of(CRITERIA)
+
+
+def ballot(number: int = 0, question: Question = QUESTION, **parts: Any) -> Ballot:
+    return Ballot(CRITERIA, Instance({"response": f"text {number}"}), question, "direct", "m", **parts)
 
 
 def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
@@ -48,8 +53,8 @@ def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
 
 
 def vote(number: int = 0, **parts: Any) -> Vote:
-    said = {"outcome": Outcome.OK, "verdict": Verdict("Yes", "because"), "text": "{}", "usage": Usage(1, 20, 5)}
-    return Vote(ballot=ballot(number), **{**said, **parts})
+    said = {"outcome": Outcome.OK, "verdict": Chosen("Yes", "because"), "text": "{}", "usage": Usage(1, 20, 5)}
+    return Vote(**{"ballot": ballot(number), **said, **parts})
 
 
 @contextmanager
@@ -79,7 +84,7 @@ def recall(folder: Path, *ballots: Ballot) -> list[Vote | None]:
 
 WHOLE = vote(
     outcome=Outcome.REPAIRED,
-    verdict=Verdict("Yes", "because, 😀", "add a year", ((1,), (0, 2))),
+    verdict=Chosen("Yes", "because, 😀", "add a year", 0.9),
     usage=Usage(2, 30, 7, 4),
     latency=1.25,
     repairs=1,
@@ -93,6 +98,10 @@ WHOLE = vote(
     [
         vote(),
         WHOLE,
+        vote(ballot=ballot(question=Comparison((2, 0, 1))), verdict=Compared(1, "so", None, ((1,), (0, 2)))),
+        vote(ballot=ballot(question=Comparison((1, 0))), verdict=Compared(None, "equal")),
+        vote(ballot=ballot(question=Rating((0.0, 10.0))), verdict=Rated(1 / 3, "so")),
+        vote(ballot=ballot(question=Rating()), verdict=Rated(10**60 + 1)),
         vote(outcome=Outcome.UNREADABLE, verdict=None, reason="no option", text="half a pair"),
         vote(outcome=Outcome.ABSTAINED, verdict=None, reason="cannot say"),
         vote(outcome=Outcome.REFUSED, verdict=None, reason="declined", text=None),
@@ -107,7 +116,7 @@ def test_a_vote_comes_back_as_it_went_in(tmp_path: Path, kept: Vote) -> None:
 _TEXTS = st.one_of(st.none(), st.text(max_size=30))
 _VOTES = st.builds(
     lambda option, explanation, text, tokens, latency: vote(
-        verdict=Verdict(option, explanation), text=text, usage=Usage(1, tokens, 0), latency=latency
+        verdict=Chosen(option, explanation), text=text, usage=Usage(1, tokens, 0), latency=latency
     ),
     *(st.text(min_size=1, max_size=10), _TEXTS, _TEXTS),
     st.one_of(st.integers(0, 2**62), st.floats(0, 1e15).map(float.__round__).map(float)),
@@ -149,16 +158,16 @@ def test_whatever_cannot_be_written_is_an_error_and_nobody_waits_for_ever(tmp_pa
 
 def test_half_characters_in_names_are_kept_too(tmp_path: Path) -> None:
     odd = replace(ballot(), model="m\ud83d")
-    keep(tmp_path, Vote(ballot=odd, outcome=Outcome.OK, verdict=Verdict("A\ud83d")))
+    keep(tmp_path, Vote(ballot=odd, outcome=Outcome.OK, verdict=Chosen("A\ud83d")))
     (found,) = recall(tmp_path, odd)
-    assert found and found.verdict == Verdict("A\\ud83d")
+    assert found and found.verdict == Chosen("A\\ud83d")
 
 
 def test_the_last_answer_counts(tmp_path: Path) -> None:
     keep(tmp_path, vote(outcome=Outcome.UNREADABLE, verdict=None))
-    keep(tmp_path, vote(verdict=Verdict("No")))
+    keep(tmp_path, vote(verdict=Chosen("No")))
     (found,) = recall(tmp_path, ballot())
-    assert found and found.verdict == Verdict("No")
+    assert found and found.verdict == Chosen("No")
 
 
 def test_votes_are_found_by_what_was_asked_alone() -> None:
@@ -169,12 +178,15 @@ def test_votes_are_found_by_what_was_asked_alone() -> None:
         ballot(sample=1),
         ballot(temperature=0.5),
         ballot(seed=1),
-        ballot(order=(1, 0)),
+        ballot(question=Choice(CRITERIA.option_names, CRITERIA.points, (1, 0))),
         ballot(language="ru"),
         ballot(mode="likelihood"),
         ballot(feedback=True),
         ballot(persona="a lawyer"),
-        ballot(offered=("A", "B")),
+        ballot(question=Comparison((0, 1))),
+        ballot(question=Comparison((1, 0))),
+        ballot(question=Comparison((0, 1), tie=False)),
+        ballot(question=Rating((0.0, 10.0))),
         replace(ballot(), model="n"),
         replace(ballot(), template="aspect"),
         replace(ballot(), criteria=replace(CRITERIA, description="Is there a year?")),
@@ -284,7 +296,7 @@ def test_a_ledger_of_the_first_edition_is_read_and_resumed(tmp_path: Path) -> No
 
 
 def test_half_zeroed_rows_of_the_first_edition_are_not_taken_over(tmp_path: Path) -> None:
-    votes = [vote(number, verdict=Verdict("Yes", f"mark {number:03} of the row"), repairs=1) for number in range(20)]
+    votes = [vote(number, verdict=Chosen("Yes", f"mark {number:03} of the row"), repairs=1) for number in range(20)]
     keep(tmp_path, *votes)
     as_first_edition(tmp_path)
     with connect(tmp_path / FILE) as connection:
@@ -451,9 +463,9 @@ def test_a_clock_that_jumps_back_changes_nothing(tmp_path: Path, monkeypatch: py
     moments = iter([2_000_000_000.0, 1_000.0])
     monkeypatch.setattr("adjudge.ledger.ledger.time.time", lambda: next(moments, 1_000.0))
     keep(tmp_path, vote(outcome=Outcome.UNREADABLE, verdict=None))
-    keep(tmp_path, vote(verdict=Verdict("No")))
+    keep(tmp_path, vote(verdict=Chosen("No")))
     (found,) = recall(tmp_path, ballot())
-    assert found and found.verdict == Verdict("No")
+    assert found and found.verdict == Chosen("No")
 
 
 def test_a_folder_that_cannot_be_used_is_an_error_with_its_name(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.question import question_of
+from adjudge.domain.verdict import Chosen
+from adjudge.domain.vote import Outcome, Vote
 
 
 def criteria(name: str, **scores: float | None) -> Criteria:
@@ -28,8 +30,8 @@ def votes(said: Sequence[str], model: str = "m") -> list[Vote]:
 
 
 def _vote(option: str, sample: int, model: str) -> Vote:
-    ballot = Ballot(criteria=PASS_FAIL, instance=Instance({"response": "x"}), template="aspect", model=model, sample=sample)
+    ballot = Ballot(PASS_FAIL, Instance({"response": "x"}), question_of(PASS_FAIL), "aspect", model, sample=sample)
     failures = {INVALID: Outcome.UNREADABLE, "0": Outcome.ABSTAINED, "E": Outcome.MODEL_ERROR}
     if option in failures:
         return Vote(ballot=ballot, outcome=failures[option], reason=f"because of {option}")
-    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(option))
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Chosen(option))

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from pooled import PASS_FAIL
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Comparison
 from adjudge.domain.results import SystemResult
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.verdict import TIE, Compared, Ranking
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.pooling.contests import (
     Contest,
     certainty_of,
@@ -25,13 +26,11 @@ from adjudge.pooling.contests import (
     value_for,
 )
 
-Ranking = tuple[tuple[int, ...], ...]
-
 
 def vote(option: str | None, *order: int, ranking: Ranking | None = None, explanation: str | None = None) -> Vote:
     """A vote on the responses of ``order``; without an option it failed."""
-    ballot = Ballot(PASS_FAIL, Instance({"response": ["x"] * 4}), "pairwise", "m", order=order, offered=("A", "B"))
-    verdict = None if option is None else Verdict(option, explanation, ranking=ranking)
+    ballot = Ballot(PASS_FAIL, Instance({"response": ["x"] * 4}), Comparison(order), "pairwise", "m")
+    verdict = None if option is None else Compared(None if option == TIE else int(option), explanation, ranking=ranking)
     return Vote(ballot=ballot, outcome=Outcome.UNREADABLE if option is None else Outcome.OK, verdict=verdict)
 
 

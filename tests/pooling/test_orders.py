@@ -12,15 +12,17 @@ from pooled import PASS_FAIL, votes
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.question import Comparison
+from adjudge.domain.verdict import Compared
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.pooling.orders import balanced_orders, flip_rate, noise_rate
 
 SAID = st.text("PF-", max_size=5)
 
 
 def contest(option: str, *order: int, sample: int = 0) -> Vote:
-    ballot = Ballot(PASS_FAIL, Instance({"response": ["x"] * 3}), "pairwise", "m", order=order, offered=("A", "B"), sample=sample)
-    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(option))
+    ballot = Ballot(PASS_FAIL, Instance({"response": ["x"] * 3}), Comparison(order), "pairwise", "m", sample=sample)
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Compared(int(option)))
 
 
 @pytest.mark.parametrize(

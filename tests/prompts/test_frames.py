@@ -11,6 +11,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt
+from adjudge.domain.question import question_of
 from adjudge.prompts import fence
 from adjudge.prompts.fence import neutral
 from adjudge.prompts.render import _Question, _shown, render
@@ -21,12 +22,12 @@ _TEXTS = st.text(st.sampled_from("ab \n<[＜]>|/\\0\x00{}%data-sINST\ud800é"), 
 
 def _ballot(template: str, language: str, definition: str, text: str) -> Ballot:
     criteria = Criteria("tone", definition, [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
-    return Ballot(criteria, Instance({"user_input": "Why?", "response": text}), template, "m", language)
+    return Ballot(criteria, Instance({"user_input": "Why?", "response": text}), question_of(criteria), template, "m", language)
 
 
 def _rendered_whole(ballot: Ballot) -> Prompt:
     """Both turns by the template alone, for this ballot."""
-    question = _Question(ballot.template, ballot.language, "", ballot.criteria, None, (), None, ballot.feedback, None)
+    question = _Question(ballot.template, ballot.language, "", ballot.criteria, ballot.question, None, ballot.feedback)
     template, parts = load(ballot.template, ballot.language), fence.fence(_shown(ballot))
     system = template.render("system", {**question.values(), "parts": []})
     user = template.render("user", {**question.values(), "parts": parts})

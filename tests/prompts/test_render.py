@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import question_of
 from adjudge.errors import SetupError
 from adjudge.prompts.render import render, render_repair, shown_fields
 
 CRITERIA = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
-BALLOT = Ballot(criteria=CRITERIA, instance=Instance({"response": "Built in 1889."}), template="aspect", model="m")
+BALLOT = Ballot(CRITERIA, Instance({"response": "Built in 1889."}), question_of(CRITERIA), "aspect", "m")
 languages = pytest.mark.parametrize("language", ["en", "ru"])
 
 

@@ -20,8 +20,10 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request
+from adjudge.domain.question import Choice
 from adjudge.domain.results import DirectInstanceResult, Result
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.verdict import Chosen
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.base_direct import BaseDirectJudge
@@ -160,7 +162,8 @@ SHOWN = Instance({"response": "x"})
 
 @cache
 def ballot(model: str, number: int, sample: int) -> Ballot:
-    return Ballot(POLITE, SHOWN, "direct", model, order=[None, (1, 0), (0, 1)][number], sample=sample)
+    question = Choice(POLITE.option_names, order=[None, (1, 0), (0, 1)][number])
+    return Ballot(POLITE, SHOWN, question, "direct", model, sample=sample)
 
 
 def result(*orders: Sequence[str], model: str = "m") -> Result:
@@ -169,7 +172,7 @@ def result(*orders: Sequence[str], model: str = "m") -> Result:
         Vote(
             ballot=ballot(model, number, sample),
             outcome=Outcome.UNREADABLE if letter == "-" else Outcome.OK,
-            verdict=None if letter == "-" else Verdict(letter),
+            verdict=None if letter == "-" else Chosen(letter),
         )
         for number, said in enumerate(orders)
         for sample, letter in enumerate(said)

@@ -35,8 +35,10 @@ from adjudge import (
 )
 from adjudge.catalog.criteria import criteria as ready_made
 from adjudge.catalog.criteria import criteria_names
-from adjudge.errors import Refused, Unavailable
+from adjudge.errors import BudgetSpent, Refused, Unavailable
+from adjudge.gateway.layers.budget import Budget
 from adjudge.judges import unitxt as wrappers
+from adjudge.judges import unitxt_criteria
 from adjudge.judges.unitxt import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import EngineModel
 
@@ -177,6 +179,13 @@ def test_a_refusal_of_the_first_step_ends_the_vote() -> None:
     model = ScriptedModel([Reply("I will not.", finish="refusal")])
     (result,) = UnitxtDirectJudge(model)(["Hello."], "Is it kind?")
     assert (result.votes[0].outcome, len(model.requests)) == (Outcome.REFUSED, 1)
+
+
+def test_a_spent_budget_ends_the_judgment_and_is_no_failed_vote() -> None:
+    model = two_steps(lambda prompt: "Yes")
+    with pytest.raises(BudgetSpent):
+        UnitxtDirectJudge(model)(["one", "two"], "Is it fine?", budget=Budget(max_calls=1))
+    assert len(model.requests) == 1
 
 
 def test_calls_go_through_the_chain(fast_retries: None) -> None:
@@ -340,7 +349,9 @@ def test_criteria_of_unitxt_survive_the_way_here_and_back(theirs: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("theirs", [one for one in DIRECT_CRITERIA if one.name in wrappers._RISKS], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "theirs", [one for one in DIRECT_CRITERIA if one.name in unitxt_criteria._RISKS], ids=lambda one: one.name
+)
 def test_the_good_end_of_a_risk_scores_1_and_advice_on_it_is_kept(theirs: Any) -> None:
     ours = from_unitxt(theirs)
     assert (ours.option("Yes").score, ours.option("No").score, ours.higher_is_better) == (0.0, 1.0, False)
@@ -348,7 +359,7 @@ def test_the_good_end_of_a_risk_scores_1_and_advice_on_it_is_kept(theirs: Any) -
 
 
 def test_all_risks_of_unitxt_are_known_and_others_are_named_by_the_caller() -> None:
-    assert {one.name for one in DIRECT_CRITERIA} >= wrappers._RISKS
+    assert {one.name for one in DIRECT_CRITERIA} >= unitxt_criteria._RISKS
     mine = TheirCriteriaWithOptions(
         name="rudeness",
         description="Is it rude?",

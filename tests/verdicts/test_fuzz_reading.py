@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.domain.message import Reply
+from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import read
 
@@ -36,7 +37,7 @@ MOST_MICROSECONDS = 600
 
 
 def check(text: str, options: tuple[str, ...], finish: str = "stop") -> None:
-    reading = read(Reply(text=text, finish=finish), options)
+    reading = read(Reply(text=text, finish=finish), Choice(options))
     if reading.outcome in (Outcome.OK, Outcome.REPAIRED):
         assert reading.verdict is not None
         assert reading.verdict.option in options
@@ -58,7 +59,7 @@ def test_fuzz_hostile_texts(part: int) -> None:
 @pytest.mark.parametrize("finish", ["stop", "length"])
 def test_fuzz_a_text_that_is_quoted_never_gives_the_verdict(finish: str) -> None:
     choice = random.Random(COUNT)
-    read_as = [read(Reply(quoted_unescaped(choice), finish=finish), ("PASS", "FAIL")).verdict for _ in range(COUNT // 10)]
+    read_as = [read(Reply(quoted_unescaped(choice), finish=finish), Choice(("PASS", "FAIL"))).verdict for _ in range(COUNT // 10)]
     said = [verdict.option for verdict in read_as if verdict]
     assert set(said) == {"FAIL"}
     assert len(said) > COUNT / 10 * 0.8
@@ -82,7 +83,7 @@ def test_fuzz_a_clean_answer_is_read_whatever_it_explains(explanation: str, opti
     for ascii_only in (True, False):
         text = dumps({"explanation": explanation, "selected_option": option}, ensure_ascii=ascii_only)
         for wrapped in (text, f"```json\n{text}\n```", f"Here you are: {text}"):
-            verdict = read(Reply(wrapped), ("PASS", "FAIL")).verdict
+            verdict = read(Reply(wrapped), Choice(("PASS", "FAIL"))).verdict
             assert verdict is not None
             assert verdict.option == option
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import Criteria, CriteriaOption, SetupError
+from adjudge.domain.question import Choice
 from adjudge.verdicts.likelihood import Labels, distribution, label_logprobs, labels_for, mean_logprobs
 
 YES_NO = Labels("yes_no", ("PASS", "FAIL"), ("Yes", "No"))
@@ -33,19 +34,19 @@ def criteria(*names: str) -> Criteria:
     ],
 )
 def test_every_kind_of_option_has_its_labels(names: Any, kind: Any, options: Any, tokens: Any) -> None:
-    labels = labels_for(criteria(*names))
+    labels = labels_for(Choice(tuple(names)))
     assert (labels.kind, labels.options, labels.tokens) == (kind, options, tokens)
 
 
 def test_an_order_moves_options_not_labels() -> None:
-    labels = labels_for(criteria("good", "bad", "ugly"), order=(2, 0, 1))
+    labels = labels_for(Choice(("good", "bad", "ugly"), order=(2, 0, 1)))
     assert labels.options == ("ugly", "good", "bad")
     assert labels.tokens == ("A", "B", "C")
 
 
 def test_more_options_than_letters_cannot_be_labelled() -> None:
     with pytest.raises(SetupError, match="mode='generate'"):
-        labels_for(criteria(*(f"option {i}" for i in range(27))))
+        labels_for(Choice(tuple(f"option {i}" for i in range(27))))
 
 
 def test_spellings_of_a_label_add_up() -> None:

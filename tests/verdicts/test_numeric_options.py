@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from adjudge import DirectJudge, RagEvaluator, ScriptedModel
 from adjudge.domain.message import Reply
+from adjudge.domain.numbers import without_note
+from adjudge.domain.options import match_option
+from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
-from adjudge.verdicts.numbers import without_note
-from adjudge.verdicts.options import match_option
 from adjudge.verdicts.read import read
 from support.rag import GOOD, ROW, asked_about
 
@@ -22,7 +23,7 @@ CLARITY = ("0", "1", "2", "3", "4")
 
 
 def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
-    verdict = read(Reply(text), options).verdict
+    verdict = read(Reply(text), Choice(options)).verdict
     return verdict.option if verdict else None
 
 
@@ -48,7 +49,7 @@ def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
 )
 def test_seven_of_ten_is_read_however_it_is_written(text: str) -> None:
     assert said(text) == "7"
-    assert read(Reply(text), TEN).outcome is Outcome.OK
+    assert read(Reply(text), Choice(TEN)).outcome is Outcome.OK
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, ScriptedMod
 from adjudge.catalog.criteria import criteria
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Reply
-from adjudge.verdicts.options import match_option
+from adjudge.domain.options import match_option
+from adjudge.domain.question import question_of
 from adjudge.verdicts.read import read_ballot
 
 YES, NO = ("yes", "Yes.", "true", "TRUE", "да", "Верно"), ("no", "No!", "false", "False", "нет", "Неверно")
@@ -22,7 +23,7 @@ PASS, FAIL = ("pass", "PASS", "Passed."), ("fail", "FAIL", "«Failed»")
 
 def said(text: str, *options: tuple[str, float | None]) -> str | None:
     asked = Criteria("c", "d?", [CriteriaOption(name, score=score) for name, score in options])
-    verdict = read_ballot(Reply(text), Ballot(asked, Instance({"response": "x"}), "direct", "m")).verdict
+    verdict = read_ballot(Reply(text), Ballot(asked, Instance({"response": "x"}), question_of(asked), "direct", "m")).verdict
     return verdict.option if verdict else None
 
 

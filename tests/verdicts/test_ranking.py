@@ -14,32 +14,32 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply
-from adjudge.domain.vote import Outcome, Verdict
-from adjudge.verdicts.ranking import put_back, read_ranking, top_of
+from adjudge.domain.question import Choice, Comparison, question_of
+from adjudge.domain.verdict import Chosen, Compared, best_of
+from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import read, read_ballot
 
 LABELS = ("A", "B", "C")
-WITH_TIE = (*LABELS, "tie")
+THREE = Comparison((0, 1, 2))
 
 
 def ballot(order: tuple[int, ...], *, tie: bool = True) -> Ballot:
-    offered = (*LABELS[: len(order)], *(("tie",) if tie else ()))
-    return Ballot(yes_no_criteria("Which?"), Instance({"response": ["x"] * 9}), "pairwise", "m", order=order, offered=offered)
+    return Ballot(yes_no_criteria("Which?"), Instance({"response": ["x"] * 9}), Comparison(order, tie), "pairwise", "m")
 
 
 @pytest.mark.parametrize(
     ("value", "groups"),
     [
-        (["B", ["A", "C"]], (("B",), ("A", "C"))),
-        (["C", "B", "A"], (("C",), ("B",), ("A",))),
-        ([["A", "B", "C"]], (("A", "B", "C"),)),
-        ([["B"], ["A"], "C"], (("B",), ("A",), ("C",))),
-        (["b", " a ", '"C".'], (("B",), ("A",), ("C",))),
-        (["Response B", "response A", "**Response C**"], (("B",), ("A",), ("C",))),
+        (["B", ["A", "C"]], ((1,), (0, 2))),
+        (["C", "B", "A"], ((2,), (1,), (0,))),
+        ([["A", "B", "C"]], ((0, 1, 2),)),
+        ([["B"], ["A"], "C"], ((1,), (0,), (2,))),
+        (["b", " a ", '"C".'], ((1,), (0,), (2,))),
+        (["Response B", "response A", "**Response C**"], ((1,), (0,), (2,))),
     ],
 )
 def test_labels_are_read_best_first_with_equal_ones_together(value: Any, groups: Any) -> None:
-    assert read_ranking(value, WITH_TIE) == groups
+    assert THREE.ranking(value) == groups
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,17 @@ def test_labels_are_read_best_first_with_equal_ones_together(value: Any, groups:
     ],
 )
 def test_what_does_not_name_each_response_once_is_no_ranking(value: Any) -> None:
-    assert read_ranking(value, WITH_TIE) is None
+    assert THREE.ranking(value) is None
 
 
 def test_equal_ones_are_accepted_only_where_a_tie_is_offered() -> None:
-    assert read_ranking(["B", ["A", "C"]], LABELS) is None
-    assert read_ranking(["B", "A", "C"], LABELS) == (("B",), ("A",), ("C",))
+    assert Comparison((0, 1, 2), tie=False).ranking(["B", ["A", "C"]]) is None
+    assert Comparison((0, 1, 2), tie=False).ranking(["B", "A", "C"]) == ((1,), (0,), (2,))
 
 
-@pytest.mark.parametrize(("groups", "top"), [((("B",), ("A", "C")), "B"), ((("A", "C"), ("B",)), "tie"), ((LABELS,), "tie")])
-def test_the_top_is_one_response_or_a_tie(groups: Any, top: str) -> None:
-    assert top_of(groups) == top
+@pytest.mark.parametrize(("groups", "top"), [(((1,), (0, 2)), 1), (((0, 2), (1,)), None), (((0, 1, 2),), None)])
+def test_the_top_is_one_response_or_a_tie(groups: Any, top: int | None) -> None:
+    assert best_of(groups) == top
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -85,24 +85,24 @@ def test_every_order_is_undone(order: tuple[int, ...], tie: bool) -> None:
     label = {index: LABELS[place] for place, index in enumerate(order)}
     text = json.dumps({"explanation": "so", "ranking": [label[2], label[1], label[0]], "selected_option": label[2]})
     verdict = read_ballot(Reply(text), ballot(order, tie=tie)).verdict
-    assert verdict == Verdict("2", "so", ranking=((2,), (1,), (0,)))
+    assert verdict == Compared(2, "so", ranking=((2,), (1,), (0,)))
 
 
 @pytest.mark.parametrize("order", [(4, 7), (7, 4)])
 def test_a_contest_of_two_among_many_is_put_back_to_their_own_indexes(order: tuple[int, ...]) -> None:
     for place, name in enumerate("AB"):
-        assert put_back(Verdict(name), None, ballot(order)).option == str(order[place])
-    assert put_back(Verdict("tie"), None, ballot(order)).option == "tie"
+        assert Comparison(order).put_back(name) == Compared(order[place])
+    assert Comparison(order).put_back("tie") == Compared(None)
 
 
 def test_verdicts_on_single_texts_are_left_as_they_are() -> None:
-    plain = Ballot(yes_no_criteria("Is it?"), Instance({"response": "x"}), "direct", "m", order=(1, 0))
-    assert put_back(Verdict("Yes", "so"), None, plain) == Verdict("Yes", "so")
+    assert Choice(("Yes", "No"), order=(1, 0)).put_back("Yes") == Chosen("Yes")
 
 
 def test_options_are_offered_in_the_order_in_which_they_are_shown() -> None:
-    shown = Ballot(yes_no_criteria("Is it?"), Instance({"response": "x"}), "direct", "m", order=(1, 0))
-    assert shown.options == ("No", "Yes")
+    question = question_of(yes_no_criteria("Is it?"))
+    assert isinstance(question, Choice)
+    assert (question.labels, question.reversed().labels) == (("Yes", "No"), ("No", "Yes"))
 
 
 def test_a_ranking_is_asked_for_only_of_three_or_more() -> None:
@@ -151,7 +151,7 @@ def test_what_only_resembles_a_shown_label_is_not_read(label: str) -> None:
 
 
 def test_options_of_single_texts_are_not_responses() -> None:
-    assert read(Reply('{"selected_option": "Response B"}'), ("A", "B")).verdict is None
+    assert read(Reply('{"selected_option": "Response B"}'), Choice(("A", "B"))).verdict is None
 
 
 @given(st.permutations(range(3)), st.lists(st.integers(0, 2), min_size=3, max_size=3))
@@ -161,7 +161,7 @@ def test_writing_a_ranking_and_reading_it_gives_it_back(order: list[int], ranks:
     written = [[label[index] for index in group] for group in wanted]
     top = written[0][0] if len(written[0]) == 1 else "tie"
     verdict = read_ballot(Reply(json.dumps({"ranking": written, "selected_option": top})), ballot(tuple(order))).verdict
-    assert verdict is not None
+    assert isinstance(verdict, Compared)
     assert verdict.ranking == wanted
     assert verdict.option == (str(wanted[0][0]) if len(wanted[0]) == 1 else "tie")
 
@@ -170,9 +170,9 @@ def test_writing_a_ranking_and_reading_it_gives_it_back(order: list[int], ranks:
     st.recursive(st.sampled_from(["A", "B", "C", "tie", "", "Response A", 1, None]), lambda inner: st.lists(inner, max_size=4))
 )
 def test_whatever_is_read_names_each_response_once(value: Any) -> None:
-    groups = read_ranking(value, WITH_TIE)
+    groups = THREE.ranking(value)
     if groups is not None:
-        assert sorted(label for group in groups for label in group) == list(LABELS)
+        assert sorted(index for group in groups for index in group) == [0, 1, 2]
         assert all(groups)
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from adjudge.domain.message import Reply
+from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import Reading, read
 
@@ -16,7 +17,7 @@ CLEAN = '{"explanation": "It names 1889.", "selected_option": "PASS"}'
 
 
 def reading(text: str, options: tuple[str, ...] = PASS_FAIL, finish: str = "stop") -> Reading:
-    return read(Reply(text=text, finish=finish), options)
+    return read(Reply(text=text, finish=finish), Choice(options))
 
 
 def said(text: str, options: tuple[str, ...] = PASS_FAIL, finish: str = "stop") -> str | None:

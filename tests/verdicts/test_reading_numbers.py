@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import ANY_NUMBER, Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply
+from adjudge.domain.numbers import match_number
+from adjudge.domain.question import Rating
+from adjudge.domain.verdict import Rated
 from adjudge.domain.vote import Outcome
-from adjudge.verdicts.numbers import match_number
 from adjudge.verdicts.read import Reading, read_ballot
-from adjudge.verdicts.schema import number_schema
 
 
 def reading(text: str, low: float = 0, high: float = 10, finish: str = "stop") -> Reading:
-    criteria = Criteria("c", "How complex?", [CriteriaOption(ANY_NUMBER)])
-    ballot = Ballot(criteria, Instance({"code": "x"}), "quantitative", "m", range=(low, high))
+    ballot = Ballot(Criteria("c", "How complex?"), Instance({"code": "x"}), Rating((low, high)), "quantitative", "m")
     return read_ballot(Reply(text, finish=finish), ballot)
 
 
@@ -116,7 +116,7 @@ def test_a_number_is_read_as_it_is_written(number: float) -> None:
 )
 def test_replies_that_say_seven(text: str) -> None:
     verdict = reading(text).verdict
-    assert verdict is not None
+    assert isinstance(verdict, Rated)
     assert (verdict.number, verdict.option) == (7.0, "7")
     assert verdict.explanation == "e" or "Rating" in text
 
@@ -155,7 +155,7 @@ def test_mended_json_is_marked() -> None:
 
 
 def test_the_schema_asks_for_the_explanation_first_and_has_no_bounds_that_providers_refuse() -> None:
-    schema = number_schema(0, 10)
+    schema = Rating((0, 10)).schema()
     assert list(schema["properties"]) == ["explanation", "score"]  # type: ignore[call-overload]
     assert "minimum" not in json.dumps(schema)
     assert "from 0 to 10" in json.dumps(schema)

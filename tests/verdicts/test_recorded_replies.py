@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adjudge.domain.message import Reply
+from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import read
 from support.records import PUBLIC, folders
@@ -26,7 +27,7 @@ def rows(records: Path, name: str) -> list[dict[str, Any]]:
 
 
 def said(text: str, options: tuple[str, ...]) -> str | None:
-    verdict = read(Reply(text), options).verdict
+    verdict = read(Reply(text), Choice(options)).verdict
     return verdict.option if verdict else None
 
 
@@ -67,7 +68,7 @@ def test_agent_verdicts_are_read_as_recorded(records: Path, judge: str) -> None:
 @pytest.mark.parametrize("judge", ["deepeval", "opik"])
 def test_a_recorded_number_is_not_taken_for_a_verdict(records: Path, judge: str) -> None:
     asked = [one["raw"] for row in rows(records, "agent_cases.jsonl") for one in row["judges"][judge] if one["raw"]]
-    assert {read(Reply(text), PASS_FAIL).outcome for text in asked} == {Outcome.UNREADABLE}
+    assert {read(Reply(text), Choice(PASS_FAIL)).outcome for text in asked} == {Outcome.UNREADABLE}
 
 
 def test_pandalm_garbage_is_unreadable_and_the_rest_is_read(records: Path) -> None:
@@ -92,7 +93,7 @@ def test_two_scores_on_a_line_are_not_one_verdict(records: Path) -> None:
 def test_real_prose_holds_no_verdict(records: Path, name: str) -> None:
     texts = [text for row in rows(records, name) for text in texts_in(row) if len(text) > 40]
     assert len(texts) > (100 if records == PUBLIC else 3)
-    assert [text for text in texts if read(Reply(text), PASS_FAIL).verdict] == []
+    assert [text for text in texts if read(Reply(text), Choice(PASS_FAIL)).verdict] == []
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.6, 0.9])

@@ -9,6 +9,7 @@ import pytest
 
 from adjudge import AspectCritic, ScriptedModel
 from adjudge.domain.message import Reply
+from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.open import open_model
@@ -93,7 +94,7 @@ NOT_DECLINED = [
 
 
 def outcome(text: str, options: tuple[str, ...] = PASS_FAIL) -> Outcome:
-    return read(Reply(text), options).outcome
+    return read(Reply(text), Choice(options)).outcome
 
 
 @pytest.mark.parametrize("text", DECLINED)
@@ -118,13 +119,13 @@ def test_a_verdict_counts_whatever_its_explanation_says(text: str) -> None:
         f"{text}\n\nVerdict: FAIL",
         f"FAIL\n\n{text}",
     ):
-        assert read(Reply(reply), PASS_FAIL).verdict.option == "FAIL"  # type: ignore[union-attr]
+        assert read(Reply(reply), Choice(PASS_FAIL)).verdict.option == "FAIL"  # type: ignore[union-attr]
 
 
 def test_a_refusal_that_was_cut_off_before_its_verdict_is_unreadable() -> None:
     cut = '{"explanation": "I cannot help with that."'
-    assert read(Reply(cut, finish="length"), PASS_FAIL).outcome is Outcome.UNREADABLE
-    assert read(Reply("I cannot help with th", finish="length"), PASS_FAIL).outcome is Outcome.REFUSED
+    assert read(Reply(cut, finish="length"), Choice(PASS_FAIL)).outcome is Outcome.UNREADABLE
+    assert read(Reply("I cannot help with th", finish="length"), Choice(PASS_FAIL)).outcome is Outcome.REFUSED
 
 
 def test_a_null_with_a_refusal_is_an_abstention() -> None:

@@ -9,7 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adjudge.domain.message import Reply
-from adjudge.verdicts.options import match_option
+from adjudge.domain.options import match_option
+from adjudge.domain.question import Choice
 from adjudge.verdicts.read import read
 
 HALVES = ("<50%", ">50%", "50%")
@@ -61,8 +62,8 @@ LIMITS = ("<3", "≤3", "3", "≥3", ">3")
 )
 def test_a_sign_belongs_to_its_option_also_with_a_space_behind_it(reply: str, options: tuple[str, ...], option: str) -> None:
     assert match_option(reply, options) == option
-    assert read(Reply(reply), options).verdict.option == option  # type: ignore[union-attr]
-    assert read(Reply(f"So it is.\nVerdict: {reply}"), options).verdict.option == option  # type: ignore[union-attr]
+    assert read(Reply(reply), Choice(options)).verdict.option == option  # type: ignore[union-attr]
+    assert read(Reply(f"So it is.\nVerdict: {reply}"), Choice(options)).verdict.option == option  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -97,12 +98,12 @@ def test_what_has_another_sign_is_another_answer(reply: str, options: tuple[str,
 
 @pytest.mark.parametrize("line", ["Grade: >= 3", "Grade: ≥ 3", "**Grade:** >= 3", "Grade = ≥3", "grade: **≥ 3**"])
 def test_a_comparison_mark_behind_a_label_is_not_taken_for_part_of_the_label(line: str) -> None:
-    assert read(Reply(line), LIMITS).verdict.option == "≥3"  # type: ignore[union-attr]
-    assert read(Reply(line), ("3", "4")).verdict is None
+    assert read(Reply(line), Choice(LIMITS)).verdict.option == "≥3"  # type: ignore[union-attr]
+    assert read(Reply(line), Choice(("3", "4"))).verdict is None
 
 
 def test_a_comparison_mark_before_the_equals_sign_is_not_lost() -> None:
-    assert read(Reply("Grade <= 3"), ("3", "4")).verdict is None
+    assert read(Reply("Grade <= 3"), Choice(("3", "4"))).verdict is None
 
 
 MARKS = "aAbBéÉ12.0 -+–−—<>≤≥=~%#*!?()\"'«»"

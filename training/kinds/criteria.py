@@ -12,7 +12,8 @@ import yaml
 from adjudge.catalog.aspects import aspect
 from adjudge.catalog.criteria import all_names, entry
 from adjudge.catalog.entry import pairwise_options
-from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.verdict import TIE
 from training.kinds import crafts as c
 from training.kinds import graded as g
 from training.kinds import manners as m

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adjudge.domain.criteria import TIE, Criteria
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.verdict import TIE
 from training.kinds.base import Case, Draw
 
 

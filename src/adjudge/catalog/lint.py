@@ -14,7 +14,8 @@ from typing import Literal
 from adjudge.catalog.criteria_file import parse_entry, raw_entries, repeated_names
 from adjudge.catalog.double_barrelled import double_barrelled
 from adjudge.catalog.entry import CatalogEntry
-from adjudge.domain.criteria import TIE, Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.verdict import TIE
 from adjudge.reading.values import Place, WrongValue, nearest
 
 Severity = Literal["error", "warning"]

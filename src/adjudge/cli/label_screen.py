@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.cli.label_words import label_word
 from adjudge.cli.show import clean
-from adjudge.domain.criteria import TIE
 from adjudge.domain.label import LabelScale, labels
+from adjudge.domain.verdict import TIE
 from adjudge.runs.labelling import Progress, ShownRow
 
 _NARROWEST, _WIDEST = 40, 100

@@ -9,16 +9,11 @@ from functools import cached_property
 
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 
 ANY_INTEGER = "<integer>"
-"""The one option of criteria that accept any integer."""
-ANY_NUMBER = "<number>"
-"""The one option of criteria that ask for a number; the ballot says between which bounds."""
-TIE = "tie"
-"""What a comparison may end with besides a label."""
-
-
+"""How criteria spell it that any integer may be answered: as their one option."""
 _YES = ("yes", "true", "да")
 _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！")
 _WORDS_OF_A_SENTENCE = 3
@@ -64,7 +59,7 @@ class Criteria:
     name: str
     description: str
     options: Sequence[CriteriaOption] = ()
-    """Left out where responses are compared: their labels are chosen from."""
+    """Left out where responses are compared, since their labels are chosen from, and where a number is asked for."""
     to_evaluate_field: str = "response"
     context_fields: Sequence[str] | None = None
     """None: every other field of the instance is context; empty: none is."""
@@ -75,7 +70,7 @@ class Criteria:
     def __post_init__(self) -> None:
         if self.options != ():  # left out altogether, or all that there is to choose from
             object.__setattr__(self, "options", tuple(self.options or ()))
-            _check_options(self.name, [getattr(option, "name", None) for option in self.options])
+            _check_options(self.name, [option.name if isinstance(option, CriteriaOption) else None for option in self.options])
         if isinstance(self.context_fields, str):
             raise SetupError(f"context_fields of criteria {self.name!r} must be a list of field names, not a text")
         if self.context_fields is not None:
@@ -120,9 +115,14 @@ class Criteria:
         return tuple(option.name for option in self.options)
 
     @cached_property
-    def option_points(self) -> Mapping[str, float | None]:
-        """What each offered answer scores."""
-        return {option.name: option.points for option in self.options}
+    def points(self) -> tuple[float | None, ...]:
+        """What each of them scores."""
+        return tuple(option.points for option in self.options)
+
+    @property
+    def any_integer(self) -> bool:
+        """Whether any integer may be answered."""
+        return self.option_names == (ANY_INTEGER,)
 
     def option(self, name: str) -> CriteriaOption:
         """The option called ``name``."""

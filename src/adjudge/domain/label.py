@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from adjudge.domain.criteria import TIE, Criteria
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 
 Winner = int | Literal["tie"]

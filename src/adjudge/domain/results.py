@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
+from adjudge.domain.verdict import Selection
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 
@@ -180,7 +181,7 @@ class SystemResult:
 class PairwiseInstanceResult(Result):
     """Responses compared with each other."""
 
-    selected_option: int | Literal["tie"] | None = None
+    selected_option: Selection | None = None
     """The index of the best response, or "tie"."""
     per_system_results: tuple[SystemResult, ...] = ()
     certainty: float | None = None
@@ -330,6 +331,6 @@ class MultiCriteriaPairwiseInstanceResult:
     """One a criteria."""
     winrates: tuple[float | None, ...]
     """Of each response: its win rates, weighted; None when a criteria has no verdict."""
-    selected_option: int | Literal["tie"] | None
+    selected_option: Selection | None
     tie: bool = False
     """Whether several responses have the highest win rate, also where the first of them was selected."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import NOTHING, plain
 from adjudge.domain.message import Usage
+from adjudge.domain.verdict import Verdict
 
 
 class Outcome(StrEnum):
@@ -22,22 +23,6 @@ class Outcome(StrEnum):
     UNREADABLE = "unreadable"
     REFUSED = "refused"
     MODEL_ERROR = "model_error"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a reply says."""
-
-    option: str
-    """The chosen option; of compared responses the index of the better one, or "tie"."""
-    explanation: str | None = None
-    feedback: str | None = None
-    ranking: tuple[tuple[int, ...], ...] | None = None
-    """Of compared responses: their indexes best first, those that are equal together."""
-    number: float | None = None
-    """Where a number was asked for: that number; ``option`` is then how it is written."""
-    score: float | None = None
-    """The judge's own score, where it gave one; without it the option's counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,20 +76,21 @@ class Vote:
     @property
     def order(self) -> tuple[int, ...] | None:
         """The order in which options or responses were shown."""
-        return self.ballot.order
+        return self.ballot.question.order
 
     def to_dict(self) -> dict[str, object]:
         """This vote as a JSON-ready dict."""
+        details = self.verdict.details if self.verdict else NOTHING
         return {
             "model": self.model,
             "sample": self.sample,
             "order": list(self.order) if self.order else None,
             "outcome": self.outcome.value,
             "option": self.verdict.option if self.verdict else None,
-            "number": self.verdict.number if self.verdict else None,
+            "number": details.get("number"),
             "explanation": self.verdict.explanation if self.verdict else None,
-            "feedback": self.verdict.feedback if self.verdict else None,
-            "ranking": plain(self.verdict.ranking) if self.verdict else None,
+            "feedback": details.get("feedback"),
+            "ranking": plain(details.get("ranking")),
             "reason": self.reason,
             "text": self.text,
             "prompt_tokens": self.usage.prompt_tokens,

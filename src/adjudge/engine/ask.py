@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import replace
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Reply, Request
+from adjudge.domain.question import Schema
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
 from adjudge.errors import HALTS, ModelError, Refused
@@ -15,7 +16,6 @@ from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import Reading, read_ballot
-from adjudge.verdicts.schema import answer_schema, number_schema
 from adjudge.verdicts.text import read_written
 
 so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
@@ -105,7 +105,7 @@ async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
         return Vote(ballot=ballot, outcome=outcome, reason=str(error))
 
 
-def _request(ballot: Ballot, prompt: Prompt, schema: Mapping[str, object] | None) -> Request:
+def _request(ballot: Ballot, prompt: Prompt, schema: Schema | None) -> Request:
     return Request(
         prompt,
         schema=schema,
@@ -115,10 +115,8 @@ def _request(ballot: Ballot, prompt: Prompt, schema: Mapping[str, object] | None
     )
 
 
-def _schema(ballot: Ballot) -> Mapping[str, object]:
-    if ballot.range:
-        return number_schema(*ballot.range)
-    return answer_schema(ballot.options, feedback=ballot.feedback, ranking=ballot.ranked)
+def _schema(ballot: Ballot) -> Schema:
+    return ballot.question.schema(feedback=ballot.feedback)
 
 
 def _after(earlier: Vote, vote: Vote) -> Vote:

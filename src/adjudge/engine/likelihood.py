@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE
 from adjudge.domain.frozen import FrozenDict, content_hash
 from adjudge.domain.message import Prompt, Reply, Request, Usage
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.question import Comparison
+from adjudge.domain.verdict import Chosen, Verdict
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.pooling.majority import winner
@@ -23,10 +24,8 @@ from adjudge.verdicts.likelihood import (
     distribution,
     label_logprobs,
     labels_for,
-    labels_for_responses,
     mean_logprobs,
 )
-from adjudge.verdicts.ranking import put_back
 
 _ALTERNATIVES = 20
 """How many tokens servers are asked to report; the most that OpenAI gives."""
@@ -39,6 +38,8 @@ class _Read:
     logprobs: Mapping[str, float] | None
     usage: Usage
     latency: float
+    prompt_hash: str
+    """Of the first prompt, where letters are read in both orders."""
 
 
 async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
@@ -60,9 +61,9 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
         text=json.dumps({"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}),
         usage=read.usage,
         latency=read.latency,
-        prompt_hash=likelihood_prompt(ballot).hash,
+        prompt_hash=read.prompt_hash,
         low_confidence=max(shares.values()) < calibration.threshold,
-        distribution=FrozenDict({put_back(Verdict(option), None, ballot).option: share for option, share in shares.items()}),
+        distribution=FrozenDict({ballot.question.put_back(option).option: share for option, share in shares.items()}),
     )
 
 
@@ -76,17 +77,15 @@ async def _read(ballot: Ballot, model: Model) -> _Read:
         logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
         usage=sum((reply.usage for reply in replies), Usage()),
         latency=sum(reply.latency for reply in replies),
+        prompt_hash=asked[0][1].prompt.hash,
     )
 
 
 def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict:
     """The likeliest option; of compared responses also their order by likelihood."""
-    if not ballot.offered:
-        return Verdict(winner(shares, ballot.criteria))
-    best, *_ = best_first = sorted(shares, key=lambda label: -shares[label])
-    labels = [label for label in best_first if label != TIE]
-    groups = (tuple(labels),) if best == TIE else tuple((label,) for label in labels)
-    return put_back(Verdict(best), groups if ballot.ranked else None, ballot)
+    if isinstance(ballot.question, Comparison):
+        return ballot.question.best_first(sorted(shares, key=lambda label: -shares[label]))
+    return Chosen(winner(shares, ballot.criteria))
 
 
 def likelihood_prompt(ballot: Ballot) -> Prompt:
@@ -100,9 +99,7 @@ def likelihood_requests(ballot: Ballot) -> list[tuple[Labels, Request]]:
 
 
 def _orders(ballot: Ballot) -> Sequence[Labels]:
-    if ballot.offered:
-        return [labels_for_responses(ballot.offered)]
-    labels = labels_for(ballot.criteria, ballot.order)
+    labels = labels_for(ballot.question)
     if labels.own:
         return [labels]
     return [labels, replace(labels, options=labels.options[::-1])]
@@ -127,7 +124,7 @@ _priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] 
 async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
     """What the model says of neutral texts under these criteria: asked once, then the same for every instance."""
     fields = tuple(shown_fields(ballot.criteria, ballot.instance))
-    key = content_hash(ballot.criteria, ballot.language, ballot.persona, fields, ballot.order, ballot.offered)
+    key = content_hash(ballot.criteria, ballot.language, ballot.persona, fields, ballot.question)
     known = _priors.setdefault(model, {})
     if key not in known or _broken(known[key]):
         known[key] = asyncio.create_task(_estimate(ballot, model, fields))
@@ -135,10 +132,11 @@ async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
 
 
 async def _estimate(ballot: Ballot, model: Model, fields: tuple[str, ...]) -> Mapping[str, float]:
-    compared = (ballot.criteria.to_evaluate_field, len(ballot.order or ())) if ballot.offered else None
-    order = tuple(range(compared[1])) if compared else ballot.order
+    question, compared = ballot.question, None
+    if isinstance(question, Comparison):
+        question, compared = question.listed(), (ballot.criteria.to_evaluate_field, len(question.order))
     instances = neutral_instances(ballot.language, fields, compared)
-    neutral = [replace(ballot, instance=instance, order=order) for instance in instances]
+    neutral = [replace(ballot, instance=instance, question=question) for instance in instances]
     reads = await asyncio.gather(*(_read(one, model) for one in neutral))
     return mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
 

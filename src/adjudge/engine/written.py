@@ -9,12 +9,14 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request
+from adjudge.domain.question import Choice
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import write
 from adjudge.engine.run import Asker, answering
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.ledger import key_of
 
+_ANY_TEXT = Choice(())
 _TEXT = Criteria("text", "What is to be written?")
 _TEMPLATE = "custom"
 
@@ -37,6 +39,7 @@ def writing_ballot(model: OpenModel, request: Request) -> Ballot:
     return Ballot(
         criteria=_TEXT,
         instance=Instance(turns),
+        question=_ANY_TEXT,
         template=_TEMPLATE,
         model=model.name,
         sample=request.sample,

@@ -17,7 +17,7 @@ HOME_OF = {
     "DummyDirectJudge": "judges.dummy",
     "DummyPairwiseJudge": "judges.dummy",
     "Instance": "domain.instance",
-    "Judge": "judges.case",
+    "Judge": "judges.judge",
     "MPrometheusDirectJudge": "judges.prometheus",
     "MPrometheusPairwiseJudge": "judges.prometheus",
     "MultiCriteria": "domain.multi_criteria",

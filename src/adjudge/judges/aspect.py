@@ -4,42 +4,33 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Concatenate, ParamSpec, overload
 
-from adjudge.aio import event_loop
+from adjudge.aio.edges import sync_edge
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.gateway.open import ModelLike
 from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
+from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.notes import notes_on
-from adjudge.judges.planned import (
-    InstanceLike,
-    OnFailure,
-    PlannedJudge,
-    Progress,
-    at_least,
-    check_mode,
-    check_votes,
-    one_of,
-    seed_for,
-    temperature_for,
-)
+from adjudge.judges.panel import ModelPanel
+from adjudge.judges.settings import OnFailure, at_least, check_mode, check_votes, seed_for
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.pooling.panel import panel, status_of
 from adjudge.prompts.render import shown_fields
-from adjudge.prompts.template import check_language
 
 PASS, FAIL = "PASS", "FAIL"
 _UNNAMED = "aspect"
@@ -93,7 +84,7 @@ def _named(make: Callable[Concatenate[type[AspectCritic], str, P], AspectCritic]
 
 
 @dataclass(frozen=True)
-class AspectCritic(PlannedJudge[Instance, AspectResult]):
+class AspectCritic(Judge[Instance, AspectResult]):
     """Checks responses against one criterion.
 
     Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid votes are; the score is
@@ -117,7 +108,7 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
     """
 
     definition: str
-    models: ModelLike | Sequence[ModelLike] | None = None
+    models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     strictness: int = 1
     _: KW_ONLY
     name: str = _UNNAMED
@@ -129,26 +120,31 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
     mode: Mode | None = None
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False, compare=False)
+    panel: ModelPanel = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        check_mode(self.mode, self.panel)
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
         if not isinstance(self.definition, str) or not self.definition.strip():
             raise SetupError("the criterion is empty: say in a sentence what a response must meet to pass")
         check_votes("strictness", self.strictness)
         at_least("min_valid", self.min_valid, 1)
-        at_least("max_repairs", self.max_repairs, 0)
-        one_of("on_failure", self.on_failure, ("abstain", "raise", "random"))
-        check_language(self.language)
         if self.min_valid > self.strictness:
             raise SetupError(f"min_valid={self.min_valid} can never be reached with strictness={self.strictness}")
+        super().check_settings()
         self._take_ready_made()
-        object.__setattr__(self, "_panel", open_panel(self.models))
-        check_mode(self.mode, self._panel)
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return ModelPanel.of(self.models)
 
     @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._panel
+    def samples(self) -> int:
+        """Votes per model."""
+        return self.strictness
 
     @cached_property
     def criteria(self) -> Criteria:
@@ -196,51 +192,6 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         return replace(instance, fields={**extra, **instance.fields}) if extra else instance
 
     @overload
-    def evaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
-        self,
-        instances: InstanceLike,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[AspectResult] | None = None,
-    ) -> AspectResult: ...
-    @overload
-    def evaluate(
-        self,
-        instances: Sequence[InstanceLike] | Frame | DataSet,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[AspectResult] | None = None,
-    ) -> list[AspectResult]: ...
-    def evaluate(
-        self,
-        instances: InstanceLike | Sequence[InstanceLike] | Frame | DataSet,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[AspectResult] | None = None,
-    ) -> AspectResult | list[AspectResult]:
-        """Judge a text, an Instance, or a list of them (→ a list). Works in scripts, threads and notebooks.
-
-        ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder in which every answer is
-        kept; what it holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised.
-        ``progress`` is called with each result as it comes.
-        """
-        items = self._prepared(instances, user_input, reference, contexts)
-        results = event_loop.run(self.judge_items(items, run=run, budget=budget, progress=progress))
-        return results[0] if is_one(instances) else results
-
-    @overload
     async def aevaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
         self,
         instances: InstanceLike,
@@ -275,20 +226,18 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
     ) -> AspectResult | list[AspectResult]:
-        """``evaluate`` for async code."""
-        items = self._prepared(instances, user_input, reference, contexts)
+        """Judge a text, an Instance, or a list of them (→ a list).
+
+        ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder in which every answer is
+        kept; what it holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised.
+        ``progress`` is called with each result as it comes.
+        """
+        given = items_of(instances)
+        items = [self.prepare(item, user_input=user_input, reference=reference, contexts=contexts) for item in given]
         results = await self.judge_items(items, run=run, budget=budget, progress=progress)
         return results[0] if is_one(instances) else results
 
-    def _prepared(
-        self,
-        given: InstanceLike | Sequence[InstanceLike] | Frame | DataSet,
-        user_input: str | None,
-        reference: str | None,
-        contexts: Sequence[str] | None,
-    ) -> list[Instance]:
-        items = items_of(given)
-        return [self.prepare(item, user_input=user_input, reference=reference, contexts=contexts) for item in items]
+    evaluate = sync_edge(aevaluate)
 
     def check(self, item: Instance) -> None:
         """An instance needs the judged field, and something in it is not required: an empty answer can be judged."""
@@ -296,11 +245,11 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """``strictness`` ballots a model; with ``early_stop`` only those that can still matter."""
-        return [ballot for name in self._panel for ballot in self._plan_model(name, item, votes)]
+        return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Each model's majority, and the mean over the models that have one."""
-        said = panel(votes, list(self._panel), self.criteria, self.min_valid)
+        said = panel(votes, list(self.panel), self.criteria, self.min_valid)
         score = said.score
         verdict = None if score is None else PASS if score > 0.5 else FAIL
         counted = [vote.verdict for vote in votes if vote.verdict and vote.model not in said.excluded]
@@ -317,18 +266,13 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
             tie=_is_tie(said.counted, score),
             panel=said.counted,
             excluded_models=FrozenDict(said.excluded) if said.excluded else NOTHING,
-            notes=notes_on(votes, self.language, self._temperatures),
+            notes=notes_on(votes, self.language, self.temperatures),
         )
 
     def fallback_result(self, result: AspectResult, choice: random.Random) -> AspectResult:
         """A random verdict; the status stays what it was, so no aggregate takes it for a judgment."""
         option = choice.choice(self.criteria.options)
         return replace(result, verdict=option.name, score=option.score, fallback="random")
-
-    @cached_property
-    def _temperatures(self) -> Mapping[str, float]:
-        """What each model is asked at."""
-        return {name: temperature_for(model, self.temperature, self.strictness) for name, model in self._panel.items()}
 
     def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
         own = [vote for vote in votes if vote.model == name]
@@ -339,16 +283,17 @@ class AspectCritic(PlannedJudge[Instance, AspectResult]):
         return [self._ballot(name, instance, len(own) + i) for i in range(remaining)]
 
     def _ballot(self, name: str, instance: Instance, sample: int) -> Ballot:
-        model = self._panel[name]
+        model = self.panel[name]
         return Ballot(
             criteria=self.criteria,
             instance=instance,
+            question=question_of(self.criteria),
             template="aspect",
             model=name,
             language=self.language,
             mode=self.mode or model.mode,
             sample=sample,
-            temperature=self._temperatures[name],
+            temperature=self.temperatures[name],
             seed=seed_for(model, self.seed, sample),
         )
 

@@ -2,6 +2,6 @@
 
 from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.case import Judge
+from adjudge.judges.judge import Judge
 
 __all__ = ["BaseDirectJudge", "BasePairwiseJudge", "Judge"]

@@ -6,19 +6,20 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adjudge.aio import event_loop
 from adjudge.catalog.criteria import is_risk
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
+from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.question import Choice, Rating, question_of
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
-from adjudge.domain.vote import Verdict, Vote
-from adjudge.engine.run import RunLike
+from adjudge.domain.verdict import Chosen, Verdict
+from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
-from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.case import Case, InstancesLike, Judge, MultiCriteriaLike
+from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
-from adjudge.judges.planned import InstanceLike, Progress
+from adjudge.judges.judge import InstanceLike
+from adjudge.judges.settings import OwnSettings
 from adjudge.pooling.composite import composite
 from adjudge.pooling.majority import majority
 from adjudge.pooling.orders import flip_rate, noise_rate
@@ -26,12 +27,10 @@ from adjudge.pooling.panel import status_of
 from adjudge.prompts.render import shown_fields
 
 
-@dataclass(kw_only=True, eq=False)
-class BaseDirectJudge(Judge[DirectInstanceResult]):
-    """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case
-    a DirectInstanceResult or the name of an option; repetition, order and pooling are done here."""
+class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult]):
+    """What judges of single texts share: which ballots they write, and how the votes are pooled."""
 
-    def instance_of(self, item: InstanceLike) -> Instance:
+    def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
         """A text is the field ``response``."""
         return as_instance(item, "response")
 
@@ -44,12 +43,12 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
             if example.option not in item.criteria.option_names:
                 raise SetupError(f"an example of criteria {item.criteria.name!r} has no option of it: {example.option!r}")
 
-    async def ask(self, ballot: Ballot) -> Vote:
-        """One case, with its options in the ballot's order. The criteria names the field that is judged: the only one, if so."""
+    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+        """With the options in the ballot's order. The criteria names the field that is judged: the only one, if so."""
         criteria = ballot.criteria
         *_, judged = shown_fields(criteria, ballot.instance)
-        shown = replace(criteria, options=[criteria.option(name) for name in ballot.options], to_evaluate_field=judged)
-        return await self._ask_own(ballot, ballot.instance, shown)
+        shown = replace(criteria, options=ballot.question.shown(criteria.options), to_evaluate_field=judged)
+        return ballot.instance, shown
 
     def fallback_result(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
         """A random option; the status stays what it was, so no aggregate takes it for a judgment."""
@@ -62,18 +61,18 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
 
     def ballots(self, case: Case) -> list[Ballot]:
         """All of them: the listed order first."""
-        backwards = tuple(reversed(range(len(case.criteria.options))))
-        orders = (None, backwards) if self.check_positional_bias else (None,)
+        question = question_of(case.criteria)
+        turned = [question.reversed()] if self.check_positional_bias and isinstance(question, Choice) else []
         return [
-            self.ballot(case, model, order, sample)
-            for order in orders
+            self.ballot(case, model, asked, sample)
+            for asked in (question, *turned)
             for model in self.panel or (type(self).__name__,)
             for sample in range(self.samples)
         ]
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One of them."""
-        return Ballot(case.criteria, case.instance, "direct", model, self.language, order=order, sample=sample)
+        return Ballot(case.criteria, case.instance, question, "direct", model, self.language, sample=sample)
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
         """The majority in the listed order; how far all votes agree with it; the other order beside it."""
@@ -126,39 +125,21 @@ class BaseDirectJudge(Judge[DirectInstanceResult]):
 
     # -- several criteria ------------------------------------------------------
 
-    def evaluate_multi_criteria(
-        self,
-        instances: InstancesLike,
-        multi_criteria: MultiCriteriaLike,
-        *,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[DirectInstanceResult] | None = None,
-    ) -> list[MultiCriteriaDirectInstanceResult]:
-        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria.
-
-        ``run``, ``budget`` and ``progress`` as for ``evaluate``: they see one result for each instance and criteria.
-        """
-        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, run=run, budget=budget, progress=progress))
-
-    async def aevaluate_multi_criteria(
-        self,
-        instances: InstancesLike,
-        multi_criteria: MultiCriteriaLike,
-        *,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[DirectInstanceResult] | None = None,
-    ) -> list[MultiCriteriaDirectInstanceResult]:
-        """``evaluate_multi_criteria`` for async code."""
-        multi = self.as_multi_criteria(multi_criteria)
+    def check_multi_criteria(self, multi: MultiCriteria) -> None:
+        """Every option needs a score where scores are added up."""
         multi.check_scores()
-        found = self.instances_of(instances)
-        pairs = [(instance, item.criterion) for instance in found for item in multi.items]
-        asked = [criteria for _, criteria in pairs]
-        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress)
-        width = len(multi.items)
-        return [composite(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
+
+    def combine(
+        self, instance: Instance, multi: MultiCriteria, results: Sequence[DirectInstanceResult]
+    ) -> MultiCriteriaDirectInstanceResult:
+        """The weighted sum of the scores."""
+        return composite(instance, multi, results)
+
+
+@dataclass(kw_only=True, eq=False)
+class BaseDirectJudge(OwnSettings, Direct):
+    """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case
+    a DirectInstanceResult or the name of an option; repetition, order and pooling are done here."""
 
 
 def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: Sequence[Vote]) -> DirectInstanceResult:
@@ -174,7 +155,8 @@ def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: S
 
 def _score(verdict: Verdict, criteria: Criteria) -> float | None:
     """The judge's own score where it gave one, else the option's."""
-    return verdict.score if verdict.score is not None else criteria.option(verdict.option).points
+    own = verdict.score if isinstance(verdict, Chosen) else None
+    return criteria.option(verdict.option).points if own is None else own
 
 
 def _mean(scores: Sequence[float | None]) -> float | None:
@@ -187,6 +169,6 @@ def _mean(scores: Sequence[float | None]) -> float | None:
 
 def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:
     """Criteria that accept any integer, with those that were said as options, the lowest first."""
-    if criteria.option_names != (ANY_INTEGER,) or not said:
+    if not criteria.any_integer or not said:
         return criteria
     return replace(criteria, options=[CriteriaOption(text) for text in sorted(set(said), key=int)])

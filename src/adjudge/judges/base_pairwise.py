@@ -8,33 +8,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import ascii_uppercase
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
-from adjudge.aio import event_loop
 from adjudge.catalog.entry import Kind
 from adjudge.data.sources.row import Row
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE, Criteria
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.question import Comparison
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
+from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Vote
-from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
-from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.case import Case, InstancesLike, Judge, MultiCriteriaLike, PairwiseLike
+from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
-from adjudge.judges.planned import Progress, one_of
+from adjudge.judges.judge import InstanceLike
+from adjudge.judges.settings import Contests, OwnSettings, one_of
 from adjudge.pooling.contests import certainty_of, contests, explanation_of, highest, selected, system_results
 from adjudge.pooling.orders import balanced_orders, flip_rate, noise_rate
 from adjudge.pooling.panel import status_of
 from adjudge.prompts.render import judged_field, shown_fields
 
 
-@dataclass(kw_only=True, eq=False)
-class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
-    """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index
-    of the better response, "tie", or a PairwiseInstanceResult; repetition, order and pooling are done here.
+class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult]):
+    """What judges that compare responses share: which ballots they write, and how the votes are pooled.
 
     Parameters:
         tie_enabled: whether a tie is offered and accepted.
@@ -43,15 +41,16 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
     """
 
     tie_enabled: bool = True
-    contests: Literal["joint", "pairs"] = "joint"
+    contests: Contests = "joint"
     rotations: bool = False
     kind: ClassVar[Kind] = "pairwise"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
         one_of("contests", self.contests, ("joint", "pairs"))
+        super().check_settings()
 
-    def instance_of(self, item: PairwiseLike) -> Instance:
+    def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
         """A list of texts are the responses."""
         if isinstance(item, Instance):
             return item if isinstance(item, PairwiseInstance) else PairwiseInstance(item.fields, item.id, item.metadata)
@@ -78,13 +77,13 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             if isinstance(shown, str) or example.option not in (*ascii_uppercase[: len(shown)], TIE):
                 raise SetupError(f"an example of criteria {name!r} needs responses in the field {judged!r}, and the label of one")
 
-    async def ask(self, ballot: Ballot) -> Vote:
-        """One case, with its responses in the ballot's order."""
+    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+        """With the responses in the ballot's order."""
         name = ballot.criteria.to_evaluate_field
         responses = ballot.instance.fields[name]
-        order = ballot.order or range(len(responses))
+        order = ballot.question.order or range(len(responses))
         shown = replace(ballot.instance, fields={**ballot.instance.fields, name: [responses[place] for place in order]})
-        return await self._ask_own(ballot, shown, ballot.criteria)
+        return shown, ballot.criteria
 
     def fallback_result(self, result: PairwiseInstanceResult, choice: random.Random) -> PairwiseInstanceResult:
         """A random response; the status stays what it was, so no aggregate takes it for a judgment."""
@@ -100,21 +99,21 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
         count = len(case.instance.fields[case.criteria.to_evaluate_field])
         members = [tuple(range(count))] if self.contests == "joint" else list(combinations(range(count), 2))
         return [
-            self.ballot(case, model, order, sample)
+            self.ballot(case, model, Comparison(order, self.tie_offered), sample)
             for member in members
             for order in self._orders(member)
             for model in self.panel or (type(self).__name__,)
             for sample in range(self.samples)
         ]
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One of them."""
-        name, offered = self.language, self.offered(len(order))
-        return Ballot(case.criteria, case.instance, "pairwise", model, name, order=order, offered=offered, sample=sample)
+        return Ballot(case.criteria, case.instance, question, "pairwise", model, self.language, sample=sample)
 
-    def offered(self, count: int) -> tuple[str, ...]:
-        """The labels of so many responses, and a tie where that is allowed."""
-        return (*ascii_uppercase[:count], *((TIE,) if self.tie_enabled else ()))
+    @property
+    def tie_offered(self) -> bool:
+        """Whether a tie may be answered to one ballot."""
+        return self.tie_enabled
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         """All contests by all votes, both orders included."""
@@ -134,7 +133,7 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
             criteria=item.criteria,
             status=status_of(votes, chosen is not None),
             votes=tuple(votes),
-            selected_option=chosen,  # type: ignore[arg-type]  # an index, "tie" or None
+            selected_option=chosen,
             per_system_results=systems,
             certainty=certainty,
             agreement=certainty,
@@ -162,42 +161,44 @@ class BasePairwiseJudge(Judge[PairwiseInstanceResult]):
 
     # -- several criteria ------------------------------------------------------
 
-    def evaluate_multi_criteria(
-        self,
-        instances: InstancesLike,
-        multi_criteria: MultiCriteriaLike,
-        *,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[PairwiseInstanceResult] | None = None,
-    ) -> list[MultiCriteriaPairwiseInstanceResult]:
-        """For each instance the responses' win rates, weighted over the criteria.
+    def check_multi_criteria(self, multi: MultiCriteria) -> None:
+        """Win rates are weighted, and nothing else can be done with them."""
+        for item in multi.items:
+            if item.required or item.target_option is not None or item.score_threshold is not None:
+                raise SetupError(
+                    f"criteria {item.criterion.name!r} compares responses: it has a weight, and no target, threshold or duty"
+                )
 
-        ``run``, ``budget`` and ``progress`` as for ``evaluate``: they see one result for each instance and criteria.
-        """
-        return event_loop.run(self.aevaluate_multi_criteria(instances, multi_criteria, run=run, budget=budget, progress=progress))
+    def combine(
+        self, instance: Instance, multi: MultiCriteria, results: Sequence[PairwiseInstanceResult]
+    ) -> MultiCriteriaPairwiseInstanceResult:
+        """The responses' win rates, weighted over the criteria."""
+        rates: list[float | None] = []
+        for place in range(len(results[0].per_system_results)):
+            own = [result.per_system_results[place].winrate for result in results]
+            known = [rate * (item.weight or 0.0) for rate, item in zip(own, multi.items, strict=True) if rate is not None]
+            rates.append(math.fsum(known) if len(known) == len(own) else None)
+        chosen, tie = selected(rates, self.tie_enabled), len(highest(rates)) > 1
+        return MultiCriteriaPairwiseInstanceResult(instance, multi, tuple(results), tuple(rates), chosen, tie=tie)
 
-    async def aevaluate_multi_criteria(
-        self,
-        instances: InstancesLike,
-        multi_criteria: MultiCriteriaLike,
-        *,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[PairwiseInstanceResult] | None = None,
-    ) -> list[MultiCriteriaPairwiseInstanceResult]:
-        """``evaluate_multi_criteria`` for async code."""
-        multi = self.as_multi_criteria(multi_criteria)
-        _check_weights_only(multi)
-        found = self.instances_of(instances)
-        pairs = [(instance, item.criterion) for instance in found for item in multi.items]
-        asked = [criteria for _, criteria in pairs]
-        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress)
-        width = len(multi.items)
-        return [
-            _combined(one, multi, tuple(results[place * width : (place + 1) * width]), self.tie_enabled)
-            for place, one in enumerate(found)
-        ]
+
+@dataclass(kw_only=True, eq=False)
+class BasePairwiseJudge(OwnSettings, Pairwise):
+    """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index
+    of the better response, "tie", or a PairwiseInstanceResult; repetition, order and pooling are done here."""
+
+    tie_enabled: bool = True
+    contests: Contests = "joint"
+    rotations: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContestSettings:
+    """Of judges that have models compare responses."""
+
+    tie_enabled: bool = True
+    contests: Contests = "joint"
+    rotations: bool = False
 
 
 def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
@@ -205,23 +206,3 @@ def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
     forward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or ()))]
     backward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))]
     return forward, backward
-
-
-def _check_weights_only(multi: MultiCriteria) -> None:
-    for item in multi.items:
-        if item.required or item.target_option is not None or item.score_threshold is not None:
-            raise SetupError(
-                f"criteria {item.criterion.name!r} compares responses: it has a weight, and no target, threshold or duty"
-            )
-
-
-def _combined(
-    instance: Instance, multi: MultiCriteria, results: tuple[PairwiseInstanceResult, ...], tie_enabled: bool
-) -> MultiCriteriaPairwiseInstanceResult:
-    rates: list[float | None] = []
-    for place in range(len(results[0].per_system_results)):
-        own = [result.per_system_results[place].winrate for result in results]
-        known = [rate * (item.weight or 0.0) for rate, item in zip(own, multi.items, strict=True) if rate is not None]
-        rates.append(math.fsum(known) if len(known) == len(own) else None)
-    chosen: Any = selected(rates, tie_enabled)  # an index, "tie" or None
-    return MultiCriteriaPairwiseInstanceResult(instance, multi, results, tuple(rates), chosen, tie=len(highest(rates)) > 1)

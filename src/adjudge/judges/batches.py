@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any
 
 from adjudge.aio.user_functions import call
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import HALTS
 
-Run = Callable[[list[Instance], list[Criteria]], Any]
+Run = Callable[[list[Instance], list[Criteria]], object]
 _PATIENCE, _TURNS = 0.001, 8
 """Seconds, and turns of the event loop, in which no further case came: then those that wait are handed over."""
 
@@ -26,7 +25,7 @@ class _Waiting:
 
     instance: Instance
     criteria: Criteria
-    answer: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: asyncio.Future[object] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def settle(self, answer: object) -> None:
         """An exception is an answer too: it fails this case alone."""
@@ -80,7 +79,7 @@ class Batches:
         if cases:
             self._start(self._judge(cases))
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -115,10 +114,11 @@ async def gathered(run: Run, size: int) -> AsyncIterator[Batches]:
         await batches.close()
 
 
-async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
+async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteria]) -> list[object]:
     """One answer a case, from a function that is sync (in a thread of its own) or async."""
     if inspect.iscoroutinefunction(run):
-        answers = _listed(await run(instances, criteria))
+        said = run(instances, criteria)
+        answers = _listed(await said if inspect.isawaitable(said) else said)
     else:
         answers = _listed(await call(copy_context().run, _listed_unless_awaitable, run, instances, criteria))
     if len(answers) != len(instances):
@@ -126,12 +126,12 @@ async def answers_of(run: Run, instances: list[Instance], criteria: list[Criteri
     return answers
 
 
-def _listed_unless_awaitable(run: Run, instances: list[Instance], criteria: list[Criteria]) -> Any:
+def _listed_unless_awaitable(run: Run, instances: list[Instance], criteria: list[Criteria]) -> object:
     said = run(instances, criteria)
     return said if inspect.isawaitable(said) else _listed(said)
 
 
-def _listed(said: object) -> list[Any]:
+def _listed(said: object) -> list[object]:
     if not isinstance(said, Iterable) or isinstance(said, str | Mapping):
         raise TypeError(f"_run must return a list with an answer for each case, not {type(said).__name__}")
     return list(said)

@@ -1,37 +1,35 @@
-"""Judges of the form ``judge(instances, criteria)``: their input, their base classes, and how a judge of one's own is run."""
+"""What judges share that are called as ``judge(instances, criteria)``: their input, their results, several criteria at once."""
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, SupportsIndex, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
-from adjudge.aio import event_loop
+from adjudge.aio.edges import same_as, sync_edge
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE, Criteria, yes_no_criteria
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.results import Result
+from adjudge.domain.vote import Vote
 from adjudge.engine.run import Asker, RunLike
-from adjudge.errors import HALTS, ModelError, Refused, SetupError
+from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.open import OpenModel
-from adjudge.judges.batches import Batches, answers_of, gathered
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
+from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.notes import notes_on
-from adjudge.judges.planned import InstanceLike, OnFailure, PlannedJudge, Progress, at_least, check_votes, one_of, temperature_for
-from adjudge.prompts.template import check_language
-from adjudge.verdicts.options import match_option
+from adjudge.judges.own import ask_own, in_batches
+from adjudge.judges.prompted import prompt_of
+from adjudge.judges.settings import at_least, check_votes
 
 R = TypeVar("R", bound=Result)
+M = TypeVar("M")
 CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
@@ -39,9 +37,6 @@ InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataS
 """One or many; a data frame or a data set is its rows."""
 _DEFAULT_CONSISTENCY = 3
 _BATCHES_AT_ONCE = 8
-_NO_VERDICT = "the judge gave no verdict"
-_BATCHES: ContextVar[tuple[object, Batches] | None] = ContextVar("batches", default=None)
-"""The judge of one's own that is at work, and where its cases are gathered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +54,8 @@ class Case:
         return self.instance.id
 
 
-@dataclass(kw_only=True, eq=False)
-class Judge(PlannedJudge[Case, R], Generic[R]):
-    """The base of all judges that are called with instances and criteria.
+class CaseJudge(Judge[Case, R], Generic[R, M]):
+    """What judges share that are called with instances and criteria. ``M`` is the result of several criteria at once.
 
     Parameters:
         self_consistency: votes per model and order: False is 1, True is 3, k is k.
@@ -76,21 +70,16 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
 
     self_consistency: bool | int = False
     check_positional_bias: bool = False
-    language: str = "en"
-    seed: int | None = None
-    max_repairs: int = 3
-    on_failure: OnFailure = "abstain"
+    batch_size: int = 32
     kind: ClassVar[Kind] = "direct"
     """Whether texts are judged one by one or compared: what a catalogue name may mean."""
-    batch_size: int = 32
 
-    def __post_init__(self) -> None:
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
         if not isinstance(self.self_consistency, bool):
             check_votes("self_consistency", self.self_consistency)
-        at_least("max_repairs", self.max_repairs, 0)
         at_least("batch_size", self.batch_size, 1)
-        one_of("on_failure", self.on_failure, ("abstain", "raise", "random"))
-        check_language(self.language)
+        super().check_settings()
 
     @property
     def samples(self) -> int:
@@ -100,32 +89,27 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         return self.self_consistency
 
     @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots; a judge of one's own has none."""
-        return {}
-
-    @property
     def width(self) -> int:
         """Cases under way at once."""
         return super().width or _BATCHES_AT_ONCE * self.batch_size
 
     @abstractmethod
-    def instance_of(self, item: Any) -> Instance:
+    def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
         """What the caller gave, as an instance."""
 
-    def __call__(
-        self,
-        instances: InstancesLike,
-        criteria: CriteriaLike | Sequence[CriteriaLike],
-        *,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[R] | None = None,
-    ) -> list[R]:
-        """The same as ``evaluate``."""
-        return self.evaluate(instances, criteria, run=run, budget=budget, progress=progress)
+    @abstractmethod
+    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+        """A case as a judge of one's own is given it, in the ballot's order."""
 
-    def evaluate(
+    @abstractmethod
+    def combine(self, instance: Instance, multi: MultiCriteria, results: Sequence[R]) -> M:
+        """The results of one instance, one a criteria, as one."""
+
+    @abstractmethod
+    def check_multi_criteria(self, multi: MultiCriteria) -> None:
+        """Raise a SetupError when results cannot be combined so."""
+
+    async def aevaluate(
         self,
         instances: InstancesLike,
         criteria: CriteriaLike | Sequence[CriteriaLike],
@@ -139,19 +123,34 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
         spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
         """
-        return event_loop.run(self.aevaluate(instances, criteria, run=run, budget=budget, progress=progress))
+        return await self.judge_items(self._cases(instances, criteria), run=run, budget=budget, progress=progress)
 
-    async def aevaluate(
+    evaluate = sync_edge(aevaluate)
+    __call__ = same_as(evaluate)
+
+    async def aevaluate_multi_criteria(
         self,
         instances: InstancesLike,
-        criteria: CriteriaLike | Sequence[CriteriaLike],
+        multi_criteria: MultiCriteriaLike,
         *,
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
-    ) -> list[R]:
-        """``evaluate`` for async code."""
-        return await self.judge_items(self._cases(instances, criteria), run=run, budget=budget, progress=progress)
+    ) -> list[M]:
+        """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria.
+
+        ``run``, ``budget`` and ``progress`` as for ``evaluate``: they see one result for each instance and criteria.
+        """
+        multi = self.as_multi_criteria(multi_criteria)
+        self.check_multi_criteria(multi)
+        found = self.instances_of(instances)
+        pairs = [(instance, item.criterion) for instance in found for item in multi.items]
+        asked = [criteria for _, criteria in pairs]
+        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress)
+        width = len(multi.items)
+        return [self.combine(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
+
+    evaluate_multi_criteria = sync_edge(aevaluate_multi_criteria)
 
     def criteria_of(self, items: Sequence[Case]) -> list[Criteria]:
         """The criteria that ``items`` are judged by, each once."""
@@ -187,29 +186,19 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
         was_text = asked.name == asked.description and asked == yes_no_criteria(asked.name)
         return replace(item, criterion=self.as_criteria(asked.name)) if was_text else item
 
-    def prompt(self, ballot: Ballot) -> Prompt | None:  # noqa: ARG002 - judges that ask models have one
-        """What a model is shown."""
-        return None
-
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
-        """The prompt of the first vote, where there is one."""
-        prompt = self.prompt(votes[0].ballot) if votes else None
-        return FrozenDict({"prompt": prompt.text} if prompt else {})
+        """The prompt of the first vote, where a model was asked."""
+        return prompt_of(votes) if self.panel else NOTHING
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - judges of one's own may need it
         """What a reader of the result must know."""
         return notes_on(votes, self.language, self.temperatures)
 
-    @property
-    def temperatures(self) -> Mapping[str, float]:
-        """What each model is asked at."""
-        return {name: temperature_for(model, self.temperature, self.samples) for name, model in self.panel.items()}
-
     def metadata_with(self, votes: Sequence[Vote], option: object) -> Mapping[str, object]:
         """The metadata, and what a judge of one's own returned along with ``option``."""
         own = [vote for vote in votes if vote.metadata]
         agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
-        return FrozenDict({**self.metadata(votes), **((agreeing or own)[0].metadata if own else {})})
+        return FrozenDict({**self.metadata(votes), **(agreeing or own)[0].metadata}) if own else self.metadata(votes)
 
     def _cases(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
         found = self.instances_of(instances)
@@ -222,96 +211,18 @@ class Judge(PlannedJudge[Case, R], Generic[R]):
 
     # -- judges of one's own -------------------------------------------------
 
-    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> Any:
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> object:
         """Judge each instance by the criteria at the same place; sync or async. Judges of one's own write this."""
         raise NotImplementedError(f"{type(self).__name__} has to write _run(instances, criteria)")
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One vote: of the model that the ballot names, or of ``_run``."""
+        if self.panel:
+            return await super().ask(ballot)
+        return await ask_own(self, self._run, ballot, *self.shown(ballot))
 
     async def _stream(
         self, items: Iterable[Case], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
-        async with gathered(self._run, self.batch_size) as batches:
-            token = _BATCHES.set((self, batches))
-            try:
-                await super()._stream(items, saw, asker, run, budget)
-            finally:
-                _BATCHES.reset(token)
-
-    async def _ask_own(self, ballot: Ballot, shown: Instance, criteria: Criteria) -> Vote:
-        """What ``_run`` says of one case, as a vote. Whatever it raises is one failed vote."""
-        judge, batches = _BATCHES.get() or (None, None)
-        try:
-            if batches and judge is self:
-                said = await batches.answer(shown, criteria)
-            else:
-                (said,) = await answers_of(self._run, [shown], [criteria])
-            return _own_vote(ballot, said)
-        except HALTS:
-            raise
-        except ModelError as error:
-            outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
-            return Vote(ballot=ballot, outcome=outcome, reason=str(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge of somebody's own: its failure is one failed vote
-            return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}")
-
-
-def _own_vote(ballot: Ballot, said: object) -> Vote:
-    """What ``_run`` returned for one case, as a vote; only what was offered counts, and no stand-in of another judge."""
-    if not isinstance(said, DirectInstanceResult | PairwiseInstanceResult):
-        return _option_vote(ballot, said)
-    chosen = said.selected_option if said.status is Status.SCORED and not said.fallback else None
-    vote = _no_verdict(ballot, said) if chosen is None else _option_vote(ballot, chosen)
-    verdict = vote.verdict and replace(vote.verdict, explanation=said.explanation)
-    if verdict and isinstance(said, DirectInstanceResult):
-        verdict = replace(verdict, feedback=said.feedback, score=_own_score(said.score))
-    elif verdict and isinstance(said, PairwiseInstanceResult):
-        verdict = replace(verdict, ranking=_own_ranking(said.ranking, ballot, verdict.option))
-    return replace(vote, verdict=verdict, metadata=FrozenDict(said.metadata), usage=said.usage)
-
-
-def _no_verdict(ballot: Ballot, said: Result) -> Vote:
-    outcome = Outcome.ABSTAINED if said.status is Status.ABSTAINED else Outcome.UNREADABLE
-    reasons = [said.explanation, *(vote.reason for vote in said.votes)]
-    return Vote(ballot=ballot, outcome=outcome, reason=next(filter(None, reasons), _NO_VERDICT))
-
-
-def _option_vote(ballot: Ballot, option: object) -> Vote:
-    """A vote for what was chosen, if it was offered."""
-    if option is None:
-        return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=_NO_VERDICT)
-    chosen = _index_in_own_order(option, ballot) if ballot.offered else match_option(option, ballot.options, ballot.points)
-    if chosen is None:
-        known = [*map(str, range(len(ballot.order or ()))), *(name for name in ballot.offered if name == TIE)]
-        offered = ", ".join(known if ballot.offered else ballot.options)
-        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=f"{option!r} is not one of {offered}")
-    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Verdict(chosen))
-
-
-def _own_score(score: float | None) -> float | None:
-    if score is not None and not math.isfinite(score):
-        raise ValueError(f"the score {score} is no number")
-    return score if score is None else float(score)
-
-
-def _own_ranking(ranks: Sequence[int | None], ballot: Ballot, best: str) -> tuple[tuple[int, ...], ...] | None:
-    """The ranks of the shown responses as groups of own indexes, best first; None unless they are whole and fit ``best``."""
-    order = ballot.order or ()
-    if len(ranks) != len(order) or None in ranks:
-        return None
-    groups = tuple(
-        tuple(sorted(index for index, rank in zip(order, ranks, strict=True) if rank == each))
-        for each in sorted(set(ranks))  # type: ignore[type-var]
-    )
-    top = str(groups[0][0]) if len(groups[0]) == 1 else TIE
-    return groups if top == best else None
-
-
-def _index_in_own_order(option: object, ballot: Ballot) -> str | None:
-    """Place among the shown responses → index among the instance's own."""
-    order = ballot.order or ()
-    if option == TIE:
-        return TIE if TIE in ballot.offered else None
-    if isinstance(option, bool):  # whose place would that be?
-        return None
-    number = isinstance(option, SupportsIndex) or (isinstance(option, str) and option.isdecimal())
-    place = int(option) if number else -1  # type: ignore[call-overload]  # checked in the line before
-    return str(order[place]) if 0 <= place < len(order) else None
+        async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
+            await super()._stream(items, saw, asker, run, budget)

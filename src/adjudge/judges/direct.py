@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from adjudge.aio import event_loop
+from adjudge.aio.edges import sync_edge
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Usage
+from adjudge.domain.question import Choice, Rating
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.engine.ask import ask, ask_as, prompt_for
+from adjudge.engine.ask import ask_as
 from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.judges.base_direct import BaseDirectJudge
+from adjudge.judges.base_direct import BaseDirectJudge, Direct
 from adjudge.judges.case import Case
+from adjudge.judges.judge import InstanceLike
 from adjudge.judges.notes import notes_on
-from adjudge.judges.planned import InstanceLike, check_mode, seed_for, temperature_for
-from adjudge.judges.served import Served
+from adjudge.judges.settings import ModelSettings, check_mode, seed_for
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.prompts.render import render_improvement, render_persona, shown_fields
 from adjudge.verdicts.text import read_persona, read_text
@@ -26,11 +27,13 @@ from adjudge.verdicts.text import read_persona, read_text
 ValidOutputs = Sequence[str] | tuple[int, int] | range | None
 _MOST_INTEGERS = 1000
 _PERSONA = "persona"
+_A_TEXT = Choice(())
 _WHO_JUDGES = Criteria(_PERSONA, "Who is best placed to judge?")
 
 
-@dataclass(kw_only=True, eq=False)
-class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class DirectJudge(ModelSettings, Direct):
     """Asks models to choose one of the criteria's options.
 
     Parameters:
@@ -47,13 +50,13 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
     generate_synthetic_persona: bool = False
     mode: Mode | None = None
     early_stop: bool = False
-    _personas: dict[str, Vote] = field(init=False, repr=False, default_factory=dict)
+    _personas: dict[str, Vote] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")
-        check_mode(self.mode, self._panel)
+        check_mode(self.mode, self.panel)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """Ask the model that the ballot names; where there is to be a persona, that first."""
@@ -64,31 +67,31 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
             if made.verdict is None:
                 return Vote(ballot=ballot, outcome=made.outcome, reason=f"the persona could not be made: {made.reason}")
             ballot = replace(ballot, persona=made.verdict.option)
-        return await ask(ballot, self._panel[ballot.model], self.max_repairs)
+        return await super().ask(ballot)
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every model as often as asked, in each order; with ``early_stop`` only what can still matter."""
         remaining = self.ballots(item)[len(votes) :]
-        if not self.early_stop or self.check_positional_bias:
+        if not self.early_stop or self.check_positional_bias or item.criteria.any_integer:
             return remaining
         said = [vote.verdict.option for vote in votes if vote.verdict]
         return remaining[: samples_still_needed(said, len(remaining), item.criteria)]
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
-        asked = self._panel[model]
+        asked = self.panel[model]
         return Ballot(
             criteria=case.criteria,
             instance=case.instance,
+            question=question,
             template=case.template,
             model=model,
             language=self.language,
-            mode=self.mode or asked.mode,
-            order=order,
+            mode=self.mode or asked.mode if question.labels else "generate",
             feedback=self.generate_feedback,
             persona=self.judge_description_prompt,
             sample=sample,
-            temperature=temperature_for(asked, self.temperature, self.samples),
+            temperature=self.temperatures[model],
             seed=seed_for(asked, self.seed, sample),
         )
 
@@ -96,59 +99,52 @@ class DirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         """What a reader of the result must know."""
         return notes_on(votes, self.language, self.temperatures, persona=self.generate_synthetic_persona)
 
-    def prompt(self, ballot: Ballot) -> Prompt:
-        """What the model is shown."""
-        return prompt_for(ballot)
-
-    def evaluate_with_custom_prompt(
-        self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None
-    ) -> list[DirectInstanceResult]:
-        """Ask prompts of your own, each as it stands. Valid outputs: options, ``(low, high)``, a range, or None: any integer."""
-        return event_loop.run(self.aevaluate_with_custom_prompt(judge_prompts, valid_outputs))
-
     async def aevaluate_with_custom_prompt(
         self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None
     ) -> list[DirectInstanceResult]:
-        """``evaluate_with_custom_prompt`` for async code."""
+        """Ask prompts of your own, each as it stands. Valid outputs: options, ``(low, high)``, a range, or None: any integer."""
         options = [CriteriaOption(text) for text in _outputs(valid_outputs)]
         prompts = [judge_prompts] if isinstance(judge_prompts, str) else judge_prompts
         cases = [Case(Instance({"prompt": text}), Criteria("custom prompt", text, options), "custom") for text in prompts]
         plain = replace(self, check_positional_bias=False, mode="generate", generate_synthetic_persona=False)
         return await plain.judge_items(cases)
 
-    def improve(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
-        """The judged text, rewritten as the result's feedback says."""
-        return event_loop.run(self.aimprove(instance, result))
+    evaluate_with_custom_prompt = sync_edge(aevaluate_with_custom_prompt)
 
     async def aimprove(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
-        """``improve`` for async code."""
+        """The judged text, rewritten as the result's feedback says."""
         if not result.feedback:
             raise SetupError("the result has no feedback to improve by: judge with generate_feedback=True")
         found = self.case(self.instance_of(instance), result.criteria).instance
         *_, original = shown_fields(result.criteria, found).values()
         said = {"feedback": result.feedback, "explanation": result.explanation or ""}
         prompt = render_improvement(result.criteria, found, said, self.language)
-        name, model = next(iter(self._panel.items()))
+        name, model = next(iter(self.panel.items()))
         text = original if isinstance(original, str) else "\n".join(original)
         vote = await ask_as(
-            Ballot(result.criteria, found, "improve", name, self.language), model, prompt, lambda reply: read_text(reply, text)
+            Ballot(result.criteria, found, _A_TEXT, "improve", name, self.language),
+            model,
+            prompt,
+            lambda reply: read_text(reply, text),
         )
         if vote.verdict is None:
             raise (Refused if vote.outcome is Outcome.REFUSED else ModelError)(f"the text could not be improved: {vote.reason}")
         return vote.verdict.option
 
+    improve = sync_edge(aimprove)
+
     def _persona_ballot(self, criteria: Criteria) -> Ballot:
         """It is what it asks: criteria that differ in their names alone have one persona."""
         prompt = render_persona(criteria, self.language)
         asked = Instance({message.role: message.content for message in prompt.messages})
-        return Ballot(_WHO_JUDGES, asked, _PERSONA, next(iter(self._panel)), self.language, seed=self.seed)
+        return Ballot(_WHO_JUDGES, asked, _A_TEXT, _PERSONA, next(iter(self.panel)), self.language, seed=self.seed)
 
     async def _ask_persona(self, ballot: Ballot) -> Vote:
         """One that was made for an earlier call of this judge is used again."""
         if ballot.id in self._personas:
             return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
         prompt = Prompt(tuple(Message(role, str(text)) for role, text in ballot.instance.fields.items()))  # type: ignore[arg-type]
-        vote = await ask_as(ballot, self._panel[ballot.model], prompt, read_persona)
+        vote = await ask_as(ballot, self.panel[ballot.model], prompt, read_persona)
         if vote.valid:
             self._personas[ballot.id] = vote
         return vote

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjudge.domain.ballot import Ballot, Mode
-from adjudge.domain.criteria import TIE, Criteria
-from adjudge.domain.message import Prompt
-from adjudge.domain.results import PairwiseInstanceResult
-from adjudge.domain.vote import Vote
-from adjudge.engine.ask import ask, prompt_for
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.question import Comparison
+from adjudge.domain.verdict import TIE
+from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.case import Case
-from adjudge.judges.planned import check_mode, seed_for, temperature_for
-from adjudge.judges.served import Served
+from adjudge.judges.settings import ModelSettings, check_mode, seed_for
 
 
-@dataclass(kw_only=True, eq=False)
-class PairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     """Asks models which of two or more responses is better.
 
     Parameters:
@@ -31,33 +29,24 @@ class PairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_mode(self.mode, self._panel)
+        check_mode(self.mode, self.panel)
 
-    async def ask(self, ballot: Ballot) -> Vote:
-        """Ask the model that the ballot names."""
-        return await ask(ballot, self._panel[ballot.model], self.max_repairs)
-
-    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""
-        asked = self._panel[model]
+        asked = self.panel[model]
         return Ballot(
             criteria=self._offered_only(case.criteria),
             instance=case.instance,
+            question=question,
             template="pairwise",
             model=model,
             language=self.language,
             mode=self.mode or asked.mode,
-            order=order,
-            offered=self.offered(len(order)),
             persona=self.judge_description_prompt,
             sample=sample,
-            temperature=temperature_for(asked, self.temperature, self.samples),
+            temperature=self.temperatures[model],
             seed=seed_for(asked, self.seed, sample),
         )
-
-    def prompt(self, ballot: Ballot) -> Prompt:
-        """What the model is shown."""
-        return prompt_for(ballot)
 
     def _offered_only(self, criteria: Criteria) -> Criteria:
         """Without examples of a tie where there is none."""

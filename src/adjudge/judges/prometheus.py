@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.question import Choice, Comparison, Rating
+from adjudge.domain.verdict import Chosen, Verdict
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.base_direct import BaseDirectJudge, Direct
+from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.case import Case
-from adjudge.judges.planned import seed_for, temperature_for
-from adjudge.judges.served import Served
+from adjudge.judges.prompted import prompt_of
+from adjudge.judges.settings import Contests, ModelSettings, seed_for
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import shown_fields
 from adjudge.prompts.template import load
-from adjudge.verdicts.ranking import put_back
 from adjudge.verdicts.read import Reading
 
 _ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"
@@ -38,8 +37,9 @@ _INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt
 _REFERENCE_FIELDS = ("reference", "reference_answer")
 
 
-@dataclass(kw_only=True, eq=False)
-class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusDirectJudge(ModelSettings, Direct):
     """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1 the lowest score.
 
     Options without scores are taken worst first, and their grade is the score.
@@ -58,9 +58,9 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
         if 0 < points.count(None) < _GRADES:
             raise SetupError(f"criteria {name!r} has options with a score and options without: give it to all five or to none")
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...] | None, sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
-        return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
+        return _as_warm_as_wanted(super().ballot(case, model, question, sample), self)
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """The words of the format count."""
@@ -68,23 +68,16 @@ class MPrometheusDirectJudge(Served[DirectInstanceResult], BaseDirectJudge):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One grade."""
-        return await ask_as(ballot, self._panel[ballot.model], self.prompt(ballot), lambda reply: _read(reply, _graded(ballot)))
+        return await ask_as(ballot, self.panel[ballot.model], _absolute(ballot), lambda reply: _read(reply, _graded(ballot)))
 
-    def prompt(self, ballot: Ballot) -> Prompt:
-        """What the model is shown."""
-        rubric = _rubric(ballot)
-        best = _worst_first(ballot.criteria)[-1]
-        values = {
-            "definition": ballot.criteria.definition,
-            "rubric": [option.description or option.name for option in rubric],
-            "best": 1 + rubric.index(best),
-            **_shown(ballot),
-        }
-        return Prompt(load(_ABSOLUTE, "en").messages(values))
+    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+        """The prompt of the first vote."""
+        return prompt_of(votes, _absolute)
 
 
-@dataclass(kw_only=True, eq=False)
-class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge):
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format.
 
     Parameters:
@@ -95,7 +88,7 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
     """
 
     tie_enabled: bool = False
-    contests: Literal["joint", "pairs"] = "pairs"
+    contests: Contests = "pairs"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,9 +97,9 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
         if self.contests != "pairs":
             raise SetupError("Prometheus compares two responses at a time: contests='joint' cannot be had, leave it out")
 
-    def ballot(self, case: Case, model: str, order: tuple[int, ...], sample: int) -> Ballot:
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""
-        return _as_warm_as_wanted(super().ballot(case, model, order, sample), self)
+        return _as_warm_as_wanted(super().ballot(case, model, question, sample), self)
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """The words of the format count."""
@@ -114,20 +107,37 @@ class MPrometheusPairwiseJudge(Served[PairwiseInstanceResult], BasePairwiseJudge
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One comparison."""
-        return await ask_as(ballot, self._panel[ballot.model], self.prompt(ballot), lambda reply: _read(reply, _lettered(ballot)))
+        return await ask_as(ballot, self.panel[ballot.model], _relative(ballot), lambda reply: _read(reply, _lettered(ballot)))
 
-    def prompt(self, ballot: Ballot) -> Prompt:
-        """What the model is shown."""
-        responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
-        first, second = (neutral(responses[place]) for place in ballot.order or (0, 1))
-        values = {"definition": ballot.criteria.definition, "first": first, "second": second, **_shown(ballot)}
-        return Prompt(load(_RELATIVE, "en").messages(values))
+    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+        """The prompt of the first vote."""
+        return prompt_of(votes, _relative)
+
+
+def _absolute(ballot: Ballot) -> Prompt:
+    """What the model is shown of a text."""
+    rubric = _rubric(ballot)
+    best = _worst_first(ballot.criteria)[-1]
+    values = {
+        "definition": ballot.criteria.definition,
+        "rubric": [option.description or option.name for option in rubric],
+        "best": 1 + rubric.index(best),
+        **_shown(ballot),
+    }
+    return Prompt(load(_ABSOLUTE, "en").messages(values))
+
+
+def _relative(ballot: Ballot) -> Prompt:
+    """What the model is shown of two responses."""
+    responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
+    first, second = (neutral(responses[place]) for place in ballot.question.order or (0, 1))
+    values = {"definition": ballot.criteria.definition, "first": first, "second": second, **_shown(ballot)}
+    return Prompt(load(_RELATIVE, "en").messages(values))
 
 
 def _as_warm_as_wanted(ballot: Ballot, judge: MPrometheusDirectJudge | MPrometheusPairwiseJudge) -> Ballot:
-    model = judge.panel[ballot.model]
-    temperature = temperature_for(model, judge.temperature, judge.samples)
-    return replace(ballot, temperature=temperature, seed=seed_for(model, judge.seed, ballot.sample))
+    seed = seed_for(judge.panel[ballot.model], judge.seed, ballot.sample)
+    return replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
 
 
 def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
@@ -143,7 +153,7 @@ def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
 def _rubric(ballot: Ballot) -> list[CriteriaOption]:
     """The options as they are graded from 1 to 5, in the ballot's order."""
     options = _worst_first(ballot.criteria)
-    return options if ballot.order is None else options[::-1]
+    return options if ballot.question.order is None else options[::-1]
 
 
 def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
@@ -154,7 +164,7 @@ def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
             return None
         option = _rubric(ballot)[grade - 1]
         place = 1.0 + _worst_first(ballot.criteria).index(option)
-        return Verdict(option.name, score=place if option.points is None else None)
+        return Chosen(option.name, score=place if option.points is None else None)
 
     return verdict
 
@@ -162,7 +172,7 @@ def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
 def _lettered(ballot: Ballot) -> Callable[[str], Verdict | None]:
     def verdict(said: str) -> Verdict | None:
         found = _LETTER.match(said)
-        return put_back(Verdict(found[1].upper()), None, ballot) if found else None
+        return ballot.question.put_back(found[1].upper()) if found else None
 
     return verdict
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from adjudge.domain.criteria import CriteriaOption
@@ -12,47 +12,29 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.sampled import QualitativeResult
 from adjudge.domain.vote import Vote
-from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.planned import OnTooFew, at_least
 from adjudge.judges.sampled import SampledCriteria
+from adjudge.judges.settings import at_least
 from adjudge.pooling.numbers import shares
 from adjudge.pooling.panel import status_of
 
 PASS, FAIL = "PASS", "FAIL"
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class QualitativeCriteria(SampledCriteria[QualitativeResult]):
     """Whether code meets a criterion in natural language: True when at least ``min_pass`` samples say so.
 
     Parameters:
         expression: what the code must meet to pass.
-        llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is the embedded model.
-        num_samples: samples per model, all at once.
         min_samples_for_aggregation: with fewer valid samples there is no verdict: ``verify`` says False, and the result says
             that it fell back.
         min_pass: how many samples must say pass.
-        language: of the prompt and the explanation: "en" or "ru".
-        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
-        seed: of the first sample, the next one has the next number; None: the model's own, if it has one.
-        max_repairs: how often a model is asked again after a reply that cannot be read.
         on_failure: what too few valid samples lead to: "fallback" (it fails) or "raise" (a RunError).
-        on_result: called with every full result.
     """
 
-    expression: str
-    llm: ModelLike | Sequence[ModelLike] | None = None
     num_samples: int = 1
     min_samples_for_aggregation: int = 1
     min_pass: int = 1
-    _: KW_ONLY
-    language: str = "en"
-    temperature: float | None = None
-    seed: int | None = None
-    max_repairs: int = 3
-    on_failure: OnTooFew = "fallback"
-    on_result: Callable[[QualitativeResult], object] | None = None
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
     template: ClassVar[str] = "qualitative"
     options: ClassVar[tuple[CriteriaOption, ...]] = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))

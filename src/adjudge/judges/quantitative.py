@@ -4,63 +4,44 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import ANY_NUMBER, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Rating
 from adjudge.domain.sampled import QuantitativeResult
+from adjudge.domain.verdict import Rated
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.planned import OnTooFew, one_of
 from adjudge.judges.sampled import SampledCriteria
+from adjudge.judges.settings import one_of
 from adjudge.pooling.numbers import AGGREGATIONS, Aggregation, aggregate, numbers_of, shares, spread
 from adjudge.pooling.panel import status_of
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
     """How code does by a criterion in natural language, as a number from ``min`` to ``max``.
 
     Parameters:
         expression: what is rated, best with what the ends of the scale mean.
-        llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is the embedded model.
         min: the lower end of the scale.
         max: the upper end of the scale.
         agg: what the samples come to: "avg", "med", "min" or "max".
-        num_samples: samples per model, all at once.
         min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the scale, and the result says
             that it fell back.
-        language: of the prompt and the explanation: "en" or "ru".
-        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
-        seed: of the first sample, the next one has the next number; None: the model's own, if it has one.
-        max_repairs: how often a model is asked again after a reply that cannot be read.
         on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or "raise" (a RunError).
-        on_result: called with every full result.
     """
 
-    expression: str
-    llm: ModelLike | Sequence[ModelLike] | None = None
     min: float = 0.0
     max: float = 10.0
     agg: Aggregation = "avg"
     num_samples: int = 1
     min_samples_for_aggregation: int = 1
-    _: KW_ONLY
-    language: str = "en"
-    temperature: float | None = None
-    seed: int | None = None
-    max_repairs: int = 3
-    on_failure: OnTooFew = "fallback"
-    on_result: Callable[[QuantitativeResult], object] | None = None
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
 
     template: ClassVar[str] = "quantitative"
-    options: ClassVar[tuple[CriteriaOption, ...]] = (CriteriaOption(ANY_NUMBER),)
 
     def __post_init__(self) -> None:
         one_of("agg", self.agg, AGGREGATIONS)
@@ -77,9 +58,10 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         """The middle of the scale."""
         return self.min + (self.max - self.min) / 2
 
-    def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
-        """One question to one model, always in writing: a number is not one of a few tokens."""
-        return replace(super().ballot(item, model, sample), mode="generate", range=(float(self.min), float(self.max)))
+    @property
+    def question(self) -> Rating:
+        """What may be answered."""
+        return Rating((float(self.min), float(self.max)))
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:
         """The valid samples by the rule ``agg``; nothing when there are too few."""
@@ -108,8 +90,8 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
 
 def _nearest_explanation(votes: Sequence[Vote], score: float) -> str | None:
     """Of the sample that lies nearest to the outcome, the earlier of two."""
-    said = [vote.verdict for vote in votes if vote.verdict and vote.verdict.number is not None and vote.verdict.explanation]
-    return min(said, key=lambda one: abs((one.number or 0.0) - score)).explanation if said else None
+    said = [vote.verdict for vote in votes if isinstance(vote.verdict, Rated) and vote.verdict.explanation]
+    return min(said, key=lambda one: abs(one.number - score)).explanation if said else None
 
 
 def _check_range(low: float, high: float) -> None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import ClassVar, Generic, TypeVar
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from adjudge.data.sources.open import is_data_file
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Choice, Rating
 from adjudge.domain.sampled import SampledResult
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.gateway.open import ModelLike
+from adjudge.judges.judge import Judge, Progress
 from adjudge.judges.notes import notes_on
-from adjudge.judges.planned import OnTooFew, PlannedJudge, Progress, at_least, check_votes, one_of, seed_for, temperature_for
-from adjudge.prompts.template import check_language
+from adjudge.judges.panel import ModelPanel
+from adjudge.judges.settings import OnTooFew, at_least, check_votes, seed_for, temperature_for
 from adjudge.verdicts.code_text import extract_code
 
 R = TypeVar("R", bound=SampledResult)
@@ -53,39 +55,78 @@ def sampling(first: int = 0, count: int | None = None, hear: Callable[[SampledRe
         _SAMPLING.reset(token)
 
 
-class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
+@runtime_checkable
+class _HasTask(Protocol):
+    """An agent that says what was asked for."""
+
+    task: str
+
+
+@runtime_checkable
+class _Writer(Protocol):
+    """An agent that says what it writes."""
+
+    writes: Literal["code", "text"]
+
+
+class _Samples:
+    """Fields that stand at another place in each kind of criteria."""
+
+    num_samples: int
+    min_samples_for_aggregation: int
+
+
+@dataclass(frozen=True)
+class SampledCriteria(_Samples, Judge[Instance, R], Generic[R]):
     """One question in natural language about code (or a text), asked several times at once.
 
-    The fields are written down in the two kinds; subclasses may override their methods and add attributes of their own.
+    Subclasses may override its methods and add attributes of their own.
+
+    Parameters:
+        llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is the embedded model.
+        num_samples: samples per model, all at once.
+        language: of the prompt and the explanation: "en" or "ru".
+        temperature: by default the model's own setting, else 0 for one sample and 1 for several.
+        seed: of the first sample, the next one has the next number; None: the model's own, if it has one.
+        max_repairs: how often a model is asked again after a reply that cannot be read.
+        on_result: called with every full result.
     """
 
     expression: str
-    llm: ModelLike | Sequence[ModelLike] | None
-    num_samples: int
-    min_samples_for_aggregation: int
-    language: str
-    temperature: float | None
-    on_failure: OnTooFew
-    on_result: Callable[[R], object] | None
-    _panel: Mapping[str, OpenModel]
-    template: ClassVar[str]
-    options: ClassVar[tuple[CriteriaOption, ...]]
+    llm: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    _: KW_ONLY
+    language: str = "en"
+    temperature: float | None = None
+    seed: int | None = None
+    max_repairs: int = 3
+    on_failure: OnTooFew = "fallback"
+    on_result: Callable[[R], object] | None = None
+    panel: ModelPanel = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    template: ClassVar[str]
+    options: ClassVar[tuple[CriteriaOption, ...]] = ()
+    endings: ClassVar[tuple[str, ...]] = ("fallback", "raise")
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
         if not isinstance(self.expression, str) or not self.expression.strip():
             raise SetupError("the expression is empty: say in a sentence what is judged")
         check_votes("num_samples", self.num_samples)
         at_least("min_samples_for_aggregation", self.min_samples_for_aggregation, 1)
-        at_least("max_repairs", self.max_repairs, 0)
-        one_of("on_failure", self.on_failure, ("fallback", "raise"))
-        check_language(self.language)
-        self._panel = open_panel(self.llm)
+        super().check_settings()
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked; each is asked ``num_samples`` times."""
+        return ModelPanel.of(self.llm)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._check_reachable("min_samples_for_aggregation", self.min_samples_for_aggregation)
 
     @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots; each is asked ``num_samples`` times."""
-        return self._panel
+    def samples(self) -> int:
+        """Votes per model."""
+        return _SAMPLING.get().count or self.num_samples
 
     async def evaluate(
         self,
@@ -107,6 +148,11 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
                 hear(result)
         return result
 
+    @property
+    def question(self) -> Choice | Rating:
+        """What may be answered."""
+        return Choice(tuple(one.name for one in self.options), tuple(one.points for one in self.options))
+
     def criteria_for(self, item: Instance) -> Criteria:
         """The question behind the expression, about the last field."""
         judged = list(item.fields)[-1]
@@ -120,21 +166,22 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
         if votes:
             return []
         wanted = _SAMPLING.get()
-        samples = range(wanted.first, wanted.first + (wanted.count or self.num_samples))
-        return [self.ballot(item, name, sample) for name in self._panel for sample in samples]
+        samples = range(wanted.first, wanted.first + self.samples)
+        return [self.ballot(item, name, sample) for name in self.panel for sample in samples]
 
     def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
         """One question to one model."""
-        asked = self._panel[model]
+        asked, criteria, question = self.panel[model], self.criteria_for(item), self.question
         return Ballot(
-            criteria=self.criteria_for(item),
+            criteria=criteria,
             instance=item,
+            question=question,
             template=self.template,
             model=model,
             language=self.language,
-            mode=asked.mode,
+            mode=asked.mode if question.labels else "generate",  # a number is not one of a few tokens
             sample=sample,
-            temperature=temperature_for(asked, self.temperature, _SAMPLING.get().count or self.num_samples),
+            temperature=temperature_for(asked, self.temperature, self.samples),
             seed=seed_for(asked, self.seed, sample),
         )
 
@@ -153,7 +200,7 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
         return replace(result, fallback=name)
 
     def _check_reachable(self, name: str, needed: int) -> None:
-        most = self.num_samples * len(self._panel)
+        most = self.num_samples * len(self.panel)
         if needed > most:
             raise SetupError(f"{name}={needed} can never be reached with num_samples={self.num_samples}")
 
@@ -162,7 +209,6 @@ class SampledCriteria(PlannedJudge[Instance, R], Generic[R]):
             raise SetupError(f"what is judged must be a text, not {type(code).__name__}")
         if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
             raise SetupError(f"{code!r} is a file, and its name would be judged: give what it holds")
-        task: str = getattr(agent, "task", "")
-        writes_text = getattr(agent, "writes", "code") == "text"
-        judged = {"text": code} if writes_text else {"code": extract_code(code)}
+        task = agent.task if isinstance(agent, _HasTask) else ""
+        judged = {"text": code} if isinstance(agent, _Writer) and agent.writes == "text" else {"code": extract_code(code)}
         return Instance({"task": task, **judged} if task else judged)

@@ -7,125 +7,32 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
-from adjudge.catalog.entry import pairwise_options
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import TIE, Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.message import Message, Prompt, Reply, Request, Usage
-from adjudge.domain.vote import Outcome, Verdict, Vote
-from adjudge.engine.ask import reply_to
-from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.gateway.open import OpenModel, open_model, open_panel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.planned import seed_for, temperature_for
+from adjudge.domain.message import Message, Prompt, Reply, Usage
+from adjudge.domain.question import Choice, Question
+from adjudge.domain.verdict import Chosen, Compared, Verdict
+from adjudge.domain.vote import Outcome, Vote
+from adjudge.engine.ask import ask_as
+from adjudge.errors import HALTS, ModelError, SetupError
+from adjudge.gateway.open import OpenModel, open_model
+from adjudge.judges.base_direct import BaseDirectJudge, Direct
+from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
+from adjudge.judges.panel import ModelPanel
+from adjudge.judges.settings import Contests, VoteSettings, seed_for
+from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
-from adjudge.verdicts.read import read
+from adjudge.verdicts.read import Reading, read
 
-_RISKS = frozenset(
-    {
-        "harmfulness",
-        "insensitivity",
-        "manipulative_email",
-        "toxicity",
-        "user_message_general_harm",
-        "user_message_jailbreak",
-        "user_message_profanity",
-        "user_message_social_bias",
-        "user_message_unethical_behavior",
-        "user_message_violence",
-        "assistant_message_general_harm",
-        "assistant_message_profanity",
-        "assistant_message_social_bias",
-        "assistant_message_unethical_behavior",
-        "assistant_message_violence",
-    }
-)
-"""unitxt's criteria whose highest score is the bad end."""
+__all__ = ["UnitxtDirectJudge", "UnitxtPairwiseJudge", "UnitxtVote", "from_unitxt", "to_unitxt"]
+_BOTH = Choice(("Response 1", "Response 2", "1", "2"))
+"""How unitxt has compared responses named."""
 _IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
 """What makes unitxt take a judged text for a picture."""
-
-
-# -- criteria ------------------------------------------------------------------------
-
-
-def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
-    """The same criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` where responses are compared.
-
-    Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all options, or of none.
-    Those that ``from_unitxt`` turned round for a risk of unitxt's are turned back.
-    """
-    kinds, fields = unitxt_package().constants, criteria.context_fields
-    shared = {
-        "name": criteria.name,
-        "description": criteria.description,
-        "prediction_field": criteria.to_evaluate_field,
-        "context_fields": None if fields is None else list(fields),
-    }
-    if pairwise:
-        return kinds.Criteria(**shared)
-    options = [kinds.CriteriaOption(name=one.name, description=one.description) for one in criteria.options]
-    return kinds.CriteriaWithOptions(**shared, options=options, option_map=_option_map(_as_risk(criteria)))
-
-
-def from_unitxt(criteria: Any, *, higher_is_better: bool | None = None) -> Criteria:
-    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours. One without options compares responses.
-
-    unitxt scores a risk by how much of it there is (harmfulness: Yes is 1.0). Here 1.0 is the good end, so the scores of its
-    risks are turned round; they are known by their names. ``higher_is_better=False`` says so of others, True of none.
-    """
-    scores = getattr(criteria, "option_map", None) or {}
-    named = criteria.name in _RISKS and scores.get("Yes") == max(scores.values(), default=None)
-    risk = named if higher_is_better is None else not higher_is_better
-    options = [
-        CriteriaOption(one.name, one.description, None if scores.get(one.name) is None else float(scores[one.name]))
-        for one in getattr(criteria, "options", ())
-    ]
-    return Criteria(
-        higher_is_better=not risk,
-        name=criteria.name,
-        description=criteria.description,
-        options=(_turned(options) if risk else options) or pairwise_options(2, "en"),
-        to_evaluate_field=criteria.prediction_field or "response",
-        context_fields=_context_names(criteria.context_fields),
-    )
-
-
-def _as_risk(criteria: Criteria) -> Criteria:
-    """A risk of unitxt's with the scores that it has there; any other as it is."""
-    yes = next((option for option in criteria.options if option.name == "Yes"), None)
-    if criteria.name not in _RISKS or criteria.higher_is_better or yes is None or yes.name in criteria.best_options:
-        return criteria
-    return replace(criteria, options=_turned(criteria.options))
-
-
-def _turned(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
-    """The same options with the best score for the worst, and so on."""
-    known = [option.score for option in options if option.score is not None]
-    ends = min(known) + max(known) if known else 0.0
-    return [option if option.score is None else replace(option, score=ends - option.score) for option in options]
-
-
-def _option_map(criteria: Criteria) -> dict[str, float] | None:
-    points = {option.name: option.points for option in criteria.options}
-    known = {name: score for name, score in points.items() if score is not None}
-    if known and len(known) < len(points):
-        missing = ", ".join(name for name in points if name not in known)
-        raise SetupError(f"criteria {criteria.name!r} has no score for {missing}: unitxt needs one for every option, or none")
-    return known or None
-
-
-def _context_names(fields: str | Sequence[str] | Mapping[str, str] | None) -> list[str] | None:
-    """Names of fields; of a mapping {shown name: field} its fields."""
-    if fields is None or isinstance(fields, str):
-        return None if fields is None else [fields]
-    return list(fields.values() if isinstance(fields, Mapping) else fields)
-
-
-# -- judges --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,26 +42,18 @@ class UnitxtVote(Vote):
     prompt: str | None = None
 
 
-@dataclass(kw_only=True, eq=False)
-class _Unitxt:
-    """The models a unitxt judge asks.
+@dataclass(frozen=True, kw_only=True)
+class _UnitxtSettings(VoteSettings):
+    """With the models a unitxt judge asks.
 
     Parameters:
         inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a model; None is the embedded
             model.
-        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         language: of notes on the result; unitxt's prompts are English.
         max_repairs: has no effect: unitxt asks once.
     """
 
-    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False)
-    temperature: float | None = None
-    _panel: Mapping[str, OpenModel] = field(init=False, repr=False)
-
-    @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._panel
+    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False, hash=False)
 
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
         """The prompt of the first vote that has one."""
@@ -162,25 +61,27 @@ class _Unitxt:
         return FrozenDict({"prompt": text} if (text := next(prompts, None)) else {})
 
 
-@dataclass(kw_only=True, eq=False)
-class UnitxtDirectJudge(_Unitxt, BaseDirectJudge):
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class UnitxtDirectJudge(_UnitxtSettings, Direct):
     """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its own assessment."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._panel = _open(self.inference_engine, self.samples)
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return _open(self.inference_engine, self.samples)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One judgment, two calls of the model."""
         *context, judged = shown_fields(ballot.criteria, ballot.instance)
-        shown = replace(ballot.criteria, options=[ballot.criteria.option(name) for name in ballot.options])
+        shown = replace(ballot.criteria, options=ballot.question.shown(ballot.criteria.options))
         text = _text(ballot.instance.fields[judged])
         case = _UnitxtCase("LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context))
-        return await _judged(ballot, self._panel[ballot.model], self, case, ballot.options)
+        return await _judged(ballot, self.panel[ballot.model], self, case, ballot.question)
 
 
-@dataclass(kw_only=True, eq=False)
-class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
     """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no tie. Responses are
     equal where their contests are.
 
@@ -189,31 +90,37 @@ class UnitxtPairwiseJudge(_Unitxt, BasePairwiseJudge):
         contests: "pairs", since two responses are compared at a time.
     """
 
-    contests: Literal["joint", "pairs"] = "pairs"
+    contests: Contests = "pairs"
 
-    def __post_init__(self) -> None:
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
         if self.contests == "joint":
             raise SetupError("unitxt compares two responses at a time: contests='joint' cannot be had, leave it out")
-        super().__post_init__()
-        self._panel = _open(self.inference_engine, self.samples)
+        super().check_settings()
 
-    def offered(self, count: int) -> tuple[str, ...]:
-        """The labels alone."""
-        return tuple(label for label in super().offered(count) if label != TIE)
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return _open(self.inference_engine, self.samples)
+
+    @property
+    def tie_offered(self) -> bool:
+        """unitxt has no tie."""
+        return False
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One contest, two calls of the model."""
-        name, order = ballot.criteria.to_evaluate_field, ballot.order or (0, 1)
+        name, order = ballot.criteria.to_evaluate_field, ballot.question.order or (0, 1)
         context = [other for other in shown_fields(ballot.criteria, ballot.instance) if other != name]
         texts = [_text(ballot.instance.fields[name][place]) for place in order]
         case = _UnitxtCase("LLMJudgePairwise", _asked(ballot.criteria, context, True), texts, _values(ballot, context))
-        vote = await _judged(ballot, self._panel[ballot.model], self, case, ("Response 1", "Response 2", "1", "2"))
+        vote = await _judged(ballot, self.panel[ballot.model], self, case, _BOTH)
         if vote.verdict is None:
             return vote
-        return replace(vote, verdict=replace(vote.verdict, option=str(order[int(vote.verdict.option[-1]) - 1])))
+        better = order[int(vote.verdict.option[-1]) - 1]
+        return replace(vote, verdict=Compared(better, vote.verdict.explanation))
 
 
-def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> dict[str, OpenModel]:
+def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> ModelPanel:
     kind = unitxt_package().engine
     several: list[Any] = list(engines) if isinstance(engines, list | tuple) else [engines]
     for one in several:
@@ -222,7 +129,7 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> di
                 f"{type(one).__name__} keeps its replies, so that {samples} votes would be one: make it with use_cache=False"
             )
     opened = [open_model(EngineModel(one), max_concurrency=1) if isinstance(one, kind) else one for one in several]
-    return open_panel(None if engines is None else opened)
+    return ModelPanel.of(None if engines is None else opened)
 
 
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
@@ -253,7 +160,7 @@ class _UnitxtCase:
     """What one of unitxt's judges is called with."""
 
     judge: str
-    criteria: Any
+    criteria: object
     prediction: str | list[str]
     context: Mapping[str, str]
 
@@ -293,34 +200,32 @@ class _Call:
     """The calls to a model that one ballot takes."""
 
     model: OpenModel
-    request: Request
+    ballot: Ballot
+    """With the temperature and the seed to ask at."""
     loop: asyncio.AbstractEventLoop
-    replies: list[Reply] = field(default_factory=list)
+    votes: list[Vote] = field(default_factory=list)
+    """What came of each call."""
     prompt: Prompt | None = None
     """The first one."""
     failure: Exception | None = None
-    """What the model raised."""
+    """What ended it, where that is no failed vote."""
     stopped: bool = False
-    pending: Future[Reply] | None = None
+    pending: Future[Vote] | None = None
 
     def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The model's answer, waited for in unitxt's thread."""
         prompt = Prompt(tuple(Message(one["role"], one["content"]) for one in messages))
         self.prompt = self.prompt or prompt
         try:
-            return self._answer(replace(self.request, prompt=prompt))
+            self.check()
+            self.pending = asyncio.run_coroutine_threadsafe(ask_as(self.ballot, self.model, prompt, _as_it_is), self.loop)
+            self.votes.append(self.pending.result())
         except Exception as error:  # noqa: BLE001 - kept as it is, since unitxt rewrites the one it is passed
             self.failure = error
             raise RuntimeError(f"no answer: {error}") from None
-
-    def _answer(self, request: Request) -> str:
-        self.check()
-        self.pending = asyncio.run_coroutine_threadsafe(reply_to(request, self.model), self.loop)
-        reply = self.pending.result()
-        self.replies.append(reply)
-        if reply.finish == "refusal":
-            raise Refused(f"the model refused: {reply.text}")
-        return reply.text
+        if not self.votes[-1].valid:
+            raise RuntimeError(f"no answer: {self.votes[-1].reason}")
+        return self.votes[-1].text or ""
 
     def check(self) -> None:
         """Go no further once nobody waits for it."""
@@ -335,17 +240,23 @@ class _Call:
 
     def vote(self, ballot: Ballot, outcome: Outcome, reason: str | None = None, verdict: Verdict | None = None) -> UnitxtVote:
         """A vote with what the calls cost."""
-        usage = sum((reply.usage for reply in self.replies), Usage())
         return UnitxtVote(
             ballot=ballot,
             outcome=outcome,
-            text=self.replies[-1].text if self.replies else None,
-            usage=usage,
-            latency=sum(reply.latency for reply in self.replies),
+            text=self.votes[-1].text if self.votes else None,
+            usage=sum((vote.usage for vote in self.votes), Usage()),
+            latency=sum(vote.latency for vote in self.votes),
             prompt=self.prompt.text if self.prompt else None,
             reason=reason,
             verdict=verdict,
         )
+
+
+def _as_it_is(reply: Reply) -> Reading:
+    """What the model wrote: unitxt makes of it what it can."""
+    if reply.finish == "refusal":
+        return Reading(Outcome.REFUSED, reason=f"the model refused: {reply.text}")
+    return Reading(Outcome.OK, Chosen(reply.text))
 
 
 async def _judged(
@@ -353,15 +264,11 @@ async def _judged(
     model: OpenModel,
     judge: UnitxtDirectJudge | UnitxtPairwiseJudge,
     case: _UnitxtCase,
-    options: Sequence[str],
+    question: Question,
 ) -> UnitxtVote:
-    request = Request(
-        Prompt(()),
-        temperature=temperature_for(model, judge.temperature, judge.samples),
-        seed=seed_for(model, judge.seed, ballot.sample),
-        sample=ballot.sample,
-    )
-    call = _Call(model, request, asyncio.get_running_loop())
+    seed = seed_for(model, judge.seed, ballot.sample)
+    asked = replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
+    call = _Call(model, asked, asyncio.get_running_loop())
     try:
         found = await in_thread(lambda: case.run(call))
     except asyncio.CancelledError:
@@ -369,21 +276,23 @@ async def _judged(
         raise
     except Exception as error:  # noqa: BLE001 - somebody else's code: its failure is one failed vote
         return _failed(ballot, call, error)
-    return _read(ballot, call, found, options)
+    return _read(ballot, call, found, question)
 
 
-def _read(ballot: Ballot, call: _Call, found: _Found, options: Sequence[str]) -> UnitxtVote:
+def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> UnitxtVote:
     """unitxt takes the option nearest to what the model wrote; here the model has to have written one."""
-    reading = read(replace(call.replies[-1], text=found.completion), options, ballot.points)
+    reading = read(Reply(found.completion), question)
     if reading.verdict is None:
         reason = f"{reading.reason} (unitxt takes the nearest: {found.selected})"
         return call.vote(ballot, reading.outcome, reason=reason)
-    return call.vote(ballot, reading.outcome, verdict=Verdict(reading.verdict.option, found.assessment.strip() or None))
+    return call.vote(ballot, reading.outcome, verdict=replace(reading.verdict, explanation=found.assessment.strip() or None))
 
 
 def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
-    if isinstance(call.failure, ModelError):
-        outcome = Outcome.REFUSED if isinstance(call.failure, Refused) else Outcome.MODEL_ERROR
-        return call.vote(ballot, outcome, reason=str(call.failure))
+    """The failure of the model, or of unitxt. What ends the run ends it here too."""
+    if isinstance(call.failure, HALTS):
+        raise call.failure
+    if call.votes and not call.votes[-1].valid:
+        return call.vote(ballot, call.votes[-1].outcome, reason=call.votes[-1].reason)
     cause = call.failure or error
     return call.vote(ballot, Outcome.MODEL_ERROR, reason=f"{type(cause).__name__}: {message_of(cause)}")

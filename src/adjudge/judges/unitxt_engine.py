@@ -7,14 +7,15 @@ import json
 import logging
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from types import ModuleType
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from adjudge.aio.threads import started
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
@@ -30,13 +31,37 @@ class UnitxtEngine(Protocol):
 
     use_cache: bool
 
-    def infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> Sequence[Any]:
+    def infer(self, dataset: list[dict[str, object]], return_meta_data: bool = False) -> Sequence[object]:
         """The model's text for each instance."""
         ...
 
     def get_engine_id(self) -> str:
         """What unitxt calls it."""
         ...
+
+
+class UnitxtOption(Protocol):
+    """An option of unitxt's."""
+
+    name: str
+    description: str
+
+
+class UnitxtCriteria(Protocol):
+    """A criteria of unitxt's."""
+
+    name: str
+    description: str
+    prediction_field: str | None
+    context_fields: str | Sequence[str] | Mapping[str, str] | None
+
+
+@runtime_checkable
+class UnitxtOptions(Protocol):
+    """A criteria of unitxt's that is chosen from."""
+
+    options: Sequence[UnitxtOption]
+    option_map: Mapping[str, float] | None
 
 
 EngineLike = ModelLike | UnitxtEngine
@@ -75,9 +100,9 @@ class EngineModel:
 
     def _infer(self, prompt: Prompt) -> object:
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        instance = {"source": messages, "media": {}, "task_data": json.dumps({}), "data_classification_policy": ["public"]}
+        asked: dict[str, object] = {"source": messages, "media": {}, "task_data": json.dumps({})}
         try:
-            (text,) = self.engine.infer([instance])
+            (text,) = self.engine.infer([asked | {"data_classification_policy": ["public"]}])
         except Exception as error:
             raise ModelError(f"it raised {type(error).__name__}: {message_of(error)}", model=self.name) from error
         return text
@@ -88,7 +113,7 @@ class _Gate:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._bars: Any = None
+        self._bars: ModuleType | None = None
 
     @contextmanager
     def inside(self) -> Iterator[None]:
@@ -129,11 +154,11 @@ GATE = _Gate()
 class Package:
     """What is used of unitxt."""
 
-    judges: Any
-    constants: Any
+    judges: ModuleType
+    constants: ModuleType
     settings: Any
-    engine: Any
-    own_engine: Any
+    engine: type[UnitxtEngine]
+    own_engine: Callable[..., Any]
 
 
 @cache
@@ -158,10 +183,10 @@ def _not_of_ours(record: logging.LogRecord) -> bool:
     return record.threadName != _THREAD or record.levelno >= logging.WARNING
 
 
-def _own_engine(base: Any) -> Any:
+def _own_engine(base: type[UnitxtEngine]) -> Callable[..., Any]:
     """The engine of unitxt's through which it asks a model of ours."""
 
-    class AdjudgeInferenceEngine(base):  # type: ignore[misc]
+    class AdjudgeInferenceEngine(base):  # type: ignore[misc, valid-type]
         """Asks by the ballot's call."""
 
         label = "adjudge"
@@ -173,7 +198,7 @@ def _own_engine(base: Any) -> Any:
             """What unitxt's results call it."""
             return "adjudge"
 
-        def _infer(self, dataset: Any, return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
+        def _infer(self, dataset: Sequence[Mapping[str, Any]], return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
             asked = [instance["source"] for instance in dataset]
             with GATE.outside():
                 return [self.call.answer(messages) for messages in asked]

@@ -18,7 +18,7 @@ from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
@@ -165,15 +165,12 @@ def _key(ballot: str, worded: str, model: str) -> bytes:
 def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
     said, usage = vote.verdict, vote.usage
     more = {
-        "feedback": said.feedback if said else None,
-        "ranking": said.ranking if said else None,
-        "number": said.number if said else None,
+        **(said.details if said else {}),
         "repairs": vote.repairs or None,
         "distribution": None if vote.distribution is None else dict(vote.distribution),
         "persona": vote.ballot.persona,
         "order": vote.order,
         "low_confidence": vote.low_confidence or None,
-        "score": said.score if said else None,
         "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
         "unfinished": vote.unfinished or None,
         "estimated": usage.estimated or None,
@@ -209,14 +206,12 @@ def _storable(text: str | None) -> str | None:
 
 def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
     _, _, _, _, outcome, option, explanation, reason, text, prompt, calls, asked, answered, cached, latency, _, rest = row
-    more = json.loads(rest) if rest else {}
-    ranking = more.get("ranking")
-    groups = tuple(tuple(group) for group in ranking) if ranking is not None else None
+    more = json.loads(rest or "{}")
     shares = more.get("distribution")
     return Vote(
         ballot=replace(ballot, persona=more["persona"]) if "persona" in more else ballot,
         outcome=Outcome(outcome),
-        verdict=_verdict(option, explanation, groups, more),
+        verdict=None if option is None else ballot.question.recorded(option, explanation, more),
         reason=reason,
         text=text,
         usage=Usage(calls, asked, answered, cached, more.get("estimated", 0)),
@@ -228,14 +223,6 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         metadata=FrozenDict(more.get("metadata") or {}),
         unfinished=more.get("unfinished", False),
     )
-
-
-def _verdict(
-    option: str | None, explanation: str | None, ranking: tuple[tuple[int, ...], ...] | None, more: Mapping[str, Any]
-) -> Verdict | None:
-    if option is None:
-        return None
-    return Verdict(option, explanation, more.get("feedback"), ranking, more.get("number"), more.get("score"))
 
 
 def _storable_metadata(metadata: Mapping[str, object]) -> Any:

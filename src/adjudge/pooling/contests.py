@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from adjudge.domain.criteria import TIE
 from adjudge.domain.results import SystemResult
+from adjudge.domain.verdict import TIE, Compared, Selection
 from adjudge.domain.vote import Vote
 
 
@@ -59,12 +59,12 @@ def highest(rates: Sequence[float | None]) -> list[int]:
     return [index for index, rate in enumerate(known) if math.isclose(rate, max(known))]
 
 
-def selected(rates: Sequence[float | None], tie_enabled: bool) -> int | str | None:
+def selected(rates: Sequence[float | None], tie_enabled: bool) -> Selection | None:
     """The index with the highest win rate; several: a tie, or the first of them where ties are off."""
     best = highest(rates)
     if not best:
         return None
-    return best[0] if len(best) == 1 or not tie_enabled else TIE
+    return best[0] if len(best) == 1 or not tie_enabled else "tie"
 
 
 def certainty_of(best: Sequence[int], pooled: Sequence[Contest]) -> float | None:
@@ -88,12 +88,12 @@ def value_for(vote: Vote, first: int, second: int) -> float | None:
     A vote that only names the best says nothing of the others: they are equal.
     """
     verdict = vote.verdict
-    if verdict is None or vote.order is None or not {first, second} <= set(vote.order):
+    if not isinstance(verdict, Compared) or not {first, second} <= vote.ballot.question.compared:
         return None
     if verdict.ranking is not None:
         place = {index: rank for rank, group in enumerate(verdict.ranking) for index in group}
         return 0.5 if place[first] == place[second] else float(place[first] < place[second])
-    return {str(first): 1.0, str(second): 0.0}.get(verdict.option, 0.5)
+    return 1.0 if verdict.winner == first else 0.0 if verdict.winner == second else 0.5
 
 
 def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) -> Contest:

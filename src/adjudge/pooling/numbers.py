@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
 
+from adjudge.domain.verdict import Rated
 from adjudge.domain.vote import Vote
 
 Aggregation = Literal["avg", "med", "min", "max"]
@@ -31,7 +32,7 @@ def spread(numbers: Sequence[float]) -> float | None:
 
 def numbers_of(votes: Sequence[Vote]) -> tuple[float, ...]:
     """What the valid votes say."""
-    return tuple(vote.verdict.number for vote in votes if vote.verdict and vote.verdict.number is not None)
+    return tuple(vote.verdict.number for vote in votes if isinstance(vote.verdict, Rated))
 
 
 def shares(votes: Sequence[Vote]) -> dict[str, float]:

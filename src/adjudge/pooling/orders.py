@@ -44,4 +44,4 @@ def noise_rate(*orders: Sequence[Vote]) -> float | None:
 
 def _asked(vote: Vote) -> tuple[str, frozenset[int]]:
     """What both orders of a question have in common: the model, and the responses that are compared."""
-    return vote.model, frozenset(vote.order or ()) if vote.ballot.offered else frozenset()
+    return vote.model, vote.ballot.question.compared

@@ -10,9 +10,11 @@ from importlib.resources import files
 from secrets import token_hex
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.criteria import ANY_INTEGER, TIE, Criteria
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt
+from adjudge.domain.question import Comparison, Question, Rating
+from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.prompts.fence import fence, neutral, unfenced
 from adjudge.prompts.template import load
@@ -37,30 +39,27 @@ class _Question:
     asked: str
     """The identity of the criteria: it stands for them where questions are compared."""
     criteria: Criteria = field(compare=False)
-    order: tuple[int, ...] | None
-    offered: tuple[str, ...]
+    question: Question
     persona: str | None
     feedback: bool
-    range: tuple[float, float] | None
 
     def values(self) -> dict[str, object]:
         """What templates may show of it."""
-        criteria = self.criteria
-        order = self.order if self.order and not self.offered else range(len(criteria.options))
+        criteria, question = self.criteria, self.question
         return {
             "title": criteria.title,
             "definition": criteria.definition,
             "options": list(criteria.option_names),
-            "integers": criteria.option_names == (ANY_INTEGER,),
-            "rubric": [(criteria.options[place].name, criteria.options[place].description) for place in order],
+            "integers": criteria.any_integer,
+            "rubric": [(option.name, option.description) for option in question.shown(criteria.options)],
             "field": criteria.to_evaluate_field,
             "persona": self.persona,
             "feedback": self.feedback,
-            "offered": list(self.offered),
-            "tie": TIE in self.offered,
-            "ranking": len(self.offered) - (TIE in self.offered) > 2,
-            "bounds": [f"{bound:g}" for bound in self.range or ()],
-            "examples": [_example(criteria, place, bool(self.offered)) for place in range(len(criteria.examples))],
+            "offered": list(question.labels),
+            "tie": TIE in question.labels,
+            "ranking": question.ranked,
+            "bounds": _bounds(question),
+            "examples": [_example(criteria, place, bool(question.compared)) for place in range(len(criteria.examples))],
         }
 
 
@@ -71,11 +70,9 @@ def render(ballot: Ballot) -> Prompt:
         ballot.language,
         ballot.criteria.identity,
         ballot.criteria,
-        ballot.order,
-        ballot.offered,
+        ballot.question,
         ballot.persona,
         ballot.feedback,
-        ballot.range,
     )
     system, around = _frame(question)
     return Prompt((system, Message("user", _PARTS.join(fence(_shown(ballot))).join(around))))
@@ -83,17 +80,22 @@ def render(ballot: Ballot) -> Prompt:
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
-    asked = {"options": list(ballot.options), "feedback": ballot.feedback, "ranking": ballot.ranked}
-    bounds = [f"{bound:g}" for bound in ballot.range or ()]
+    question, bounds = ballot.question, _bounds(ballot.question)
+    asked = {"options": list(question.labels), "feedback": ballot.feedback, "ranking": question.ranked}
     template = load("repair_number" if bounds else "repair", ballot.language)
     (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
 
 
+def _bounds(question: Question) -> list[str]:
+    """Between what a number is to lie, in writing."""
+    return [f"{bound:g}" for bound in (question.bounds or () if isinstance(question, Rating) else ())]
+
+
 def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, str]]) -> Prompt:
     """The question for a one-token answer. ``options``: (label, option) as shown, ``kind`` the kind of label."""
     criteria = ballot.criteria
-    descriptions = {option.name: option.description for option in criteria.options} if not ballot.offered else {}
+    descriptions = {} if ballot.question.compared else {option.name: option.description for option in criteria.options}
     shown = [(label, name, descriptions.get(name, "")) for label, name in options]
     values = {
         "persona": ballot.persona,
@@ -164,7 +166,8 @@ def judged_field(criteria: Criteria, instance: Instance) -> str:
 def _shown(ballot: Ballot) -> Shown:
     """The fields as they are shown: compared responses in the ballot's order, each under its label."""
     fields = shown_fields(ballot.criteria, ballot.instance)
-    return _compared(fields, ballot.criteria, ballot.order, ballot.offered) if ballot.offered else fields
+    question = ballot.question
+    return _compared(fields, ballot.criteria, question.order, question.letters) if isinstance(question, Comparison) else fields
 
 
 def _compared(fields: Shown, criteria: Criteria, order: Sequence[int] | None, labels: Sequence[str]) -> Shown:

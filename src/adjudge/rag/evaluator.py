@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
-from adjudge.aio import event_loop
+from adjudge.aio.edges import sync_edge
 from adjudge.data.dataset import Source
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
@@ -20,10 +20,12 @@ from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.run import RunLike
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.open import ModelLike, OpenModel
+from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
-from adjudge.judges.planned import OnFailure, PlannedJudge, Progress, check_votes
+from adjudge.judges.judge import Judge, Progress
+from adjudge.judges.panel import ModelPanel
+from adjudge.judges.settings import OnFailure, check_votes
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
@@ -33,7 +35,7 @@ _LOG = logging.getLogger("adjudge.rag")
 
 
 @dataclass(frozen=True)
-class RagEvaluator(PlannedJudge[Instance, RagResult]):
+class RagEvaluator(Judge[Instance, RagResult]):
     """Scores the answers of a retrieval-augmented assistant.
 
     Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
@@ -56,11 +58,11 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
             "random" (scores by chance, marked as such and left out of every aggregate).
     """
 
-    model: ModelLike | Sequence[ModelLike] | None = None
+    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
-    dimensions: Sequence[str | Dimension] | None = None
+    dimensions: Sequence[str | Dimension] | None = field(default=None, hash=False)
     config: str | Path | None = None
-    weights: Mapping[str, float] = field(default_factory=FrozenDict)
+    weights: Mapping[str, float] = field(default_factory=FrozenDict, hash=False)
     strictness: int = 1
     language: str = "en"
     early_stop: bool = False
@@ -72,17 +74,24 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
 
+    panel: ModelPanel = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         check_votes("strictness", self.strictness)
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), self.weights))
         object.__setattr__(self, "_judge", self._direct())
+        super().__post_init__()
+
+    def open_models(self) -> ModelPanel:
+        """Those of the judge that is asked about each dimension."""
+        return self._judge.panel
 
     @property
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
-        return self._judge.panel
+    def samples(self) -> int:
+        """Votes per model and dimension."""
+        return self.strictness
 
     @property
     def scored(self) -> tuple[Dimension, ...]:
@@ -105,7 +114,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         return columns_of(first, columns, source, needed_fields(self._scored))
 
     @overload
-    def evaluate(
+    async def aevaluate(
         self,
         rows: Row,
         *,
@@ -116,7 +125,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         progress: Progress[RagResult] | None = None,
     ) -> RagResult: ...
     @overload
-    def evaluate(
+    async def aevaluate(
         self,
         rows: Source,
         *,
@@ -126,7 +135,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         budget: Budget | None = None,
         progress: Progress[RagResult] | None = None,
     ) -> list[RagResult]: ...
-    def evaluate(
+    async def aevaluate(
         self,
         rows: Row | Source,
         *,
@@ -143,45 +152,10 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
         """
         found = self._instances(rows, columns, limit)
-        results = event_loop.run(self.judge_items(found, run=run, budget=budget, progress=progress))
-        return results[0] if _is_row(rows) else results
-
-    @overload
-    async def aevaluate(
-        self,
-        rows: Row,
-        *,
-        columns: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[RagResult] | None = None,
-    ) -> RagResult: ...
-    @overload
-    async def aevaluate(
-        self,
-        rows: Source,
-        *,
-        columns: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[RagResult] | None = None,
-    ) -> list[RagResult]: ...
-    async def aevaluate(
-        self,
-        rows: Row | Source,
-        *,
-        columns: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[RagResult] | None = None,
-    ) -> RagResult | list[RagResult]:
-        """``evaluate`` for async code."""
-        found = self._instances(rows, columns, limit)
         results = await self.judge_items(found, run=run, budget=budget, progress=progress)
         return results[0] if _is_row(rows) else results
+
+    evaluate = sync_edge(aevaluate)
 
     def _instances(self, given: Row | Source, columns: Mapping[str, str] | None, limit: int | None) -> Sequence[Instance]:
         if isinstance(given, Mapping | Instance):
@@ -191,7 +165,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
             _LOG.warning("%s", read.blank)
         return read.instances
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """With the dimensions as they are scored, wherever they came from."""
         return {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
 
@@ -245,7 +219,7 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
         return [Case(shown(item, one, words), one.criteria) for one in self._scored]
 
     def _direct(self) -> DirectJudge:
-        return _DimensionJudge(
+        return DirectJudge(
             self.model,
             self_consistency=self.strictness,
             language=self.language,
@@ -256,15 +230,6 @@ class RagEvaluator(PlannedJudge[Instance, RagResult]):
             max_repairs=self.max_repairs,
             on_failure=self.on_failure,
         )
-
-
-@dataclass(kw_only=True, eq=False)
-class _DimensionJudge(DirectJudge):
-    """Asks about one dimension."""
-
-    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:  # noqa: ARG002
-        """None: the prompts of ten thousand rows would fill the memory."""
-        return FrozenDict()
 
 
 def _is_row(given: Row | Source) -> bool:

@@ -20,8 +20,8 @@ from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
-from adjudge.judges.case import Judge
-from adjudge.judges.planned import PlannedJudge
+from adjudge.judges.case import CaseJudge
+from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, FailUnder, JudgeEntry, PairwiseEntry, RagEntry
@@ -36,7 +36,7 @@ class ReadyJudge:
     """A judge of an eval file, made."""
 
     name: str
-    judge: PlannedJudge[Any, Any]
+    judge: Judge[Any, Any]
     label: str
     """What its judgments are filed under."""
     criteria: tuple[Criteria, ...] = ()
@@ -50,7 +50,7 @@ class ReadyJudge:
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        if not isinstance(self.judge, Judge):
+        if not isinstance(self.judge, CaseJudge):
             return [instance]
         own = self.judge.instance_of(instance)
         return [self.judge.case(own, one) for one in self.criteria]
@@ -251,7 +251,7 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudg
 }
 
 
-def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Judge[Any]) -> list[ReadyJudge]:
+def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: CaseJudge[Any, Any]) -> list[ReadyJudge]:
     criteria = _criteria(file, entry)
     name = entry.name or ", ".join(one.name for one in criteria)
     return [
@@ -259,7 +259,7 @@ def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Ju
     ]
 
 
-def _labelled(file: EvalFile, name: str, judge: PlannedJudge[Any, Any], **more: Any) -> ReadyJudge:
+def _labelled(file: EvalFile, name: str, judge: Judge[Any, Any], **more: Any) -> ReadyJudge:
     """A judge of a command has always been filed under its class, one of a file under its name."""
     return ReadyJudge(name, judge, type(judge).__name__ if file.typed else name, **more)
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from weakref import finalize
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.vote import Outcome, Verdict, Vote
+from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.estimate import Known
 from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.file import FILE, trouble, wordings_in
@@ -61,9 +61,8 @@ class KnownVotes(Known):
 
 
 def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote | None:
-    rest = json.loads(more) if more else {}
+    rest = json.loads(more or "{}")
     if rest.get("unfinished"):
         return None
-    ranking = tuple(map(tuple, rest["ranking"])) if rest.get("ranking") is not None else None
-    verdict = None if option is None else Verdict(option, ranking=ranking, number=rest.get("number"))
+    verdict = None if option is None else ballot.question.recorded(option, None, rest)
     return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict)

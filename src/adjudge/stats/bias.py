@@ -98,8 +98,7 @@ def _questions(votes: Sequence[Vote]) -> Iterable[Sequence[Sequence[str]]]:
     found: dict[object, dict[object, list[str]]] = defaultdict(lambda: defaultdict(list))
     for vote in votes:
         if vote.verdict:
-            compared = frozenset(vote.order or ()) if vote.ballot.offered else None
-            found[vote.model, compared][vote.order].append(vote.verdict.option)
+            found[vote.model, vote.ballot.question.compared][vote.order].append(vote.verdict.option)
     return [list(orders.values()) for orders in found.values()]
 
 

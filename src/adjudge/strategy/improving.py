@@ -10,7 +10,8 @@ from adjudge.domain.results import DirectInstanceResult
 from adjudge.errors import SetupError
 from adjudge.judges.case import CriteriaLike
 from adjudge.judges.direct import DirectJudge
-from adjudge.judges.planned import InstanceLike, at_least
+from adjudge.judges.judge import InstanceLike
+from adjudge.judges.settings import at_least
 from adjudge.prompts.render import shown_fields
 
 

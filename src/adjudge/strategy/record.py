@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -79,7 +79,7 @@ def _criteria(strategy: Strategy) -> list[SampledCriteria[Any]]:
 def _part(part: object) -> object:
     """A criteria with its settings; of a function its name."""
     if isinstance(part, SampledCriteria):
-        return {"kind": type(part).__name__, **part.configuration()["settings"]}
+        return {"kind": type(part).__name__, **cast(Mapping[str, object], part.configuration()["settings"])}
     return getattr(part, "__name__", type(part).__name__)
 
 

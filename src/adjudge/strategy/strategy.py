@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from adjudge.errors import SetupError
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.planned import at_least, one_of
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.judges.sampled import SampledCriteria
+from adjudge.judges.settings import at_least, one_of
 
 Verifier = QualitativeCriteria | Callable[[str, Any], object]
 """A criteria, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool, reason)``."""

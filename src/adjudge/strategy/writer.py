@@ -11,7 +11,7 @@ from adjudge.domain.message import Prompt, Request
 from adjudge.engine.written import written
 from adjudge.errors import AdjudgeError, ModelError
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.planned import seed_for, temperature_for
+from adjudge.judges.settings import seed_for, temperature_for
 from adjudge.prompts.generation import render_retry
 from adjudge.strategy.candidate import Try
 from adjudge.strategy.search import Write, Written

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from string import ascii_uppercase, digits
 from typing import Literal
 
-from adjudge.domain.criteria import Criteria
 from adjudge.domain.message import Calibration
+from adjudge.domain.options import yes_and_no
+from adjudge.domain.question import Comparison, Question, Rating
 from adjudge.errors import SetupError
-from adjudge.verdicts.options import yes_and_no
 
 AS_READ = Calibration()
 LabelKind = Literal["yes_no", "number", "letter", "pair"]
@@ -31,9 +31,16 @@ class Labels:
         return self.kind in ("yes_no", "pair") or self.options == self.tokens
 
 
-def labels_for(criteria: Criteria, order: Sequence[int] | None = None) -> Labels:
-    """Yes and No where the options mean that; digits or letters where the options are such; else letters in turn."""
-    names = criteria.option_names
+def labels_for(question: Question) -> Labels:
+    """Yes and No where the options mean that; digits or letters where the options are such; else letters in turn.
+
+    Compared responses have letters; a tie has the one behind them.
+    """
+    if isinstance(question, Comparison):
+        return Labels("pair", question.labels, tuple(ascii_uppercase[: len(question.labels)]))
+    if isinstance(question, Rating):
+        raise SetupError("a number is not one of a few tokens: use mode='generate'")
+    names = question.options
     both = yes_and_no(names)
     if both:
         return Labels("yes_no", both, ("Yes", "No"))
@@ -42,14 +49,8 @@ def labels_for(criteria: Criteria, order: Sequence[int] | None = None) -> Labels
     if set(names) <= set(ascii_uppercase):
         return Labels("letter", names, names)
     if len(names) > len(ascii_uppercase):
-        raise SetupError(f"criteria {criteria.name!r} has more options than there are letters: use mode='generate'")
-    shown = tuple(names[index] for index in order) if order else names
-    return Labels("letter", shown, tuple(ascii_uppercase[: len(shown)]))
-
-
-def labels_for_responses(offered: Sequence[str]) -> Labels:
-    """Letters for compared responses; a tie has the one behind them."""
-    return Labels("pair", tuple(offered), tuple(ascii_uppercase[: len(offered)]))
+        raise SetupError(f"there are {len(names)} options, more than there are letters: use mode='generate'")
+    return Labels("letter", question.labels, tuple(ascii_uppercase[: len(names)]))
 
 
 def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[str, float] | None:

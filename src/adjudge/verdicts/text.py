@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from adjudge.domain.message import Reply
-from adjudge.domain.vote import Outcome, Verdict
+from adjudge.domain.verdict import Chosen
+from adjudge.domain.vote import Outcome
 from adjudge.verdicts.json_text import find_objects
 from adjudge.verdicts.read import Reading
 from adjudge.verdicts.refusal import declines
@@ -51,7 +52,7 @@ def read_text(reply: Reply, original: str = "") -> Reading:
     text = unwrapped(said, original)
     if not text:
         return Reading(Outcome.UNREADABLE, reason="the reply holds no text")
-    return Reading(Outcome.OK, Verdict(text.encode(errors="replace").decode()))
+    return Reading(Outcome.OK, Chosen(text.encode(errors="replace").decode()))
 
 
 def read_written(reply: Reply) -> Reading:
@@ -60,7 +61,7 @@ def read_written(reply: Reply) -> Reading:
         return Reading(Outcome.REFUSED, reason="the model refused")
     if reply.finish == "length":
         return Reading(Outcome.UNREADABLE, reason="it was cut off: write it shorter")
-    return Reading(Outcome.OK, Verdict(reply.text))
+    return Reading(Outcome.OK, Chosen(reply.text))
 
 
 def read_persona(reply: Reply) -> Reading:
@@ -74,7 +75,7 @@ def read_persona(reply: Reply) -> Reading:
     parts = [value.strip() for value in objects[-1].values() if isinstance(value, str) and value.strip()]
     if not parts:
         return Reading(Outcome.UNREADABLE, reason="the reply describes nobody")
-    return Reading(reading.outcome, Verdict("\n".join(parts)))
+    return Reading(reading.outcome, Chosen("\n".join(parts)))
 
 
 def unwrapped(text: str, original: str = "") -> str:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.verdicts.options import match_option, yes_and_no
-from adjudge.verdicts.schema import answer_schema
+from adjudge.domain.options import match_option, yes_and_no
+from adjudge.domain.question import Choice
 
 MATCHES = [
     ("PASS", ("PASS", "FAIL"), "PASS"),
@@ -101,7 +101,7 @@ def test_options_that_mean_yes_and_no_are_known(options: tuple[str, ...], expect
 
 
 def test_the_schema_asks_for_the_explanation_first_and_offers_just_the_options() -> None:
-    schema = answer_schema(("PASS", "FAIL"))
+    schema = Choice(("PASS", "FAIL")).schema()
     assert list(schema["properties"]) == schema["required"] == ["explanation", "selected_option"]  # type: ignore[call-overload]
     assert schema["properties"]["selected_option"]["enum"] == ["PASS", "FAIL"]  # type: ignore[index]
     assert schema["additionalProperties"] is False

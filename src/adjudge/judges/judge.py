@@ -1,4 +1,4 @@
-"""What judges share: reading their input, running their plan, the sync and the async edge."""
+"""A judge: two pure halves, ``plan`` and ``pool``, between which its ballots are asked, in memory or in a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
@@ -18,17 +18,19 @@ from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
-from adjudge.engine.ask import ask, requests_for
+from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.provenance import provenance
 from adjudge.engine.run import Asker, LiveVotes, RunLike, answering
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
+from adjudge.judges.panel import NO_MODELS, ModelPanel
 from adjudge.judges.parameters import explain_parameters
+from adjudge.judges.settings import OnFailure, OnTooFew, at_least, one_of, temperature_for
 from adjudge.ledger.ledger import key_of
+from adjudge.prompts.template import check_language
 
 
 class Item(Protocol):
@@ -42,37 +44,57 @@ class Item(Protocol):
 
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
+_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "panel", "batch_size")
 Progress = Callable[[R], None]
 """Called with each result as it comes."""
-OnFailure = Literal["abstain", "raise", "random"]
-OnTooFew = Literal["fallback", "raise"]
-"""The same for sampled criteria, whose callers need a bool or a number."""
-_ROOM_FOR_A_PANEL = 2048
-"""Items that may wait for one model of a panel while the others go on."""
-_MOST_VOTES = 10_000
-"""Per model and row."""
-_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "batch_size")
 InstanceLike = str | Mapping[str, object] | Instance
 
 
-class PlannedJudge(ABC, Generic[I, R]):
-    """A judge as two pure halves, ``plan`` and ``pool``, between which ballots are asked. ``I`` is what is judged."""
+class Judge(ABC, Generic[I, R]):
+    """What every judge is: a frozen dataclass whose fields are its whole configuration. ``I`` is what is judged.
 
-    max_repairs: int
-    on_failure: OnFailure | OnTooFew
-    seed: int | None
+    This class is none itself, so that judges of one's own may be anything: ``BaseDirectJudge``, ``BasePairwiseJudge``.
+    """
+
+    panel: ModelPanel = NO_MODELS
+    """The models by the names on the ballots."""
+    language: str = "en"
+    max_repairs: int = 3
+    seed: int | None = None
     temperature: float | None = None
     early_stop: bool = False
+    endings: ClassVar[tuple[str, ...]] = ("abstain", "raise", "random")
+    """What ``on_failure`` may be."""
 
     def __init_subclass__(cls) -> None:
         """Have ``help()`` explain the parameters from base classes too."""
         super().__init_subclass__()
         explain_parameters(cls)
 
+    def __post_init__(self) -> None:
+        """A dataclass comes here when its fields are set."""
+        self.check_settings()
+        object.__setattr__(self, "panel", self.open_models())
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        at_least("max_repairs", self.max_repairs, 0)
+        one_of("on_failure", self.on_failure, self.endings)
+        check_language(self.language)
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked; a judge that asks nobody has none."""
+        return NO_MODELS
+
+    @property
+    def on_failure(self) -> OnFailure | OnTooFew:
+        """What becomes of an item without a verdict; a field where there is a choice."""
+        return "abstain"
+
     @property
     @abstractmethod
-    def panel(self) -> Mapping[str, OpenModel]:
-        """The models by the names on the ballots."""
+    def samples(self) -> int:
+        """Votes per model and question."""
 
     @abstractmethod
     def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
@@ -92,9 +114,13 @@ class PlannedJudge(ABC, Generic[I, R]):
 
     @property
     def width(self) -> int:
-        """Items under way at once: enough to keep every model busy while others wait for a repair or a retry."""
-        busy = 2 * sum(model.max_concurrency for model in self.panel.values())
-        return busy if len(self.panel) < 2 else max(busy, _ROOM_FOR_A_PANEL)
+        """Items under way at once."""
+        return self.panel.width
+
+    @cached_property
+    def temperatures(self) -> Mapping[str, float]:
+        """What each model is asked at."""
+        return {name: temperature_for(model, self.temperature, self.samples) for name, model in self.panel.items()}
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
@@ -147,9 +173,8 @@ class PlannedJudge(ABC, Generic[I, R]):
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
         """
-        at_once = {name: model.max_concurrency for name, model in self.panel.items()}
         configuration = self.configuration(criteria) if run or budget else {}
-        asker = Asker(label or type(self).__name__, self.ask, self.vote_key, at_once, configuration)
+        asker = Asker(label or type(self).__name__, self.ask, self.vote_key, self.panel.at_once, configuration)
         await event_loop.visit(self._stream(items, saw, asker, run, budget))
 
     async def _stream(
@@ -167,28 +192,18 @@ class PlannedJudge(ABC, Generic[I, R]):
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
         all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
-        caching = {name: model for name, model in self.panel.items() if model.keeps_replies}
-
-        def has_reply(ballot: Ballot) -> bool:
-            model = caching.get(ballot.model)
-            return model is not None and all(map(model.has_reply, requests_for(ballot)))
-
         answered = known or Known()
-        judge = Questions(self, all_votes, lambda ballot: self.vote_key(ballot, answered.wordings), has_reply)
+        judge = Questions(self, all_votes, lambda ballot: self.vote_key(ballot, answered.wordings), self.panel.has_reply)
         return estimate(judge, items, answered, prices or PriceTable.load())
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""
-        return key_of(ballot, self._identities.get(ballot.model, ballot.model), wordings or {})
+        return key_of(ballot, self.panel.identities.get(ballot.model, ballot.model), wordings or {})
 
-    @cached_property
-    def _identities(self) -> Mapping[str, str]:
-        return {name: model.identity for name, model in self.panel.items()}
-
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, Any]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
         own = {entry.name: getattr(self, entry.name) for entry in fields(self) if _is_setting(entry.name)}  # type: ignore[arg-type]
-        return provenance(type(self).__name__, own, self.panel, criteria, own.get("language", "en"))
+        return provenance(type(self).__name__, own, self.panel, criteria, self.language)
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
         """The criteria that ``items`` bring along, each once."""
@@ -218,45 +233,3 @@ async def _asking(judge: object, answers: LiveVotes) -> AsyncIterator[None]:
 
 def _is_setting(name: str) -> bool:
     return not name.startswith("_") and name not in _NO_SETTINGS
-
-
-def at_least(name: str, value: int, least: int) -> None:
-    """Say so when ``value`` is no whole number from ``least`` up."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise SetupError(f"{name} must be a whole number from {least} up, not {value!r}")
-
-
-def check_votes(name: str, value: int) -> None:
-    """Say so when ``value`` is no number of votes: all of them are planned at once, so there is a most."""
-    at_least(name, value, 1)
-    if value > _MOST_VOTES:
-        raise SetupError(f"{name} must be at most {_MOST_VOTES:,}, not {value:,}")
-
-
-def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Say so when ``value`` is none of ``allowed``."""
-    if value not in allowed:
-        raise SetupError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
-
-
-def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
-    """Say so when ``mode`` is no mode, or one that a model documents it cannot do."""
-    if mode is not None:
-        one_of("mode", mode, ("generate", "likelihood"))
-    for name, model in panel.items():
-        if mode == "likelihood" and not model.capabilities.logprobs:
-            raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
-
-
-def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> float:
-    """The judge's temperature, else the model's, else 0 for one sample and 1 for several."""
-    for chosen in (wanted, model.temperature):
-        if chosen is not None:
-            return chosen
-    return 0.0 if samples == 1 else 1.0
-
-
-def seed_for(model: OpenModel, wanted: int | None, sample: int) -> int | None:
-    """Sample *i* gets seed + i, where the judge or the model has a seed."""
-    seed = wanted if wanted is not None else model.seed
-    return None if seed is None else seed + sample

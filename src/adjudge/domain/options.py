@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from unicodedata import normalize
 
-from adjudge.domain.criteria import ANY_INTEGER
-from adjudge.verdicts.numbers import match_number, plain_number
+from adjudge.domain.numbers import match_number, plain_number
 
 _YES, _NO = frozenset({"yes", "true", "да", "верно"}), frozenset({"no", "false", "нет", "неверно"})
 _PASS, _FAIL = frozenset({"pass", "passed"}), frozenset({"fail", "failed"})
@@ -28,8 +27,6 @@ def match_option(value: object, options: Sequence[str], points: Sequence[float |
     ``points``: what each option scores. Where it is not known, "pass" names only an option that is called so.
     """
     offered = tuple(options)
-    if offered == (ANY_INTEGER,):
-        return next((str(int(found[1])) for text in _spellings(value) if (found := _INTEGER.fullmatch(_key(text)))), None)
     for text in _spellings(value):
         named = _named(text, offered)
         if named:
@@ -37,9 +34,14 @@ def match_option(value: object, options: Sequence[str], points: Sequence[float |
     return _numbered(value, offered) or _two_way(value, offered, tuple(points))
 
 
+def match_integer(value: object) -> int | None:
+    """The integer that ``value`` is or writes."""
+    return next((int(found[1]) for text in _spellings(value) if (found := _INTEGER.fullmatch(_key(text)))), None)
+
+
 def are_numbers(options: Sequence[str]) -> bool:
     """Whether every option is a number, no two of them the same."""
-    return tuple(options) == (ANY_INTEGER,) or bool(_numbers(tuple(options)))
+    return bool(_numbers(tuple(options)))
 
 
 def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:

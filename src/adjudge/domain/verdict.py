@@ -1,0 +1,91 @@
+"""What a reply says: an option that was chosen, responses that were compared, or a number.
+
+``option`` is every verdict in writing, as reports and ledgers have it; ``details`` is what a ledger keeps beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+TIE = "tie"
+"""How it is written that no response is the best."""
+Selection = int | Literal["tie"]
+"""The index of the best of compared responses, or that none is."""
+Ranking = tuple[tuple[int, ...], ...]
+"""Indexes of compared responses best first, those that are equal together."""
+
+
+class Details(TypedDict, total=False):
+    """What a verdict has beside its option and its explanation, each kind its own."""
+
+    feedback: str | None
+    score: float | None
+    ranking: Ranking | None
+    number: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One of the offered options; where a text was asked for, that text."""
+
+    option: str
+    explanation: str | None = None
+    feedback: str | None = None
+    score: float | None = None
+    """The judge's own score, where it gave one; without it the option's counts."""
+
+    @property
+    def details(self) -> Details:
+        """What there is beside the option and the explanation."""
+        return {"feedback": self.feedback, "score": self.score}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The best of the compared responses."""
+
+    winner: int | None
+    """Its index among the instance's responses; None: a tie."""
+    explanation: str | None = None
+    feedback: str | None = None
+    ranking: Ranking | None = None
+    """All of them, where that was asked for."""
+
+    @property
+    def option(self) -> str:
+        """The verdict in writing."""
+        return TIE if self.winner is None else str(self.winner)
+
+    @property
+    def details(self) -> Details:
+        """What there is beside the option and the explanation."""
+        return {"feedback": self.feedback, "ranking": self.ranking}
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A number."""
+
+    number: float
+    """An ``int`` where an integer was asked for, however large."""
+    explanation: str | None = None
+    feedback: str | None = None
+
+    @property
+    def option(self) -> str:
+        """The verdict in writing."""
+        return str(self.number) if isinstance(self.number, int) else f"{self.number:.15g}"
+
+    @property
+    def details(self) -> Details:
+        """What there is beside the option and the explanation."""
+        return {"feedback": self.feedback, "number": self.number}
+
+
+Verdict = Chosen | Compared | Rated
+
+
+def best_of(ranking: Ranking) -> int | None:
+    """The one that stands first; None where several share that place."""
+    return ranking[0][0] if len(ranking[0]) == 1 else None

@@ -1,0 +1,107 @@
+"""What is set of judges, and what may be: the fields that several kinds share, and the checks of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from adjudge.errors import SetupError
+from adjudge.gateway.open import ModelLike, OpenModel
+from adjudge.judges.panel import ModelPanel
+
+OnFailure = Literal["abstain", "raise", "random"]
+OnTooFew = Literal["fallback", "raise"]
+"""The same for sampled criteria, whose callers need a bool or a number."""
+Contests = Literal["joint", "pairs"]
+_MOST_VOTES = 10_000
+"""Per model and row."""
+
+
+@dataclass(kw_only=True, eq=False)
+class OwnSettings:
+    """Of judges of one's own, which may be changed and added to."""
+
+    self_consistency: bool | int = False
+    check_positional_bias: bool = False
+    language: str = "en"
+    seed: int | None = None
+    max_repairs: int = 3
+    on_failure: OnFailure = "abstain"
+    batch_size: int = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoteSettings:
+    """Of judges that ask a panel of models for votes.
+
+    Parameters:
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+    """
+
+    panel: ModelPanel = field(init=False, repr=False, compare=False)
+    temperature: float | None = None
+    self_consistency: bool | int = False
+    check_positional_bias: bool = False
+    language: str = "en"
+    seed: int | None = None
+    max_repairs: int = 3
+    on_failure: OnFailure = "abstain"
+    batch_size: int = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings(VoteSettings):
+    """The same with the models that are asked.
+
+    Parameters:
+        inference_engine: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
+    """
+
+    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False, hash=False)
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked."""
+        return ModelPanel.of(self.inference_engine)
+
+
+def at_least(name: str, value: int, least: int) -> None:
+    """Say so when ``value`` is no whole number from ``least`` up."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise SetupError(f"{name} must be a whole number from {least} up, not {value!r}")
+
+
+def check_votes(name: str, value: int) -> None:
+    """Say so when ``value`` is no number of votes: all of them are planned at once, so there is a most."""
+    at_least(name, value, 1)
+    if value > _MOST_VOTES:
+        raise SetupError(f"{name} must be at most {_MOST_VOTES:,}, not {value:,}")
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Say so when ``value`` is none of ``allowed``."""
+    if value not in allowed:
+        raise SetupError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
+    """Say so when ``mode`` is no mode, or one that a model documents it cannot do."""
+    if mode is not None:
+        one_of("mode", mode, ("generate", "likelihood"))
+    for name, model in panel.items():
+        if mode == "likelihood" and not model.capabilities.logprobs:
+            raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
+
+
+def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> float:
+    """The judge's temperature, else the model's, else 0 for one sample and 1 for several."""
+    for chosen in (wanted, model.temperature):
+        if chosen is not None:
+            return chosen
+    return 0.0 if samples == 1 else 1.0
+
+
+def seed_for(model: OpenModel, wanted: int | None, sample: int) -> int | None:
+    """Sample *i* gets seed + i, where the judge or the model has a seed."""
+    seed = wanted if wanted is not None else model.seed
+    return None if seed is None else seed + sample
