@@ -148,27 +148,29 @@ def skipped_rows(outcome: Outcome) -> str:
 def finish(
     outcome: Outcome,
     judged: Iterable[Judged],
-    results: Iterable[Mapping[str, object]],
     output: Path | None,
     show: Callable[[], None] | None,
-    *,
-    single: bool = False,
+    aggregates: Iterable[Mapping[str, object]] | None = None,
 ) -> ExitCode:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
 
-    ``single``: one text was judged, so that its result stands by itself in the JSON.
+    ``aggregates``: of each row that was judged by several criteria, for the JSON.
     """
-    report, run = outcome.report(), outcome.run
+    report, rows = outcome.report(), judgments_of(outcome, judged)
     if output:
-        labels = {one.name: one.label for one in run.judges}
-        rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
         write_judgments(output, rows, report.setup.dimensions)
     if show is None:
-        print_json(report, results, single=single)
+        print_json(report, rows, aggregates, (output,) if output else ())
     else:
         _show(outcome, report, show, output)
     warn(report)
     return outcome.exit_code()
+
+
+def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[Judgment]:
+    """What was judged, as reports read it."""
+    labels = {one.name: one.label for one in outcome.run.judges}
+    return Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
 
 
 def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:

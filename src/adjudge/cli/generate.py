@@ -15,6 +15,7 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
 from adjudge.cli.inputs import command_line
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     FROM_ONE,
     FROM_ZERO,
@@ -187,9 +188,9 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
 
 
 def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
-    text = json.dumps(selection.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character, as JSON writes it
-    if path:
-        path.write_text(text + "\n", encoding="utf-8")
+    found = selection.to_dict()
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
+    if path:  # half a character, as JSON writes it
+        path.write_text(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n", encoding="utf-8")
     if as_json:
-        click.echo(text)
+        print_results("selection", {"candidates": len(selection.candidates)}, [found])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.cli.json_text import echo_json
+from adjudge.cli.json_text import print_results
 from adjudge.cli.show import clean, footer, headed, say_excluded, scored_of
+from adjudge.reports.table import record
 from adjudge.reports.words import counted, is_word, word
 
 if TYPE_CHECKING:
     from adjudge.reports.contests import ContestSummary
+    from adjudge.reports.judgment import Judgment
     from adjudge.reports.rag import DimensionSummary, RagSummary
     from adjudge.reports.report import Report, Section
     from adjudge.stats.intervals import Interval
@@ -52,14 +53,18 @@ def warn(report: Report) -> None:
         click.secho(clean(gate.sentence(language)), fg=_STYLES[gate.verdict], err=True)
 
 
-def print_json(report: Report, results: Iterable[Mapping[str, object]], *, single: bool = False) -> None:
-    """The report and its results, for machines. ``single``: the one result stands by itself."""
-    found = {"schema": "adjudge.results/1", "summary": report.summary(), **report.to_dict()}
-    if single:
-        alone = {**next(iter(results)), "gates": found["gates"], "notes": found["notes"]}
-        click.echo(json.dumps(alone, ensure_ascii=False, indent=2))
-    else:
-        echo_json(found, "results", results)
+def print_json(
+    report: Report,
+    results: Iterable[Judgment],
+    aggregates: Iterable[Mapping[str, object]] | None = None,
+    files: Sequence[Path] = (),
+    run: Mapping[str, object] | None = None,
+) -> None:
+    """The report and its judgments, for machines. ``files``: what was written; ``run``: the folder that keeps it."""
+    more: dict[str, object] = {**report.to_dict(), **({"files": list(map(str, files))} if files else {})}
+    more |= {"run": run} if run else {}
+    more |= {"aggregates": iter(aggregates)} if aggregates is not None else {}
+    print_results("judgments", report.summary(), map(record, results), more)
 
 
 def say_where(language: str, output: Path | None, folder: Path | None) -> None:

@@ -309,6 +309,10 @@ class MultiCriteriaDirectInstanceResult:
 
     def to_dict(self) -> dict[str, object]:
         """This result as a JSON-ready dict."""
+        return {**self.aggregate(), "items": [entry.result.to_dict() for entry in self.item_results]}
+
+    def aggregate(self) -> dict[str, object]:
+        """The same without the results by each criteria."""
         return {
             "id": self.instance.id,
             "status": self.status.value,
@@ -317,7 +321,6 @@ class MultiCriteriaDirectInstanceResult:
             "upper_bound": self.upper_bound,
             "per_criterion_score": self.per_criterion_score,
             "per_criterion_contribution": self.per_criterion_contribution,
-            "items": [entry.result.to_dict() for entry in self.item_results],
         }
 
 

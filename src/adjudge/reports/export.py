@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge.data.cells import cell
-from adjudge.domain.message import Usage
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
@@ -124,7 +123,12 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
     made = tally.report()
     with reading(run) as ledger:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
-    return replace(made, entries=entries, usage=sum(info.usage.values(), Usage()), counts=_counts(info))
+    return replace(made, entries=entries, used=info.usage, counts=_counts(info))
+
+
+def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:
+    """Every judgment of a run folder, one by one."""
+    return _judgments(judgments(run, votes=votes), setup)
 
 
 def _counts(info: RunInfo) -> str:
