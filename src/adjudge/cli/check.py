@@ -69,7 +69,7 @@ def check(
     made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
     outcome = Outcome(made)
     if flags.dry_run:
-        show_estimate(made.estimate())
+        show_estimate(made.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(AspectResult)

@@ -23,14 +23,15 @@ from adjudge.errors import BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
 from adjudge.reports.again import Again
-from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import Report
+from adjudge.reports.sentences import sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped, Stopping, VoteCast
 from adjudge.runs.model_entry import ServerEntry
 
 _MOST_TOLD = 10
@@ -92,16 +93,20 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
 
 
 @contextmanager
-def resumable(folder: Path | None) -> Iterator[None]:
+def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
-    if folder is not None:
-        end_gently()
+    end_gently()
+    place = shlex.quote(str(folder))
     try:
         yield
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
-        raise RunStopped(f"{halt}. Resume it with: adjudge resume {shlex.quote(str(folder))}") from halt
+        raise RunStopped(f"{halt}. {sentence('resume', language, folder=place)}") from halt
+    except KeyboardInterrupt as interrupt:
+        if folder is None:
+            raise
+        raise click.Abort(sentence("stopped at once, kept", language, folder=place)) from interrupt
 
 
 class Seen:
@@ -110,7 +115,7 @@ class Seen:
     def __init__(self, outcome: Outcome, *, quiet: bool) -> None:
         self.outcome = outcome
         self.quiet = quiet
-        self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet)
+        self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet, language=outcome.run.file.language)
         self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
@@ -123,6 +128,16 @@ class Seen:
             click.echo(f"skipped {clean(str(event.row))}", err=True)
         elif isinstance(event, BlankRowsSkipped | AnswersEmpty):
             click.echo(clean(str(event.rows)), err=True)
+        elif isinstance(event, VoteCast):
+            self.watch.saw_vote()
+        elif isinstance(event, Stopping):
+            click.echo(self._stopping(), err=True)
+
+    def _stopping(self) -> str:
+        folder, language = self.outcome.run.folder, self.outcome.run.file.language
+        if folder is None:
+            return sentence("stopping", language)
+        return clean(sentence("stopping, kept", language, folder=shlex.quote(str(folder))))
 
     def keep(self, event: Event) -> None:
         """The same, and remember the judgment."""
@@ -132,17 +147,35 @@ class Seen:
 
 
 def judge_all(seen: Seen) -> Judgments:
-    """Carry it out: the judgments in the order of the rows."""
-    with resumable(seen.outcome.run.folder), seen.watch:
-        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts)
-    if seen.outcome.skipped:
-        click.echo(skipped_rows(seen.outcome), err=True)
+    """Carry it out: the judgments in the order of the rows.
+
+    Where it is stopped and not kept, those that there are: what was paid for is not lost.
+    """
+    outcome = seen.outcome
+    with resumable(outcome.run.folder, outcome.run.file.language), seen.watch:
+        try:
+            outcome.run.execute(seen.keep, kept=outcome.facts)
+        except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
+            if outcome.run.folder is not None or not len(seen.judged):
+                raise
+            _tell_of(halt, outcome)
+    if outcome.skipped:
+        click.echo(skipped_rows(outcome), err=True)
     return seen.judged
+
+
+def _tell_of(halt: BaseException, outcome: Outcome) -> None:
+    """What came of an interrupted command is not all there is: the report and the exit code say so."""
+    language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
+    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=halt)
+    outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
+    click.echo(clean(outcome.stopped), err=True)
 
 
 def skipped_rows(outcome: Outcome) -> str:
     """How many there were."""
-    return f"{counted(outcome.skipped, 'row')} could not be judged"
+    language = outcome.run.file.language
+    return sentence("skipped", language, rows=counted(outcome.skipped, "row", language))
 
 
 def finish(
@@ -151,7 +184,7 @@ def finish(
     output: Path | None,
     show: Callable[[], None] | None,
     aggregates: Iterable[Mapping[str, object]] | None = None,
-) -> ExitCode:
+) -> int:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
 
     ``aggregates``: of each row that was judged by several criteria, for the JSON.

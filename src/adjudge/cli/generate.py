@@ -47,8 +47,6 @@ from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
 from adjudge.strategy.strategy import Costing, Strategy, Verifier
 
-_ENDS = "The lower end is a first text of every candidate; the upper one every try of each, at length, with all its samples."
-
 
 @command()
 @argument("task", "What the code is to do.")
@@ -160,7 +158,7 @@ def _costings(expressions: Sequence[str], scale: dict[str, Any], asked: dict[str
 
 def _estimate(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None) -> ExitCode:
     known = KnownVotes(run) if run else None
-    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), "candidates", _ENDS)
+    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), runtime.language, "candidates", "ends of candidates")
     return ExitCode.OK
 
 

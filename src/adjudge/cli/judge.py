@@ -101,7 +101,7 @@ def judge(
     outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     rows = Again(lambda: ((row, composite(each[0].instance, multi, each)) for row, each in _by_row(judgments, len(wanted))))
@@ -165,7 +165,7 @@ def compare(
     outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags))
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(PairwiseInstanceResult)

@@ -82,7 +82,7 @@ def rag(
     outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key), shown=entries)
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
     outcome.run.check_source()
     _check_folder(output)

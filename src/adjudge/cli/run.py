@@ -127,13 +127,13 @@ def run(
     outcome = Outcome(made, fail_under)
     outcome.check_gates()
     if dry_run:
-        show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
+        show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed), wanted.language)
         return ExitCode.OK
     made.check_source()
     _check_outputs(written)
     seen, kept = Seen(outcome, quiet=quiet or as_json), made.folder or Path()
     try:
-        with resumable(kept), seen.watch:
+        with resumable(kept, wanted.language), seen.watch:
             made.execute(
                 seen.event,
                 budget=budget_from(max_usd, max_calls, max_tokens),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import fields, replace
@@ -168,13 +168,16 @@ class Judge(ABC, Generic[I, R]):
         budget: Budget | None = None,
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
+        on_vote: Callable[[], None] | None = None,
     ) -> None:
         """Have ``saw`` told of every result, with its item's place, in the order they come. Memory does not grow with items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
+        ``on_vote``: called after every vote that was asked for.
         """
         configuration = self.configuration(criteria) if run or budget else {}
-        asker = Asker(label or type(self).__name__, self.ask, self.vote_key, self.panel.at_once, configuration)
+        asked = self.ask if on_vote is None else _told(self.ask, on_vote)
+        asker = Asker(label or type(self).__name__, asked, self.vote_key, self.panel.at_once, configuration)
         await event_loop.visit(self._stream(items, saw, asker, run, budget))
 
     async def _stream(
@@ -229,6 +232,15 @@ async def _asking(judge: object, answers: LiveVotes) -> AsyncIterator[None]:
         yield
     finally:
         _ASKING.reset(token)
+
+
+def _told(ask: Callable[[Ballot], Awaitable[Vote]], on_vote: Callable[[], None]) -> Callable[[Ballot], Awaitable[Vote]]:
+    async def asked(ballot: Ballot) -> Vote:
+        vote = await ask(ballot)
+        on_vote()
+        return vote
+
+    return asked
 
 
 def _is_setting(name: str) -> bool:

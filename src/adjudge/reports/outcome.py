@@ -27,6 +27,9 @@ class Outcome:
     shown: int = ENTRIES
     """How many judgments its pages list."""
     skipped: int = 0
+    stopped: str = ""
+    """Why it ended before the end, where what there is of it is reported all the same."""
+    stopped_code: int = ExitCode.OK
     _tally: ReportTally = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +61,8 @@ class Outcome:
 
     def report(self) -> Report:
         """What it comes to so far."""
-        return self._tally.report()
+        made = self._tally.report()
+        return replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
 
     def facts(self) -> Mapping[str, object]:
         """What the run folder keeps, so that its report can be made again later."""
@@ -76,8 +80,10 @@ class Outcome:
             if unknown and not (ready.compares and not self.run.file.data.responses):
                 raise SetupError(f"fail_under: nothing is called {unknown[0]!r}; {nearest(unknown[0], sorted(known))}")
 
-    def exit_code(self) -> ExitCode:
-        """By the gates of the command line, of each judge and of the file."""
+    def exit_code(self) -> int:
+        """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
+        if self.stopped:
+            return self.stopped_code
         report = self.report()
         codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in report.gates]
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])

@@ -353,6 +353,12 @@ def counted(count: int, noun: Noun, language: str = "en") -> str:
     return f"{count} {_NOUNS[noun][count != 1]}"
 
 
+def number_text(value: float, digits: int, language: str) -> str:
+    """A number with so many decimals: 0.50, or 0,50 in Russian."""
+    shown = f"{value:.{digits}f}"
+    return shown.replace(".", ",") if language == "ru" else shown
+
+
 def word(name: Word, language: str) -> str:
     """``name`` in ``language``."""
     return _RUSSIAN[name] if language == "ru" else _ENGLISH.get(name, name)
