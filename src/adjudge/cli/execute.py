@@ -27,6 +27,7 @@ from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import Report
+from adjudge.reports.russian import localised
 from adjudge.reports.sentences import sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
@@ -125,9 +126,9 @@ class Seen:
         if isinstance(event, Judged):
             self.watch.saw(event.result, event.spent)
         elif isinstance(event, RowSkipped) and self.outcome.skipped <= _MOST_TOLD:
-            click.echo(f"skipped {clean(str(event.row))}", err=True)
+            click.echo(clean(localised(f"skipped {event.row}", self.outcome.run.file.language)), err=True)
         elif isinstance(event, BlankRowsSkipped | AnswersEmpty):
-            click.echo(clean(str(event.rows)), err=True)
+            click.echo(clean(localised(str(event.rows), self.outcome.run.file.language)), err=True)
         elif isinstance(event, VoteCast):
             self.watch.saw_vote()
         elif isinstance(event, Stopping):

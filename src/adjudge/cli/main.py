@@ -54,8 +54,10 @@ def _show_usage(error: click.ClickException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    from adjudge.cli.show import clean  # not loaded by those who have nothing to complain of
+    from adjudge.cli.language import spoken  # not loaded by those who have nothing to complain of
+    from adjudge.cli.show import clean
+    from adjudge.reports.russian import localised
 
-    one_line = " ".join(message.split())
+    one_line = localised(" ".join(message.split()), spoken())
     click.echo(clean(f"adjudge: {one_line}"), err=True)
     return code

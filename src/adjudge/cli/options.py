@@ -278,13 +278,16 @@ def _given_as(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> C
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
+    from adjudge.cli.language import speak
     from adjudge.runs.project import find_project
 
     project = find_project()
     prices = flags.prices or project.prices_path
     if isinstance(flags, RunFlags):
         return replace(flags, prices=prices)
-    return replace(flags, language=flags.language or project.language or "en", prices=prices)
+    language = flags.language or project.language or "en"
+    speak(language)
+    return replace(flags, language=language, prices=prices)
 
 
 def budget_from(max_usd: float | None, max_calls: int | None, max_tokens: int | None) -> Budget | None:

@@ -13,6 +13,7 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line
+from adjudge.cli.language import speak
 from adjudge.cli.options import (
     PATH,
     argument,
@@ -116,6 +117,7 @@ def run(
     use_prices(prices or project.prices_path)
     at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
     wanted = load_eval(file, project)
+    speak(wanted.language)
     wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.reports.gate import GateResult
+from adjudge.reports.numbers import number_text, percent
 from adjudge.reports.report import Report, Section
 from adjudge.reports.words import Word, counted, is_word, word
 
@@ -39,11 +40,12 @@ def _figures(one: Section, report: Report) -> Iterator[str]:
         yield from _rag(one.rag, report)
     elif one.contests and one.contests.systems:
         best = one.contests.systems[0]
-        rate = "–" if best.winrate is None else f"{best.winrate:.0%}"
+        rate = "–" if best.winrate is None else percent(best.winrate, language)
         doubt = "" if one.contests.leader else f" ({word('cannot tell', language)})"
         yield f"{best.name}: {word('win rate', language)} {rate}{doubt}"
     elif one.summary.mean is not None:
-        yield f"{one.criteria or one.judge}: {word('mean', language)} {one.summary.mean:.2f}{_against(one, report)}"
+        mean = number_text(one.summary.mean, 2, language)
+        yield f"{one.criteria or one.judge}: {word('mean', language)} {mean}{_against(one, report)}"
 
 
 def _rag(summary: RagSummary, report: Report) -> Iterator[str]:
@@ -57,7 +59,7 @@ def _rag(summary: RagSummary, report: Report) -> Iterator[str]:
         yield f"{worst.counts[0]} {worst.dimension.labels[0]} ({worst.dimension.title})"
     if overall.mean is not None:
         bar = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
-        yield f"{word('composite', language)} {overall.mean:.2f}{bar}"
+        yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{bar}"
 
 
 def _against(one: Section, report: Report) -> str:
@@ -67,5 +69,6 @@ def _against(one: Section, report: Report) -> str:
 
 def _missed(gate: GateResult, language: str) -> str:
     """The bar, and by how much it was missed."""
-    bar, margin = f", {word('bar', language)} {gate.bar:.2f}", gate.margin or 0.0
-    return bar if margin >= 0 else f"{bar} {word('missed by', language)} {-margin:.2f}"
+    bar, margin = f", {word('bar', language)} {number_text(gate.bar, 2, language)}", gate.margin or 0.0
+    missed = f"{word('missed by', language)} {number_text(-margin, 2, language)}"
+    return bar if margin >= 0 else f"{bar}, {missed}" if language == "ru" else f"{bar} {missed}"

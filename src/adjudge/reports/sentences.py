@@ -19,6 +19,7 @@ Sentence = Literal[
     "judgments",
     "known price",
     "no result",
+    "mean between",
     "nothing to pay",
     "price not known",
     "price of",
@@ -32,6 +33,7 @@ Sentence = Literal[
     "stopping, kept",
     "to",
     "tokens",
+    "unanswered",
     "unscored",
 ]
 
@@ -55,6 +57,7 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     "judged so far": ("judged {done}; {note}", "оценено {done}; {note}"),
     "judgments": ("judgments: {count}", "оценки: {count}"),
     "known price": ("${low} to ${high} (prices of {dated}, or your own)", "от ${low} до ${high} (цены на {dated} или ваши)"),
+    "mean between": ("mean between {low} and {high}", "среднее от {low} до {high}"),
     "no result": ("no result: no candidate may be used", "результата нет: ни один кандидат не годится"),
     "nothing to pay": ("nothing: the models run on this machine", "ничего: модели работают на этой машине"),
     "price not known": ("price not known", "цена неизвестна"),
@@ -85,6 +88,7 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     ),
     "to": ("{low} to {high}", "от {low} до {high}"),
     "tokens": ("tokens: {span}", "токены: {span}"),
+    "unanswered": ("{count} without an answer", "без ответа: {count}"),
     "unscored": ("{count} without a score", "без оценки: {count}"),
 }
 

@@ -126,7 +126,7 @@ class Setup:
             "seed": _listed(one.get("seed") for one in settings),
             "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
             "language": self.language,
-            "weights": ", ".join(f"{one.name} {one.weight:g}" for one in known),
+            "weights": ", ".join(f"{one.title} {one.weight:g}" for one in known),
             "configuration": _listed(one.get("config") for one in settings),
             "adjudge": _listed(_part(one, "versions").get("adjudge") for one in self.judges.values()),
         }
