@@ -67,7 +67,7 @@ def check(
     data = data_entry(flags, rows_in(text, file), columns_from(column))
     given = given_beside(user_input, reference, context)
     made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
-    outcome = Outcome(made)
+    outcome = Outcome(made, baseline=flags.baseline)
     if flags.dry_run:
         show_estimate(made.estimate(), flags.language)
         return ExitCode.OK

@@ -98,7 +98,7 @@ def judge(
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
     texts = _complete(texts_in(text, file, judged, flags.encoding), given, wanted)
-    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
+    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags), baseline=flags.baseline)
     outcome.check_gates()
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
@@ -162,7 +162,7 @@ def compare(
         seed=flags.seed,
     )
     data, texts = _comparisons(responses, file, column, wanted[0].to_evaluate_field, flags)
-    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags))
+    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags), baseline=flags.baseline)
     outcome.check_gates()
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)

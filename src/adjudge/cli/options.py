@@ -172,6 +172,7 @@ def gate(help: str) -> Decorator[Any]:
 
 
 fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
+baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
 resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
 max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
@@ -211,6 +212,7 @@ class Flags:
     quiet: bool
     dry_run: bool
     fail_under: FailUnder | None
+    baseline: Path | None
     encoding: str | None
     stop_at_bad_row: bool
     resume: bool
@@ -248,6 +250,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "quiet": quiet,
     "dry_run": dry_run,
     "fail_under": fail_under,
+    "baseline": baseline,
     "encoding": encoding,
     "bad_rows": bad_rows,
 }

@@ -79,7 +79,7 @@ def rag(
         seed=flags.seed,
     )
     data = data_entry(flags, csv, columns_from(column))
-    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key), shown=entries)
+    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key), baseline=flags.baseline, shown=entries)
     outcome.check_gates()
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)

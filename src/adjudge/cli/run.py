@@ -18,6 +18,7 @@ from adjudge.cli.options import (
     PATH,
     argument,
     as_json,
+    baseline,
     budget_from,
     command,
     dry_run,
@@ -61,6 +62,7 @@ gates: {fail_under: 0.8}
 @server
 @limits
 @fail_under
+@baseline
 @click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     default=None,
@@ -91,6 +93,7 @@ def run(
     prices: Path | None,
     no_cache: bool,
     fail_under: FailUnder | None,
+    baseline: Path | None,
     stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
@@ -126,7 +129,7 @@ def run(
     written = (*wanted.output_paths, *output)
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
     check_resumed(made.folder, resume=resume)
-    outcome = Outcome(made, fail_under)
+    outcome = Outcome(made, fail_under, baseline)
     outcome.check_gates()
     if dry_run:
         show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed), wanted.language)

@@ -15,6 +15,7 @@ from adjudge.cli.json_text import print_results
 from adjudge.cli.show import clean, footer, headed, say_excluded, scored_of
 from adjudge.reports.numbers import number_text
 from adjudge.reports.russian import localised
+from adjudge.reports.sentences import sentence
 from adjudge.reports.table import record
 from adjudge.reports.words import counted, is_word, word
 
@@ -38,9 +39,25 @@ def show_report(report: Report) -> None:
     for section in report.sections:
         if section.contests:
             _show_order(console, section.contests, report.language)
+    for section in report.sections:
+        _show_panel(console, section, report.language)
+        _show_changes(console, section, report)
     console.print(Text(_footer(report), style="dim"))
     for note in report.notes:
         console.print(Text(clean(localised(note, report.language)), style="yellow"))
+
+
+def _show_panel(console: Console, section: Section, language: str) -> None:
+    if section.summary.models and section.summary.attempted > 1:
+        each = ", ".join(f"{model} {_figure(one.mean, language)}" for model, one in section.summary.models.items())
+        console.print(Text(clean(f"{section.criteria or section.judge}: {word('models of the panel', language)}: {each}")))
+
+
+def _show_changes(console: Console, section: Section, report: Report) -> None:
+    language, baseline = report.language, report.setup.baseline
+    for one in baseline.changes(section):
+        moved = f"{_figure(one.before, language, 3)} → {_figure(one.now, language, 3)}"
+        console.print(Text(clean(f"{one.name}: {moved} ({word('compared with', language)} {baseline.run})")))
 
 
 def warn(report: Report) -> None:
@@ -75,7 +92,7 @@ def say_where(language: str, output: Path | None, folder: Path | None) -> None:
     """Where every row is, when they are too many to be shown."""
     places = [str(output)] if output else []
     places += [f"adjudge export {folder}"] if folder else []
-    told = f"{word('every row', language)}: {', '.join(places)}" if places else word("rows are not kept", language)
+    told = f"{word('every row', language)}: {', '.join(places)}" if places else sentence("rows are not kept", language)
     click.echo(clean(told))
 
 

@@ -37,7 +37,7 @@ def decision(report: Report) -> str:
 def _figures(one: Section, report: Report) -> Iterator[str]:
     language = report.language
     if one.rag:
-        yield from _rag(one.rag, report)
+        yield from _rag(one, one.rag, report)
     elif one.contests and one.contests.systems:
         best = one.contests.systems[0]
         rate = "–" if best.winrate is None else percent(best.winrate, language)
@@ -45,10 +45,19 @@ def _figures(one: Section, report: Report) -> Iterator[str]:
         yield f"{best.name}: {word('win rate', language)} {rate}{doubt}"
     elif one.summary.mean is not None:
         mean = number_text(one.summary.mean, 2, language)
-        yield f"{one.criteria or one.judge}: {word('mean', language)} {mean}{_against(one, report)}"
+        yield f"{one.criteria or one.judge}: {word('mean', language)} {mean}{_against(one, report)}{_since(one, report)}"
 
 
-def _rag(summary: RagSummary, report: Report) -> Iterator[str]:
+def _since(one: Section, report: Report) -> str:
+    """How the mean was in the run that this one is compared with."""
+    first = next((each for each in report.setup.baseline.changes(one) if each.name == (one.criteria or one.judge)), None)
+    if first is None:
+        return ""
+    before = number_text(first.before, 2, report.language)
+    return f" ({word('before', report.language)} {before}, {report.setup.baseline.run})"
+
+
+def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
     language, overall = report.language, summary.overall
     answers = counted(overall.attempted, "answer of all", language)
     for rule in summary.barring:
@@ -59,7 +68,7 @@ def _rag(summary: RagSummary, report: Report) -> Iterator[str]:
         yield f"{worst.counts[0]} {worst.dimension.labels[0]} ({worst.dimension.title})"
     if overall.mean is not None:
         bar = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
-        yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{bar}"
+        yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{bar}{_since(one, report)}"
 
 
 def _against(one: Section, report: Report) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from adjudge.errors import SetupError
 from adjudge.reading.values import nearest
+from adjudge.reports.baseline import Baseline
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import Bar, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.report import ENTRIES, Report, ReportTally
@@ -24,6 +27,8 @@ class Outcome:
     run: EvalRun
     fail_under: FailUnder | None = None
     """A gate that goes before those of the file."""
+    baseline: Path | None = None
+    """A run to compare with."""
     shown: int = ENTRIES
     """How many judgments its pages list."""
     skipped: int = 0
@@ -42,6 +47,7 @@ class Outcome:
             language=self.run.file.language,
             max_failed=self.run.file.gates.max_failed,
             data=self.run.file.data.path,
+            baseline=Baseline.of(str(self.baseline), report_of_run(self.baseline, shown=0)) if self.baseline else Baseline(),
         )
         bars = tuple(bar for ready in judges for bar in self._bars(ready))
         self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)

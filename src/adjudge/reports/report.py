@@ -141,12 +141,16 @@ class Report:
     def to_dict(self) -> dict[str, object]:
         """Everything but the judgments, as a JSON-ready dict."""
         return {
-            "criteria": [one.to_dict() for one in self.sections],
+            "criteria": [{**one.to_dict(), **self._baseline(one)} for one in self.sections],
             "gates": [one.to_dict() for one in self.gates],
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
         }
+
+    def _baseline(self, one: Section) -> dict[str, object]:
+        changes = self.setup.baseline.changes(one)
+        return {"baseline": [each.to_dict() for each in changes]} if changes else {}
 
 
 class _SectionTally:

@@ -25,6 +25,7 @@ Sentence = Literal[
     "price of",
     "resume",
     "resume with run",
+    "rows are not kept",
     "skipped",
     "stopped at once",
     "stopped at once, kept",
@@ -64,6 +65,10 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     "price of": ("the price of {models} is not known", "цена {models} неизвестна"),
     "resume": ("Resume it with: adjudge resume {folder}", "Продолжить: adjudge resume {folder}"),
     "resume with run": ("With --run FOLDER it can be resumed.", "С --run ПАПКА прогон можно будет продолжить."),
+    "rows are not kept": (
+        "The rows are not kept: add -o rows.csv or --run FOLDER",
+        "Строки не сохранены: добавьте -o rows.csv или --run ПАПКА",
+    ),
     "skipped": ("{rows} could not be judged", "нельзя оценить: {rows}"),
     "stopped at once": (
         "Stopped at once: what was under way is lost. With --run FOLDER nothing would be.",

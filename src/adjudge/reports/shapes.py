@@ -21,6 +21,13 @@ class IntervalShape(TypedDict):
     level: float
 
 
+class ModelMeanShape(TypedDict):
+    """What one model of a panel comes to by itself."""
+
+    mean: float
+    rows: int
+
+
 class FiguresShape(TypedDict):
     """What many judgments come to."""
 
@@ -38,6 +45,7 @@ class FiguresShape(TypedDict):
     options: NotRequired[Annotated[Count, "option: how often it was chosen"]]
     reasons: NotRequired[Annotated[Count, "reason: how many judgments have no score by it"]]
     excluded_models: NotRequired[Annotated[Count, "model of a panel: on how many rows it did not count"]]
+    models: NotRequired[Annotated[Mapping[str, ModelMeanShape], "of a panel: each model by itself"]]
 
 
 class SummaryShape(FiguresShape):
@@ -78,6 +86,16 @@ class CriteriaShape(FiguresShape):
     rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
     systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
     positional_bias: NotRequired[OrderShape | None]
+    baseline: NotRequired[Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]]
+
+
+class ChangeOfMeanShape(TypedDict):
+    """A figure of this run and the same of an earlier one."""
+
+    name: Annotated[str, "the criteria, dimension or system"]
+    before: float
+    now: float
+    change: float
 
 
 class GateShape(TypedDict):
