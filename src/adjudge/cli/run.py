@@ -147,16 +147,21 @@ def run(
                 kept=outcome.facts,
             )
     except RunStopped:
-        _show(outcome, kept, ())
+        _tell(outcome, kept, (), as_json=as_json)
         raise
     for path in written:
         export(kept, path)
-    if as_json:
-        print_run(outcome.report(), kept, written, votes=True)
-        warn(outcome.report())
-    else:
-        _show(outcome, kept, written)
+    _tell(outcome, kept, written, as_json=as_json)
     return outcome.exit_code()
+
+
+def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
+    if not as_json:
+        _show(outcome, folder, written)
+        return
+    report = outcome.report()
+    print_run(report, folder, written, votes=True)
+    warn(report)
 
 
 def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.reports.gate import GateResult
-from adjudge.reports.numbers import number_text, percent
+from adjudge.reports.numbers import number_text
 from adjudge.reports.report import Report, Section
 from adjudge.reports.words import Word, counted, is_word, word
 
@@ -40,7 +40,7 @@ def _figures(one: Section, report: Report) -> Iterator[str]:
         yield from _rag(one, one.rag, report)
     elif one.contests and one.contests.systems:
         best = one.contests.systems[0]
-        rate = "–" if best.winrate is None else percent(best.winrate, language)
+        rate = "–" if best.winrate is None else number_text(best.winrate, 2, language)
         doubt = "" if one.contests.leader else f" ({word('cannot tell', language)})"
         yield f"{best.name}: {word('win rate', language)} {rate}{doubt}"
     elif one.summary.mean is not None:
@@ -62,13 +62,18 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
     answers = counted(overall.attempted, "answer of all", language)
     for rule in summary.barring:
         if count := summary.rules[rule]:
-            yield f"{count} {word('of', language)} {answers} {word(rule, language) if is_word(rule) else rule}"
+            yield _told(word(rule, language) if is_word(rule) else rule, f"{count} {word('of', language)} {answers}", language)
     worst = summary.worst
     if worst and worst.counts[0] and worst.dimension.labels[0] and worst.dimension.labels[0] not in summary.barring:
-        yield f"{worst.counts[0]} {worst.dimension.labels[0]} ({worst.dimension.title})"
+        yield f"{_told(worst.dimension.labels[0], str(worst.counts[0]), language)} ({worst.dimension.title})"
     if overall.mean is not None:
         bar = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
         yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{bar}{_since(one, report)}"
+
+
+def _told(what: str, count: str, language: str) -> str:
+    """ "3 harmful"; in Russian the number stands behind, where no word has to agree with it."""
+    return f"{what}: {count}" if language == "ru" else f"{count} {what}"
 
 
 def _against(one: Section, report: Report) -> str:
