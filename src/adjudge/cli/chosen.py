@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from click import UsageError
 
 from adjudge.gateway.open import default_model
-from adjudge.runs.model_entry import ModelEntry, ServerEntry
-from adjudge.runs.project import Project, find_project
+from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 
 
 def model_entries(

@@ -31,7 +31,7 @@ from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
-from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.project import ServerEntry
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""

@@ -22,8 +22,7 @@ from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer

@@ -18,12 +18,10 @@ from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.budget import Allowed
 from adjudge.gateway.layers.cache import Cache, Cached, JsonlCache
-from adjudge.gateway.layers.circuit import Circuit, Paused, Reached
-from adjudge.gateway.layers.guard import Guarded
 from adjudge.gateway.layers.limit import Limited
 from adjudge.gateway.layers.reply_store import ReplyStore
-from adjudge.gateway.layers.retry import Retrying, WithoutRejected
-from adjudge.gateway.layers.time import Timed
+from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
+from adjudge.gateway.layers.time import Guarded, Timed
 from adjudge.gateway.model import Layer, Model, Replying
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction

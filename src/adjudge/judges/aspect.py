@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Concatenate, ParamSpec, overload
 
-from adjudge.aio.edges import sync_edge
+from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
 from adjudge.domain.ballot import Ballot, Mode
@@ -25,11 +25,8 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
-from adjudge.judges.notes import notes_on
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import OnFailure, at_least, check_mode, check_votes, seed_for
-from adjudge.pooling.majority import samples_still_needed
-from adjudge.pooling.panel import panel, status_of
+from adjudge.judges.settings import ModelPanel, OnFailure, at_least, check_mode, check_votes, seed_for
+from adjudge.pooling.majority import notes_on, panel, samples_still_needed, status_of
 from adjudge.prompts.render import shown_fields
 
 PASS, FAIL = "PASS", "FAIL"

@@ -26,9 +26,8 @@ from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
-from adjudge.judges.panel import NO_MODELS, ModelPanel
 from adjudge.judges.parameters import explain_parameters
-from adjudge.judges.settings import OnFailure, OnTooFew, at_least, one_of, temperature_for
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, OnTooFew, at_least, one_of, temperature_for
 from adjudge.ledger.ledger import key_of
 from adjudge.prompts.template import check_language
 

@@ -14,10 +14,9 @@ from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
-from adjudge.judges.base_direct import BaseDirectJudge, Direct
-from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
-from adjudge.judges.case import Case
-from adjudge.judges.prompted import prompt_of
+from adjudge.judges.case import Case, prompt_of
+from adjudge.judges.direct import BaseDirectJudge, Direct
+from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.settings import Contests, ModelSettings, seed_for
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import shown_fields

@@ -21,9 +21,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.notes import notes_on
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import OnTooFew, at_least, check_votes, seed_for, temperature_for
+from adjudge.judges.settings import ModelPanel, OnTooFew, at_least, check_votes, seed_for, temperature_for
+from adjudge.pooling.majority import notes_on
 from adjudge.verdicts.code_text import extract_code
 
 R = TypeVar("R", bound=SampledResult)

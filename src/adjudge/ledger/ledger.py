@@ -19,12 +19,32 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
-from adjudge.ledger.inputs import input_of
-from adjudge.ledger.rows import checked, checked_key, insert, sealed, select, whole
+from adjudge.ledger.rows import checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.prompts.template import LIKELIHOOD, wording
+
+_BITS = 1 << 26
+_MASK = _BITS - 1
+
+
+class BloomFilter:
+    """A Bloom filter of eight megabytes: of two million keys, about one in two hundred unknown ones is taken for known."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_BITS // 8)
+
+    def add(self, key: bytes) -> None:
+        """From now on ``key`` may be known. Keys are hashes, so their own bits are as good as any."""
+        number = int.from_bytes(key[:8], "little")
+        for bit in (number & _MASK, (number >> 32) & _MASK):
+            self._bits[bit >> 3] |= 1 << (bit & 7)
+
+    def __contains__(self, key: bytes) -> bool:
+        number = int.from_bytes(key[:8], "little")
+        one, two = number & _MASK, (number >> 32) & _MASK
+        return bool(self._bits[one >> 3] >> (one & 7) & self._bits[two >> 3] >> (two & 7) & 1)
+
 
 _Read = TypeVar("_Read")
 _KEY_BYTES = 16

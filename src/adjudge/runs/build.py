@@ -25,7 +25,7 @@ from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_criteria import Aspect, Said
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, FailUnder, JudgeEntry, PairwiseEntry, RagEntry
-from adjudge.runs.model_entry import ModelEntry
+from adjudge.runs.project import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]

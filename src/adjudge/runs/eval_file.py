@@ -35,8 +35,7 @@ from adjudge.reading.types import (
 from adjudge.reading.values import Place
 from adjudge.reading.yaml_text import load_yaml
 from adjudge.runs.eval_criteria import CriteriaType, Said
-from adjudge.runs.model_entry import ModelEntry, ServerEntry
-from adjudge.runs.project import Project
+from adjudge.runs.project import ModelEntry, Project, ServerEntry
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000

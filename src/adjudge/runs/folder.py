@@ -26,10 +26,9 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.inputs import INPUT, input_from
 from adjudge.ledger.labels import OWN as LABELS
 from adjudge.ledger.labels import holds_labels
-from adjudge.ledger.rows import COLUMNS, checked, select
+from adjudge.ledger.rows import COLUMNS, INPUT, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
 from adjudge.runs.identity import judge_identities
 

@@ -12,10 +12,9 @@ from typing import Any
 
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
-from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, measured, most_tokens
 from adjudge.gateway.model import Layer, Replying
 from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.token_estimate import LONGEST_ANSWER, expected_tokens, measured, most_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.providers.openai_compatible import with_calls
-from adjudge.gateway.token_estimate import token_count
 
 _CUT_OFF = "MAX_TOKENS"
 _DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})

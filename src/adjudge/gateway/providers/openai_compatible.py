@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import HttpProvider, mapping
-from adjudge.gateway.token_estimate import token_count
 
 _CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "refusal": "refusal"}
