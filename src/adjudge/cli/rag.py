@@ -14,6 +14,7 @@ from adjudge.cli.execute import Seen, data_entry, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, command, gate, judging
 from adjudge.cli.show_report import say_columns, show_report, warn
+from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
@@ -22,7 +23,7 @@ from adjudge.reports.outcome import Outcome
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
 from adjudge.runs.eval_file import RagEntry
-from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, Event
+from adjudge.runs.execute import ColumnsChosen, Event
 
 _OTHER = {
     "models": click.option(
@@ -106,7 +107,7 @@ class _Rows(Seen):
         """Count it, and show it where that helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns, self.outcome.run.file.language)
-        if isinstance(event, BlankRowsSkipped):
+        if isinstance(event, BlankRows):
             self.outcome.see(event)
         else:
             super().event(event)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import Literal
+from typing import Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 
@@ -101,8 +101,23 @@ class Request:
         return content_hash(self)
 
 
+class Amounts:
+    """Counts that are added up field by field."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*[getattr(self, name) + getattr(other, name) for name in self.__slots__])
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(*[getattr(self, name) - getattr(other, name) for name in self.__slots__])
+
+    def __mul__(self, times: int) -> Self:
+        return type(self)(*[getattr(self, name) * times for name in self.__slots__])
+
+
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Amounts):
     """What answering cost."""
 
     calls: int = 0
@@ -112,24 +127,6 @@ class Usage:
     """Prompt tokens that the provider read from its own cache."""
     estimated: int = 0
     """Calls whose tokens are estimated by the length of the texts, since the provider did not say, or not sensibly."""
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.estimated + other.estimated,
-        )
-
-    def __sub__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls - other.calls,
-            self.prompt_tokens - other.prompt_tokens,
-            self.completion_tokens - other.completion_tokens,
-            self.cached_tokens - other.cached_tokens,
-            self.estimated - other.estimated,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
@@ -16,7 +15,7 @@ from adjudge.verdicts import VERSION as READER
 
 def provenance(
     judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Everything that decides what is asked and what is made of the answers."""
     import platform
     from importlib.metadata import version

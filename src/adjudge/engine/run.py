@@ -36,7 +36,7 @@ class Run:
     """Another run whose answers are reused where they still apply."""
     retry_failed: bool = False
     """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     """What else to keep about the run, such as the command that made it."""
 
     @classmethod
@@ -60,7 +60,7 @@ class Asker:
     """What a ballot's vote is found by, in a run whose prompts were worded so."""
     at_once: Mapping[str, int]
     """Model → ballots that may be under way at once."""
-    configuration: Mapping[str, Any]
+    configuration: Mapping[str, object]
 
 
 class LiveVotes:
@@ -260,7 +260,7 @@ async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) ->
 
 @asynccontextmanager
 async def begun(
-    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """Where every run begins, of a command or a program: kept where ``run`` says, else only counted.
 
@@ -273,35 +273,25 @@ async def begun(
     open_budget = _unkept(budget)
     if open_budget:
         _check_prices(budget, open_budget.prices, *judges.values())
-    with _spending(open_budget):
+    with event_loop.holding(current, open_budget):
         yield None
 
 
 @asynccontextmanager
 async def everything_in(
-    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
     async with begun(run, judges, budget) as under_way:
-        with _inside(Around(under_way, []) if under_way else None):
+        with event_loop.holding(around, Around(under_way, []) if under_way else None):
             yield under_way
-
-
-@contextmanager
-def _inside(outer: Around | None) -> Iterator[None]:
-    token = around.set(outer) if outer else None
-    try:
-        yield
-    finally:
-        if token:
-            around.reset(token)
 
 
 @contextmanager
 def gathered(asked: list[bytes]) -> Iterator[None]:
     """Have the keys of all that is asked inside put into ``asked``; there are none where no run is around."""
     outer = around.get()
-    with _inside(replace(outer, asked=asked) if outer else None):
+    with event_loop.holding(around, replace(outer, asked=asked) if outer else None):
         yield
 
 
@@ -323,7 +313,7 @@ async def opened(
     ledger = Ledger(folder, configuration, fork_of=other)
     try:
         open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
-        with _spending(open_budget):
+        with event_loop.holding(current, open_budget):
             for name, fact in {**run.facts, "ended": None}.items():
                 await ledger.note(name, fact)
             try:
@@ -357,14 +347,3 @@ def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Ma
             f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
             "give the price in a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead"
         )
-
-
-@contextmanager
-def _spending(open_budget: OpenBudget | None) -> Iterator[None]:
-    """Everything asked in here is counted."""
-    token = current.set(open_budget) if open_budget else None
-    try:
-        yield
-    finally:
-        if token:
-            current.reset(token)

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Mode
@@ -88,6 +89,22 @@ class OpenModel(Layer):
         return not isinstance(self.provider, HttpProvider) or await event_loop.visit(self.provider.probe())
 
 
+class OpenSettings(TypedDict, total=False):
+    """What ``open_model`` takes beside the model."""
+
+    api_key: str | None
+    base_url: str | None
+    headers: Mapping[str, str] | None
+    temperature: float | None
+    seed: int | None
+    max_concurrency: int
+    timeout: float
+    max_retries: int
+    cache: Cache | str | Path | bool | None
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+
+
 def open_model(
     id: ModelLike,
     *,
@@ -110,7 +127,7 @@ def open_model(
     ``cache`` is True for the user's cache of replies, a JSONL file to record them in, or an object with ``get`` and ``put``.
     """
     pace = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-    _check_limits(max_retries, max_concurrency=max_concurrency, timeout=timeout, **pace)
+    _check_limits(max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **pace})
     provider = _provider(id, _Server(api_key, base_url, Headers.of(headers)))
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
@@ -122,13 +139,13 @@ def open_model(
     return OpenModel(provider, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
 
 
-def open_panel(models: ModelLike | Sequence[ModelLike] | None, **options: object) -> dict[str, OpenModel]:
+def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:
     """Every model by the name its votes carry; equal names get a number. None is the embedded model."""
     chosen = default_model() if models is None else models
     several = list(chosen) if isinstance(chosen, list | tuple) else [chosen]
     if not several:
         raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
-    opened = [one if isinstance(one, OpenModel) else open_model(one, **options) for one in several]  # type: ignore[arg-type]
+    opened = [one if isinstance(one, OpenModel) else open_model(one) for one in several]
     panel: dict[str, OpenModel] = {}
     for model in opened:
         name, number = model.name, 1
@@ -246,7 +263,7 @@ def _known(id: str) -> bool:
     return head in PROVIDERS or any(id.startswith(prefixes) for prefixes in closed)
 
 
-def _check_limits(max_retries: int, **limits: float | None) -> None:
+def _check_limits(max_retries: int, limits: Mapping[str, float | None]) -> None:
     if max_retries < 0:
         raise SetupError(f"max_retries must not be below zero: {max_retries}")
     for name, value in limits.items():

@@ -29,16 +29,6 @@ from adjudge.judges.own import ask_own, in_batches
 from adjudge.judges.settings import at_least, check_votes
 from adjudge.pooling.majority import notes_on
 
-R = TypeVar("R", bound=Result)
-M = TypeVar("M")
-CriteriaLike = str | Criteria
-MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
-PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
-InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
-"""One or many; a data frame or a data set is its rows."""
-_DEFAULT_CONSISTENCY = 3
-_BATCHES_AT_ONCE = 8
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -53,6 +43,17 @@ class Case:
     def id(self) -> str | None:
         """What the caller calls the instance."""
         return self.instance.id
+
+
+R = TypeVar("R", bound=Result)
+M = TypeVar("M")
+CriteriaLike = str | Criteria
+MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
+PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
+InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
+"""One or many; a data frame or a data set is its rows."""
+_DEFAULT_CONSISTENCY = 3
+_BATCHES_AT_ONCE = 8
 
 
 class CaseJudge(Judge[Case, R], Generic[R, M]):

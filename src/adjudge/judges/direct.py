@@ -22,7 +22,7 @@ from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import ModelSettings, OwnSettings, check_mode, seed_for
+from adjudge.judges.settings import ModelSettings, OwnSettings, check_mode
 from adjudge.pooling.composite import composite
 from adjudge.pooling.contests import flip_rate, noise_rate
 from adjudge.pooling.majority import majority, notes_on, samples_still_needed, status_of
@@ -232,21 +232,10 @@ class DirectJudge(ModelSettings, Direct):
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
-        asked = self.panel[model]
-        return Ballot(
-            criteria=case.criteria,
-            instance=case.instance,
-            question=question,
-            template=case.template,
-            model=model,
-            language=self.language,
-            mode=self.mode or asked.mode if question.labels else "generate",
-            feedback=self.generate_feedback,
-            persona=self.judge_description_prompt,
-            sample=sample,
-            temperature=self.temperatures[model],
-            seed=seed_for(asked, self.seed, sample),
-        )
+        ballot = self.ballot_for(case.criteria, case.instance, question, case.template, model, sample, self.mode)
+        if not self.generate_feedback and self.judge_description_prompt is None:
+            return ballot
+        return replace(ballot, feedback=self.generate_feedback, persona=self.judge_description_prompt)
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - as the base class has it
         """What a reader of the result must know."""

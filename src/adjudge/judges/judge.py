@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
+from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Question
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
@@ -27,7 +27,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, OnTooFew, at_least, one_of, temperature_for
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, OnTooFew, at_least, one_of, seed_for, temperature_for
 from adjudge.ledger.ledger import key_of
 from adjudge.prompts.template import check_language
 
@@ -121,6 +121,31 @@ class Judge(ABC, Generic[I, R]):
         """What each model is asked at."""
         return {name: temperature_for(model, self.temperature, self.samples) for name, model in self.panel.items()}
 
+    def ballot_for(
+        self,
+        criteria: Criteria,
+        instance: Instance,
+        question: Question,
+        template: str,
+        model: str,
+        sample: int,
+        mode: Mode | None = None,
+    ) -> Ballot:
+        """One question to one model, in the judge's language. What is not one of a few labels has to be written."""
+        asked = self.panel[model]
+        return Ballot(
+            criteria,
+            instance,
+            question,
+            template,
+            model,
+            self.language,
+            mode=mode or asked.mode if question.labels else "generate",
+            sample=sample,
+            temperature=self.temperatures[model],
+            seed=seed_for(asked, self.seed, sample),
+        )
+
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
         return await ask(ballot, self.panel[ballot.model], self.max_repairs)
@@ -179,14 +204,15 @@ class Judge(ABC, Generic[I, R]):
     async def _stream(
         self, items: Iterable[I], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
-        async with answering(asker, run, budget) as answers, _asking(self, answers):
+        async with answering(asker, run, budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
                 result = self._after_failure(result) if result.status is not Status.SCORED else result
                 await answers.keep_judgment(number, result, ballots)
                 on_result(number, result)
 
-            await answers.finish(await judge_each(self, items, answers, pooled))
+            with event_loop.holding(_ASKING, (self, answers)):
+                await answers.finish(await judge_each(self, items, answers, pooled))
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
@@ -219,15 +245,6 @@ class Judge(ABC, Generic[I, R]):
 
 _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", default=None)
 """The judge whose ballots are being asked, and who answers them."""
-
-
-@asynccontextmanager
-async def _asking(judge: object, answers: LiveVotes) -> AsyncIterator[None]:
-    token = _ASKING.set((judge, answers))
-    try:
-        yield
-    finally:
-        _ASKING.reset(token)
 
 
 def _is_setting(name: str) -> bool:

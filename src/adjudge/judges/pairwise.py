@@ -24,7 +24,7 @@ from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import Contests, ModelSettings, OwnSettings, check_mode, one_of, seed_for
+from adjudge.judges.settings import Contests, ModelSettings, OwnSettings, check_mode, one_of
 from adjudge.pooling.contests import (
     balanced_orders,
     certainty_of,
@@ -237,20 +237,9 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""
-        asked = self.panel[model]
-        return Ballot(
-            criteria=self._offered_only(case.criteria),
-            instance=case.instance,
-            question=question,
-            template="pairwise",
-            model=model,
-            language=self.language,
-            mode=self.mode or asked.mode,
-            persona=self.judge_description_prompt,
-            sample=sample,
-            temperature=self.temperatures[model],
-            seed=seed_for(asked, self.seed, sample),
-        )
+        criteria = self._offered_only(case.criteria)
+        ballot = self.ballot_for(criteria, case.instance, question, "pairwise", model, sample, self.mode)
+        return replace(ballot, persona=self.judge_description_prompt) if self.judge_description_prompt else ballot
 
     def _offered_only(self, criteria: Criteria) -> Criteria:
         """Without examples of a tie where there is none."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from adjudge.catalog.criteria_file import content_of
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.ballot import Mode
 from adjudge.domain.instance import Instance
@@ -32,7 +31,7 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place
+from adjudge.reading.values import Place, text_in
 from adjudge.reading.yaml_text import load_yaml
 from adjudge.runs.eval_criteria import CriteriaType, Said
 from adjudge.runs.project import ModelEntry, Project, ServerEntry
@@ -202,7 +201,7 @@ def load_eval(path: str | Path, project: Project | None = None) -> EvalFile:
 
     ``project``: the defaults for what the file leaves open.
     """
-    return parse_eval(content_of(Path(path)), path, project)
+    return parse_eval(text_in(Path(path)), path, project)
 
 
 def parse_eval(content: str, path: str | Path = "eval.yaml", project: Project | None = None) -> EvalFile:
@@ -225,8 +224,8 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
     models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
     return replace(
         file,
-        models=tuple(map(project.complete, models)),
-        judges=tuple(replace(one, models=tuple(map(project.complete, one.models))) for one in file.judges),
+        models=tuple(map(project.with_defaults, models)),
+        judges=tuple(replace(one, models=tuple(map(project.with_defaults, one.models))) for one in file.judges),
         language=file.language if said_language else project.language or file.language,
     )
 

@@ -53,27 +53,6 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class RowSkipped:
-    """A row that no judge can judge."""
-
-    row: BadRow
-
-
-@dataclass(frozen=True)
-class BlankRowsSkipped:
-    """Rows that hold nothing were passed over."""
-
-    rows: BlankRows
-
-
-@dataclass(frozen=True)
-class AnswersEmpty:
-    """Rows whose judged text is empty are judged as they stand."""
-
-    rows: EmptyAnswers
-
-
-@dataclass(frozen=True)
 class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
@@ -81,8 +60,9 @@ class ColumnsChosen:
     """Field → column."""
 
 
-Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | AnswersEmpty | ColumnsChosen
-"""What happens in a run, in the order it happens."""
+Event = JudgeStarted | Judged | BadRow | BlankRows | EmptyAnswers | ColumnsChosen
+"""What happens in a run, in the order it happens: a row that no judge can judge, rows that hold nothing and are passed over, and
+rows whose judged text is empty, which are judged as they stand, are told of as they were read."""
 
 
 Listen = Callable[[Event], None]
@@ -114,17 +94,24 @@ class EvalRun:
     folder: Path | None
     """Where it is kept; None where it is not."""
     limit: int | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, file: EvalFile, *, cache: bool = True, api_key: str | None = None, folder: Path | None = None, **more: Any
+        cls,
+        file: EvalFile,
+        *,
+        cache: bool = True,
+        api_key: str | None = None,
+        folder: Path | None = None,
+        limit: int | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``: of the file's one model."""
         made = judges(file, partial(open_entry, cache=cache, api_key=api_key))
         if file.data.path == STDIN:
             hold_stdin()
-        return cls(file, tuple(made), folder or file.run_folder, **more)
+        return cls(file, tuple(made), folder or file.run_folder, limit, facts or {})
 
     def execute(
         self,
@@ -202,8 +189,7 @@ class EvalRun:
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""
-        bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
-        rows = instances(self.file, bad, self.limit, blank, lambda rows: listen(AnswersEmpty(rows)))
+        rows = instances(self.file, listen, self.limit, listen, listen)
         for row, instance in enumerate(rows):
             if row == 0 and ready.columns:
                 listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))
@@ -230,7 +216,7 @@ class EvalRun:
         row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))
         if self.file.on_bad_row == "stop":
             raise RunError(str(row)) from error
-        listen(RowSkipped(row))
+        listen(row)
 
 
 async def _keep(run: OpenRun | None, facts: Mapping[str, object]) -> None:

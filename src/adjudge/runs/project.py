@@ -17,7 +17,7 @@ from adjudge.gateway.registry import is_url, server_of
 from adjudge.prompts.template import LANGUAGES
 from adjudge.reading.toml_text import load_toml
 from adjudge.reading.types import Names, Number, Record, Schema, Text, WholeNumber, Word, key
-from adjudge.reading.values import Place, WrongValue
+from adjudge.reading.values import Place, WrongValue, text_in
 
 E = TypeVar("E", bound="ServerEntry")
 
@@ -162,7 +162,7 @@ class Project(ServerEntry):
         """The keys that the file has."""
         return [one.name for one in fields(self) if one.name != "path" and getattr(self, one.name)]
 
-    def complete(self, entry: ModelEntry) -> ModelEntry:
+    def with_defaults(self, entry: ModelEntry) -> ModelEntry:
         """``entry`` with what it leaves open. The key and the headers go to the project's own server and to no other."""
         entry = replace(entry, max_concurrency=entry.max_concurrency or self.max_concurrency)
         if not self.says_anything or not same_server(entry.model, entry.base_url, self.model, self.base_url):
@@ -206,14 +206,7 @@ def _read(path: Path, table: tuple[str, ...]) -> Project | None:
 
 
 def _content(path: Path) -> str | None:
-    if not os.access(path, os.F_OK):
-        return None
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SetupError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8") from error
+    return text_in(path) if os.access(path, os.F_OK) else None
 
 
 def _check_owner(path: Path) -> None:

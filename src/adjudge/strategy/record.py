@@ -38,7 +38,7 @@ class CandidateResult(Result):
         return super().to_dict(votes=votes) | {"verdict": self.verdict, "cost": self.cost, "tries": self.tries}
 
 
-def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """What a run of this strategy is called, and everything that decides what is asked in it."""
     strategy = agent.strategy
     own = {one.name: getattr(strategy, one.name) for one in fields(strategy) if one.name not in _PARTS}

@@ -1,4 +1,4 @@
-"""How many tokens a request takes, and what a run has spent, in a form that outlives the process: no request is sent that the account does not know of."""
+"""How many tokens a request takes, and what a run has spent, in a form that outlives the process: whatever is sent, it knows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
-from adjudge.domain.message import Reply, Request, Usage
+from adjudge.domain.message import Amounts, Reply, Request, Usage
 
 _BYTES_PER_TOKEN = 4
 _FEWEST_BYTES_PER_TOKEN = 2
@@ -76,7 +76,7 @@ def _bytes(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Amounts):
     """What something cost."""
 
     calls: int = 0
@@ -84,15 +84,6 @@ class Spent:
     usd: float = 0.0
     unpriced: int = 0
     """Calls whose price is not known; ``usd`` is without them."""
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.usd + other.usd, self.unpriced + other.unpriced)
-
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(self.calls - other.calls, self.tokens - other.tokens, self.usd - other.usd, self.unpriced - other.unpriced)
-
-    def __mul__(self, times: int) -> Spent:
-        return Spent(self.calls * times, self.tokens * times, self.usd * times, self.unpriced * times)
 
 
 @dataclass
@@ -129,7 +120,7 @@ class Account:
         self.lost += self.each * max(0, self.leased - self.settled)
         self.leased = self.settled
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The account as a JSON-ready dict."""
         return {
             "used": {model: astuple(usage) for model, usage in self.used.items()},

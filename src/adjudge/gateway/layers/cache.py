@@ -116,7 +116,7 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def reply_data(reply: Reply) -> dict[str, Any]:
+def reply_data(reply: Reply) -> dict[str, object]:
     """A reply as a JSON-ready dict."""
     data = {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
     return data | {part: plain(getattr(reply, part)) for part in ("more", "logprobs") if getattr(reply, part)}

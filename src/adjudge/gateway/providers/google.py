@@ -92,7 +92,7 @@ def _finish(reason: str | None) -> str:
     return "length" if reason == _CUT_OFF else "stop"
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
+def _usage(usage: Mapping[str, object]) -> Usage:
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("promptTokenCount")),
