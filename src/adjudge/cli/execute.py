@@ -116,7 +116,7 @@ class Seen:
     def __init__(self, outcome: Outcome, *, quiet: bool) -> None:
         self.outcome = outcome
         self.quiet = quiet
-        self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet)
+        self.watch = Watch(outcome.run.total, quiet=quiet)
         self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 

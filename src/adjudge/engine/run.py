@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,8 @@ from typing import Any
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
@@ -19,8 +22,12 @@ from adjudge.engine.ask import so_far
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.ledger import Ledger
+from adjudge.pooling import VERSION as POOLING
+from adjudge.prompts.template import wordings
+from adjudge.verdicts import VERSION as READER
 
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
@@ -60,7 +67,8 @@ class Asker:
     """What a ballot's vote is found by, in a run whose prompts were worded so."""
     at_once: Mapping[str, int]
     """Model → ballots that may be under way at once."""
-    configuration: Mapping[str, object]
+    configuration: Callable[[], Mapping[str, object]] = dict
+    """What decides its votes, for the record of a run of its own."""
 
 
 class LiveVotes:
@@ -254,7 +262,8 @@ async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) ->
     elif outer is not None:
         yield PartOfRun(outer, judge)
     else:
-        async with begun(run, {judge.label: judge.configuration}, budget) as under_way:
+        judges = {judge.label: judge.configuration()} if run is not None or budget else {}
+        async with begun(run, judges, budget) as under_way:
             yield RecordedVotes(under_way, judge) if under_way else LiveVotes(judge)
 
 
@@ -314,8 +323,7 @@ async def opened(
     try:
         open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
         with event_loop.holding(current, open_budget):
-            for name, fact in {**run.facts, "ended": None}.items():
-                await ledger.note(name, fact)
+            await ledger.note_all({**run.facts, "ended": None})
             try:
                 with event_loop.stoppable(lambda: open_budget.stop(stopped)):
                     yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
@@ -347,3 +355,29 @@ def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Ma
             f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
             "give the price in a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead"
         )
+
+
+def provenance(
+    judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
+) -> dict[str, object]:
+    """Everything that decides what is asked and what is made of the answers."""
+    import platform
+    from importlib.metadata import version
+
+    return {
+        "judge": judge,
+        "settings": _plain_settings(settings),
+        "models": {name: _model(model) for name, model in models.items()},
+        "criteria": [plain(one) for one in criteria],
+        "templates": wordings(language),
+        "versions": {"adjudge": version("adjudge"), "python": platform.python_version(), "reader": READER, "pooling": POOLING},
+    }
+
+
+def _plain_settings(settings: Mapping[str, object]) -> object:
+    """Settings as JSON-ready data; of anything else, the name of its type."""
+    return json.loads(json.dumps(plain(settings), default=lambda thing: type(thing).__name__))
+
+
+def _model(model: OpenModel) -> dict[str, object]:
+    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}

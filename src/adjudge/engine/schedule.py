@@ -85,9 +85,10 @@ async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, o
     """
     work = _Work(judge, iter(items), answers, on_result)
     workers: set[asyncio.Task[None]] = set()
+    most = judge.width
     with collected_rarely():
         try:
-            while work.ready and len(workers) < judge.width and not work.halt:
+            while work.ready and len(workers) < most and not work.halt:
                 workers.add(asyncio.create_task(work.take_items()))
                 await asyncio.sleep(0)  # where all is known, one worker is enough
             await asyncio.gather(*workers)

@@ -37,6 +37,31 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class Identified(Protocol):
+    """A model that says which server or file is behind its name."""
+
+    @property
+    def identity(self) -> str:
+        """Its name, and what is behind it."""
+        ...
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A model whose scores need an explanation."""
+
+    @property
+    def note(self) -> str | None:
+        """What a reader of its scores must know."""
+        ...
+
+
+def identity_of(model: Model) -> str:
+    """The model's identity; where it has none, its name."""
+    return model.identity if isinstance(model, Identified) else model.name
+
+
 class Layer:
     """A link of the chain: a model around a model."""
 
@@ -51,7 +76,7 @@ class Layer:
     @property
     def identity(self) -> str:
         """The innermost model's name, and where it has one, which server or file is behind it."""
-        return getattr(self.inner, "identity", self.inner.name)
+        return identity_of(self.inner)
 
     @property
     def capabilities(self) -> Capabilities:

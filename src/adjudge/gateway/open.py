@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,17 +13,17 @@ from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Mode
-from adjudge.domain.message import Request
+from adjudge.domain.message import Capabilities, Request
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.budget import Allowed
-from adjudge.gateway.layers.cache import Cache, Cached, JsonlCache
+from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
 from adjudge.gateway.layers.limit import Limited
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
 from adjudge.gateway.layers.time import Guarded, Timed
-from adjudge.gateway.model import Layer, Model, Replying
+from adjudge.gateway.model import Identified, Layer, Model, Noted, Replying, identity_of
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
@@ -55,8 +55,23 @@ class OpenModel(Layer):
         self.seed = seed
         self.mode: Mode = "likelihood" if self.capabilities.exact_logprobs else "generate"
         """How judges ask it unless they are told otherwise."""
-        self.note: str | None = getattr(provider, "note", None)
+        self.note = provider.note if isinstance(provider, Noted) else None
         """What a reader of its scores must know."""
+
+    @cached_property
+    def name(self) -> str:
+        """What votes and reports call it."""
+        return self.provider.name
+
+    @cached_property
+    def identity(self) -> str:
+        """Its name, and where it has one, which server or file is behind it."""
+        return identity_of(self.provider)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it documents that it can do."""
+        return self.provider.capabilities
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -69,8 +84,10 @@ class OpenModel(Layer):
     @property
     def keeps_replies(self) -> bool:
         """Whether there is a cache with replies in it."""
-        size = getattr(self.inner.cache, "size", None) if isinstance(self.inner, Cached) else None
-        return isinstance(self.inner, Cached) and (size is None or size()[0] > 0)
+        if not isinstance(self.inner, Cached):
+            return False
+        cache = self.inner.cache
+        return cache.size()[0] > 0 if isinstance(cache, Counting) else True
 
     def has_reply(self, request: Request) -> bool:
         """Whether a kept reply answers this request."""
@@ -128,7 +145,7 @@ def open_model(
     """
     pace = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
     _check_limits(max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **pace})
-    provider = _provider(id, _Server(api_key, base_url, Headers.of(headers)))
+    provider = _provider(id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers()))
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
         circuit = Circuit(careful=isinstance(provider, HttpProvider))
@@ -142,7 +159,7 @@ def open_model(
 def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:
     """Every model by the name its votes carry; equal names get a number. None is the embedded model."""
     chosen = default_model() if models is None else models
-    several = list(chosen) if isinstance(chosen, list | tuple) else [chosen]
+    several: list[ModelLike] = list(chosen) if isinstance(chosen, list | tuple) else [chosen]  # type: ignore[list-item]
     if not several:
         raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
     opened = [one if isinstance(one, OpenModel) else open_model(one) for one in several]
@@ -171,7 +188,7 @@ def _cache(wanted: Cache | str | Path | bool | None, provider: Model) -> Cache |
     if isinstance(wanted, str | Path):
         return JsonlCache(wanted)
     if isinstance(wanted, bool) or wanted is None:
-        return user_cache() if wanted and hasattr(provider, "identity") else None
+        return user_cache() if wanted and isinstance(provider, Identified) else None
     return wanted
 
 

@@ -79,30 +79,32 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
         """The majority in the listed order; how far all votes agree with it; the other order beside it."""
+        if not self.check_positional_bias:
+            return self._pooled(item, votes)
         forward = [vote for vote in votes if vote.order is None]
         result = self._pooled(item, forward)
-        if not self.check_positional_bias:
-            return result
         backward = [vote for vote in votes if vote.order is not None]
         bias = self._bias(item, result, forward, backward)
         return replace(_over_both_orders(result, item.criteria, votes), positional_bias=bias, notes=self.notes(item, votes))
 
     def _pooled(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
         said = [vote.verdict.option for vote in votes if vote.verdict]
-        case = replace(case, criteria=_with_integers(case.criteria, said))
+        case = replace(case, criteria=_with_integers(case.criteria, said)) if case.criteria.any_integer else case
         won = majority(said, case.criteria)
-        agreeing = [vote.verdict for vote in votes if won and vote.verdict and vote.verdict.option == won.option]
-        scores = [_score(vote.verdict, case.criteria) for vote in votes if vote.verdict]
+        scores = [(vote.verdict, _score(vote.verdict, case.criteria)) for vote in votes if vote.verdict]
+        agreeing = [(verdict, score) for verdict, score in scores if won and verdict.option == won.option]
+        mean = _mean([score for _, score in scores])
+        advice = [verdict.feedback for verdict, _ in agreeing if verdict.feedback is not None]
         return DirectInstanceResult(
             instance=case.instance,
             criteria=case.criteria,
             status=status_of(votes, won is not None),
             votes=tuple(votes),
             option=won.option if won else None,
-            score=_mean([_score(verdict, case.criteria) for verdict in agreeing]),
-            mean_score=_mean(scores),
-            explanation=next((verdict.explanation for verdict in agreeing), None),
-            feedback=self._feedback(case, won.option, [verdict.feedback for verdict in agreeing]) if won else None,
+            score=mean if len(agreeing) == len(scores) else _mean([score for _, score in agreeing]),
+            mean_score=mean,
+            explanation=next((verdict.explanation for verdict, _ in agreeing), None),
+            feedback=self._feedback(case, won.option, advice) if won and advice else None,
             agreement=won.agreement if won else None,
             tie=won.tie if won else False,
             metadata=self.metadata_with(votes, won.option if won else None),
@@ -116,13 +118,12 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         differ = None if None in (result.option, other.option) else result.option != other.option
         return PositionalBias(differ, other, flip_rate(forward, backward), noise_rate(forward, backward))
 
-    def _feedback(self, case: Case, option: str, given: Sequence[str | None]) -> str | None:
+    def _feedback(self, case: Case, option: str, advice: Sequence[str]) -> str | None:
         """The first advice there is; empty when the best option was chosen."""
-        advice = [text for text in given if text is not None]
         if not self.panel:  # a judge of one's own knows when it has something to say
             return next(filter(None, advice), None)
         criteria = replace(case.criteria, higher_is_better=False) if is_risk(case.criteria.name) else case.criteria
-        if advice and option in criteria.best_options:
+        if option in criteria.best_options:
             return ""
         return next(filter(None, advice), None)
 
@@ -224,9 +225,10 @@ class DirectJudge(ModelSettings, Direct):
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every model as often as asked, in each order; with ``early_stop`` only what can still matter."""
+        adaptive = self.early_stop and not self.check_positional_bias and not item.criteria.any_integer
+        if not adaptive:
+            return [] if votes else self.ballots(item)
         remaining = self.ballots(item)[len(votes) :]
-        if not self.early_stop or self.check_positional_bias or item.criteria.any_integer:
-            return remaining
         said = [vote.verdict.option for vote in votes if vote.verdict]
         return remaining[: samples_still_needed(said, len(remaining), item.criteria)]
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
@@ -20,8 +20,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.provenance import provenance
-from adjudge.engine.run import Asker, LiveVotes, RunLike, answering
+from adjudge.engine.run import Asker, LiveVotes, RunLike, answering, provenance
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -197,8 +196,8 @@ class Judge(ABC, Generic[I, R]):
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
         """
-        configuration = self.configuration(criteria) if run or budget else {}
-        asker = Asker(label or type(self).__name__, self.ask, self.vote_key, self.panel.at_once, configuration)
+        name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
+        asker = Asker(name, self.ask, self.vote_key, self.panel.at_once, configuration)
         await event_loop.visit(self._stream(items, on_result, asker, run, budget))
 
     async def _stream(
@@ -227,7 +226,8 @@ class Judge(ABC, Generic[I, R]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
-        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if _is_setting(entry.name)}  # type: ignore[arg-type]
+        names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
+        own = {name: getattr(self, name) for name in names if name[0] != "_" and name not in _NO_SETTINGS}
         return provenance(type(self).__name__, own, self.panel, criteria, self.language)
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
@@ -245,7 +245,3 @@ class Judge(ABC, Generic[I, R]):
 
 _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", default=None)
 """The judge whose ballots are being asked, and who answers them."""
-
-
-def _is_setting(name: str) -> bool:
-    return not name.startswith("_") and name not in _NO_SETTINGS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -17,33 +17,21 @@ _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
 
 
-@dataclass(frozen=True, eq=False)
-class ModelPanel(Mapping[str, OpenModel]):
+class ModelPanel(FrozenDict[OpenModel]):
     """Models by the names on the ballots, as they were when the judge was made."""
-
-    models: Mapping[str, OpenModel] = field(default_factory=FrozenDict)
 
     @classmethod
     def of(cls, models: ModelLike | Sequence[ModelLike] | None) -> ModelPanel:
         """What a caller named, ready to be asked; None is the embedded model."""
-        return cls(FrozenDict(open_panel(models)))
+        return cls(open_panel(models))
 
-    def __getitem__(self, name: str) -> OpenModel:
-        return self.models[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.models)
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-    @property
+    @cached_property
     def width(self) -> int:
         """Items under way at once: enough to keep every model busy while others wait for a repair or a retry."""
         busy = 2 * sum(self.at_once.values())
         return busy if len(self) < 2 else max(busy, _ROOM_FOR_A_PANEL)
 
-    @property
+    @cached_property
     def at_once(self) -> Mapping[str, int]:
         """Ballots that each model may have under way at once."""
         return {name: model.max_concurrency for name, model in self.items()}

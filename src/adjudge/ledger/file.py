@@ -115,11 +115,13 @@ def open_checked(
     path = folder / FILE
     with ExitStack() as held:
         try:
-            if not path.exists():
+            is_new = not path.exists()
+            if is_new:
                 _make(path, configuration, fork_of)
             refuse_empty(path)
             connection = held.enter_context(connect(path))
-            wordings = _resumed(connection, folder, configuration)
+            as_made = is_new and fork_of is None  # so there is nothing to check
+            wordings = wordings_in(configuration) if as_made else _resumed(connection, folder, configuration)
         except sqlite3.Error as error:
             raise trouble(path, error) from error
         yield connection, wordings
@@ -233,7 +235,7 @@ def as_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _without_checksums(connection: sqlite3.Connection) -> list[str]:
-    return [table for table in COLUMNS if columns_in(connection, table) and "checksum" not in columns_in(connection, table)]
+    return [table for table in COLUMNS if (columns := columns_in(connection, table)) and "checksum" not in columns]
 
 
 class Difference(NamedTuple):
@@ -249,7 +251,10 @@ class Difference(NamedTuple):
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
     """What changed. Versions may change, and what a dimension is called in reports."""
-    old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
+    today = json.loads(json.dumps(now))
+    if before == today:
+        return []
+    old, new = dict(_flat(before)), dict(_flat(today))
     changed = [path for path in {**old, **new} if _votes(path, old) != _votes(path, new) and not _may_change(path)]
     return [Difference(path, old.get(path), new.get(path)) for path in changed]
 

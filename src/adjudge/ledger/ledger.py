@@ -21,7 +21,7 @@ from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
-from adjudge.ledger.rows import checked, checked_key, input_of, insert, sealed, select, whole
+from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.prompts.template import LIKELIHOOD, wording
 
 _BITS = 1 << 26
@@ -47,7 +47,6 @@ class BloomFilter:
 
 
 _Read = TypeVar("_Read")
-_KEY_BYTES = 16
 _MOST_WAITING = 5000
 """Rows that may wait to be written before the reader is held back."""
 _KEEP_VOTE = insert("votes", "ABORT")
@@ -120,6 +119,12 @@ class Ledger:
         """Keep a fact about the run."""
         await self._writer.write(_NOTE, sealed(name, json.dumps(value)))
 
+    async def note_all(self, facts: Mapping[str, object]) -> None:
+        """Keep facts about the run, all in one commit."""
+        for name, value in facts.items():
+            self.note_soon(name, value)
+        await self._writer.flush()
+
     def note_soon(self, name: str, value: object) -> None:
         """Keep a fact along with whatever is written next."""
         self._writer.put(_NOTE, sealed(name, json.dumps(value)))
@@ -179,7 +184,7 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
 def _key(ballot: str, worded: str, model: str) -> bytes:
     """Kept for as long as a ballot is under way: it is looked for, asked and filed by its key."""
     asked = f"{ballot} {worded} {model}"
-    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
 def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:

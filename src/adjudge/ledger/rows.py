@@ -33,7 +33,8 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 """Column → what it holds; the others hold a text or nothing."""
 _OBJECTS = ("more", "instance", "result")
 """Columns that hold an object as JSON, or nothing."""
-_KEY = 16
+KEY_BYTES = 16
+"""Of the hash by which a ballot's votes are found."""
 _encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
 CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
@@ -108,7 +109,7 @@ def plausible(table: str, row: Sequence[Any]) -> bool:
     try:
         return (
             all(isinstance(value, _TYPES.get(name, (str, type(None)))) for name, value in values.items())
-            and all(len(values[name]) % _KEY == 0 for name in ("ballot", "ballots") if name in values)
+            and all(len(values[name]) % KEY_BYTES == 0 for name in ("ballot", "ballots") if name in values)
             and all("\0" not in value and value.encode() for value in values.values() if isinstance(value, str) and value)
             and all(isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name))
             and _is_json(values.get("value", "null"))

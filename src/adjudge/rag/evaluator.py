@@ -179,6 +179,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every dimension to every model, as often as asked."""
+        if votes and not self.early_stop:
+            return []
         return [ballot for case in self._cases(item) for ballot in self._judge.plan(case, _about(case.criteria, votes))]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:

@@ -170,7 +170,8 @@ class EvalRun:
                 for ready in others:
                     await self._judge(ready, self._items(ready, _nobody), under_way, listen)
             finally:
-                await _keep(under_way, kept())
+                if under_way:
+                    await under_way.ledger.note_all(kept())
 
     async def _judge(self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, listen: Listen) -> None:
         under_way: dict[int, int] = {}
@@ -217,12 +218,6 @@ class EvalRun:
         if self.file.on_bad_row == "stop":
             raise RunError(str(row)) from error
         listen(row)
-
-
-async def _keep(run: OpenRun | None, facts: Mapping[str, object]) -> None:
-    for name, fact in facts.items():
-        if run is not None:
-            await run.ledger.note(name, fact)
 
 
 def _begun(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:

@@ -16,9 +16,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from adjudge.stats.clusters import Clusters, design_effect
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Interval, interval_with_both_ends, mover, share_interval, wilson
+from adjudge.stats.intervals import Clusters, Interval, design_effect, interval_with_both_ends, mover, share_interval, wilson
 
 FEW = 5
 """A verdict with fewer labels than this has no mean of its own, where there are more than two verdicts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Reply, Request, Usage
@@ -24,6 +24,24 @@ class Cache(Protocol):
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
         """Keep a good reply."""
+        ...
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """A cache that can let go of a reply."""
+
+    def forget(self, model: str, request: Request) -> None:
+        """Do not give this reply again."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A cache that knows how much it holds."""
+
+    def size(self) -> tuple[int, int]:
+        """How many replies there are, and how many bytes they take."""
         ...
 
 
@@ -46,9 +64,8 @@ class Cached(Layer):
 
     def forget(self, request: Request) -> None:
         """Let go of a reply that turned out to be none; a cache that only records keeps it."""
-        forget = getattr(self.cache, "forget", None)
-        if forget:
-            forget(self.identity, request)
+        if isinstance(self.cache, Forgetting):
+            self.cache.forget(self.identity, request)
 
 
 class JsonlCache:
