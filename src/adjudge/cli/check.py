@@ -19,8 +19,7 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_criteria import Aspect, Said
-from adjudge.runs.eval_file import AspectEntry
+from adjudge.runs.eval_file import Aspect, AspectEntry, Said
 
 
 @command()

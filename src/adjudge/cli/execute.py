@@ -137,10 +137,10 @@ class Seen:
             self.judged.add(event)
 
 
-def judge_all(seen: Seen) -> Judgments:
-    """Carry it out: the judgments in the order of the rows."""
+def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
+    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read."""
     with resumable(seen.outcome.run.folder), seen.watch:
-        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts)
+        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts, prepare=prepare)
     if seen.outcome.skipped:
         click.echo(skipped_rows(seen.outcome), err=True)
     return seen.judged

@@ -42,8 +42,7 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_criteria import Said
-from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry
+from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry, Said
 from adjudge.runs.execute import Judged
 
 

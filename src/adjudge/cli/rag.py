@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -85,9 +86,7 @@ def rag(
     if flags.dry_run:
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
-    outcome.run.check_source()
-    _check_folder(output)
-    judged = judge_all(_Rows(outcome, quiet=flags.quiet))
+    judged = judge_all(_Rows(outcome, quiet=flags.quiet), partial(_check_folder, output))
     report = outcome.report()
     (label,) = (one.label for one in outcome.run.judges)
     judgments = Again(lambda: (Judgment.of(label, one.number + 1, one.result) for one in judged))

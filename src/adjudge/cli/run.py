@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -103,8 +104,6 @@ def run(
     if dry_run:
         show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
         return ExitCode.OK
-    made.check_source()
-    _check_outputs(wanted)
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
     try:
         with resumable(kept), seen.watch:
@@ -114,6 +113,7 @@ def run(
                 fork_of=fork,
                 retry_failed=retry_failed,
                 kept=outcome.facts,
+                prepare=partial(_check_outputs, wanted),
             )
     except RunStopped:
         _show(outcome, kept, ())

@@ -135,8 +135,10 @@ class RecordedVotes(LiveVotes):
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """What the ledger knows."""
+        return self._recall(ballots, [self._key(ballot) for ballot in ballots])
+
+    def _recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
         self._run.open_budget.raise_if_halted()
-        keys = [self._key(ballot) for ballot in ballots]
         votes = self._run.ledger.recall(ballots, keys)
         if not any(votes):
             return votes
@@ -157,7 +159,7 @@ class RecordedVotes(LiveVotes):
             await asyncio.wait([asked])
             if not asked.cancelled():
                 return asked.result()
-        (known,) = self.recall([ballot])  # since it was looked for, somebody may have asked the same
+        (known,) = self._recall([ballot], [key])  # since it was looked for, somebody may have asked the same
         if known:
             return known
         under_way[key] = answer = asyncio.get_running_loop().create_future()

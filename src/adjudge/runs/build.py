@@ -23,8 +23,17 @@ from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
-from adjudge.runs.eval_criteria import Aspect, Said
-from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, FailUnder, JudgeEntry, PairwiseEntry, RagEntry
+from adjudge.runs.eval_file import (
+    Aspect,
+    AspectEntry,
+    DirectEntry,
+    EvalFile,
+    FailUnder,
+    JudgeEntry,
+    PairwiseEntry,
+    RagEntry,
+    Said,
+)
 from adjudge.runs.project import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")

@@ -121,14 +121,16 @@ class EvalRun:
         fork_of: Path | None = None,
         retry_failed: bool = False,
         kept: Kept = dict,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
 
-        ``kept``: further facts about the run, asked for when it begins and when it ends.
+        ``kept``: further facts about the run, asked for when it begins and when it ends. ``prepare`` is called when nothing is
+        wrong with the whole of the data, before a folder is made or a model is asked.
         """
         limits = _limits(budget, self.file.budget)
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
-        event_loop.run(self._execute(run, limits, listen, kept))
+        event_loop.run(self._execute(run, limits, listen, kept, prepare))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
@@ -137,10 +139,6 @@ class EvalRun:
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
-
-    def check_source(self) -> None:
-        """Say what is wrong with the whole of the data, before folders are made for what would be written."""
-        next(instances(self.file, _ignore, 1, _ignore, _ignore), None)
 
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
@@ -158,9 +156,13 @@ class EvalRun:
     def _judgments(self, rows: int) -> int:
         return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
 
-    async def _execute(self, run: Run | None, budget: Budget, listen: Listen, kept: Kept) -> None:
+    async def _execute(
+        self, run: Run | None, budget: Budget, listen: Listen, kept: Kept, prepare: Callable[[], None] | None
+    ) -> None:
         first, *others = self.judges
-        rows = _begun(self._items(first, listen))  # what is wrong with the whole source is said before a folder is made
+        rows = _begun(self._items(first, listen))
+        if prepare:
+            prepare()
         limits = None if budget == Budget() else budget
         recorded = self.judges if run or limits else ()
         configurations = {ready.label: ready.judge.configuration(ready.criteria) for ready in recorded}

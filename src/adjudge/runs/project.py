@@ -173,8 +173,8 @@ class Project(ServerEntry):
 def find_project(folder: Path | None = None) -> Project:
     """The nearest file from ``folder``, or from here, up the tree; without one, a project that says nothing."""
     for path, table in _places((folder or Path.cwd()).absolute()):
-        if found := _read(path, table):
-            return found
+        if os.access(path, os.F_OK) and (project := _read(path, table)):
+            return project
     return Project()
 
 
@@ -186,8 +186,8 @@ def _places(folder: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
 
 
 def _read(path: Path, table: tuple[str, ...]) -> Project | None:
-    content = _content(path)
-    if content is None or (table and not _HEADING.search(content)):
+    content = text_in(path)
+    if table and not _HEADING.search(content):
         return None
     found = load_toml(content, Place(str(path)), table)
     if found is None:
@@ -203,10 +203,6 @@ def _read(path: Path, table: tuple[str, ...]) -> Project | None:
             "belongs to a server: say which, with base_url or model"
         )
     return replace(project, path=path)
-
-
-def _content(path: Path) -> str | None:
-    return text_in(path) if os.access(path, os.F_OK) else None
 
 
 def _check_owner(path: Path) -> None:
