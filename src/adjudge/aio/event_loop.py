@@ -184,7 +184,7 @@ def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
 
     @wraps(method)
     def other(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        said: T = getattr(self, name)(*args, **kwargs)
-        return said
+        result: T = getattr(self, name)(*args, **kwargs)
+        return result
 
     return other

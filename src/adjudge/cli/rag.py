@@ -52,7 +52,7 @@ _OTHER = {
     default=ENTRIES,
     help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
 )
-@judging(**_OTHER)
+@judging(_OTHER)
 def rag(
     csv: Path,
     model_provider: str | None,

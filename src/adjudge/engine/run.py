@@ -9,7 +9,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
@@ -278,7 +277,7 @@ async def begun(
     ``judges``: label → configuration; it need not be known where neither a run nor a budget is given.
     """
     if run is not None:
-        async with opened(Run.of(run), {"judges": dict(judges)}, budget) as under_way:
+        async with opened(Run.of(run), judges, budget) as under_way:
             yield under_way
         return
     open_budget = _unkept(budget)
@@ -315,13 +314,13 @@ def _unkept(budget: Budget | None) -> OpenBudget | None:
 
 @asynccontextmanager
 async def opened(
-    run: Run, configuration: Mapping[str, Any], budget: Budget | None, prices: PriceTable | None = None
+    run: Run, judges: Mapping[str, Mapping[str, object]], budget: Budget | None, prices: PriceTable | None = None
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, and the same run resumes it"
-    _check_prices(budget, table, *configuration["judges"].values())
-    ledger = Ledger(folder, configuration, fork_of=other)
+    _check_prices(budget, table, *judges.values())
+    ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
         open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
         with event_loop.holding(current, open_budget):
@@ -347,11 +346,12 @@ def _account(ledger: Ledger) -> Account:
     return account
 
 
-def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, Any]) -> None:
+def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
     """A limit in dollars holds only where every price is known."""
     if budget is None or budget.max_usd is None:
         return
-    models = dict.fromkeys(model for configuration in configurations for model in configuration.get("models", {}))
+    asked = [models for one in configurations if isinstance(models := one.get("models"), Mapping)]
+    models = dict.fromkeys(model for each in asked for model in each)
     if unknown := [model for model in models if prices.of(model) is None]:
         raise SetupError(
             f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "

@@ -57,31 +57,28 @@ class Noted(Protocol):
         ...
 
 
-def identity_of(model: Model) -> str:
-    """The model's identity; where it has none, its name."""
-    return model.identity if isinstance(model, Identified) else model.name
-
-
 class Layer:
     """A link of the chain: a model around a model."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
+        self.provider: Model = inner.provider if isinstance(inner, Layer) else inner
+        """The innermost model."""
 
     @cached_property
     def name(self) -> str:
         """The innermost model's name."""
-        return self.inner.name
+        return self.provider.name
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """The innermost model's name, and where it has one, which server or file is behind it."""
-        return identity_of(self.inner)
+        return self.provider.identity if isinstance(self.provider, Identified) else self.provider.name
 
     @property
     def capabilities(self) -> Capabilities:
         """The innermost model's capabilities."""
-        return self.inner.capabilities
+        return self.provider.capabilities
 
     async def complete(self, request: Request) -> Reply:
         """Pass the request on; links override this and add one thing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Mode
-from adjudge.domain.message import Capabilities, Request
+from adjudge.domain.message import Request
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
@@ -23,7 +23,7 @@ from adjudge.gateway.layers.limit import Limited
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
 from adjudge.gateway.layers.time import Guarded, Timed
-from adjudge.gateway.model import Identified, Layer, Model, Noted, Replying, identity_of
+from adjudge.gateway.model import Identified, Layer, Model, Noted, Replying
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
@@ -41,7 +41,6 @@ class OpenModel(Layer):
 
     def __init__(
         self,
-        provider: Model,
         chain: Model,
         *,
         max_concurrency: int,
@@ -49,29 +48,13 @@ class OpenModel(Layer):
         seed: int | None,
     ) -> None:
         super().__init__(chain)
-        self.provider = provider
         self.max_concurrency = max_concurrency
         self.temperature = temperature
         self.seed = seed
         self.mode: Mode = "likelihood" if self.capabilities.exact_logprobs else "generate"
         """How judges ask it unless they are told otherwise."""
-        self.note = provider.note if isinstance(provider, Noted) else None
+        self.note = self.provider.note if isinstance(self.provider, Noted) else None
         """What a reader of its scores must know."""
-
-    @cached_property
-    def name(self) -> str:
-        """What votes and reports call it."""
-        return self.provider.name
-
-    @cached_property
-    def identity(self) -> str:
-        """Its name, and where it has one, which server or file is behind it."""
-        return identity_of(self.provider)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What it documents that it can do."""
-        return self.provider.capabilities
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -153,7 +136,7 @@ def open_model(
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     kept = _cache(cache, provider)
     chain = Cached(reached, kept) if kept is not None else reached
-    return OpenModel(provider, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
+    return OpenModel(chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
 
 
 def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:

@@ -62,7 +62,7 @@ _KEEP_JUDGMENT = insert("judgments")
 class Ledger:
     """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
 
-    def __init__(self, folder: Path, configuration: Mapping[str, Any], *, fork_of: Path | None = None) -> None:
+    def __init__(self, folder: Path, configuration: Mapping[str, object], *, fork_of: Path | None = None) -> None:
         self.path = folder / FILE
         self._held = ExitStack()
         try:
@@ -145,7 +145,7 @@ class Ledger:
         except sqlite3.Error as error:
             raise trouble(self.path, error) from error
 
-    def _vote(self, ballot: Ballot, row: Sequence[Any]) -> Vote:
+    def _vote(self, ballot: Ballot, row: Sequence[object]) -> Vote:
         return self._read(lambda: _vote(ballot, checked("votes", row)))
 
     def _read(self, read: Callable[[], _Read]) -> _Read:
@@ -164,7 +164,7 @@ class Ledger:
             raise trouble(self.path, error) from error
         return found
 
-    def _all(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _all(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
@@ -187,7 +187,7 @@ def _key(ballot: str, worded: str, model: str) -> bytes:
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
-def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
+def _row(number: int, key: bytes, vote: Vote) -> tuple[object, ...]:
     said, usage = vote.verdict, vote.usage
     more = {
         **(said.details if said else {}),
@@ -250,6 +250,6 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
     )
 
 
-def _storable_metadata(metadata: Mapping[str, object]) -> Any:
+def _storable_metadata(metadata: Mapping[str, object]) -> object:
     """What JSON does not know is kept as its text."""
     return json.loads(json.dumps(plain(metadata), default=str))

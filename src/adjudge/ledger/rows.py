@@ -40,12 +40,12 @@ CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
 
 
-def checksum(*values: Any) -> int:
+def checksum(*values: object) -> int:
     """Of a row's values, as SQLite gives them back; the same on every machine."""
     return zlib.crc32(_encoded(values).encode())
 
 
-def sealed(*values: Any) -> tuple[Any, ...]:
+def sealed(*values: object) -> tuple[object, ...]:
     """A row as it is written: with its checksum behind it."""
     return (*values, checksum(*values))
 
@@ -90,7 +90,7 @@ def checked_key(key: object) -> bytes:
     return key
 
 
-def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
+def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
     """The row's values, when they are those that were written. Otherwise they are damaged, which is SQLite's error to us."""
     *values, kept = row
     if checksum(*values) != kept:

@@ -25,7 +25,6 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.file import FILE
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
-from adjudge.runs.known import KnownVotes
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
@@ -134,6 +133,8 @@ class EvalRun:
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
+        from adjudge.runs.known import KnownVotes  # reads run folders: not loaded by those who judge
+
         begun = self.folder is not None and (self.folder / FILE).is_file()
         answered = self.folder if begun or fork_of is None else fork_of
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None

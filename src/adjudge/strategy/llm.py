@@ -20,7 +20,6 @@ class LLM(OpenModel):
     def __init__(self, model: ModelLike, **settings: Unpack[OpenSettings]) -> None:
         opened = model if isinstance(model, OpenModel) else open_model(model, **settings)
         super().__init__(
-            opened.provider,
             opened.inner,
             max_concurrency=opened.max_concurrency,
             temperature=opened.temperature,

@@ -23,16 +23,6 @@ _MOST = 500
 """No answer has as many objects; reading on would only take time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An object in a reply, whether its text had to be mended to be read, and where it ends."""
-
-    data: dict[str, object] | None
-    """None where there is an object that cannot be read."""
-    mended: bool
-    end: int
-
-
 def find_objects(text: str, *, cut: bool = False) -> list[Found]:
     """Every outermost JSON object in ``text``, in order.
 
@@ -121,6 +111,16 @@ class Reading:
     reason: str | None = None
     data: Mapping[str, object] | None = None
     """The object the verdict stands in, where it stands in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object in a reply, whether its text had to be mended to be read, and where it ends."""
+
+    data: dict[str, object] | None
+    """None where there is an object that cannot be read."""
+    mended: bool
+    end: int
 
 
 def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
