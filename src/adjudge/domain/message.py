@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Literal, Self
@@ -70,8 +70,6 @@ class Capabilities:
     logprobs: bool = False
     exact_logprobs: bool = False
     """Of any token asked for, at no further cost: the model is in this process."""
-    samples: bool = False
-    """Several samples in one call."""
     seed: bool = False
     calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
     """Kind of label → how its log-probabilities are read; kinds that are not there are read as they are."""
@@ -91,14 +89,14 @@ class Request:
     """How many alternatives to report for each token; 0 asks for none."""
     labels: tuple[str, ...] = ()
     """Tokens whose probability as the first of the answer is wanted; the answer is then not written out."""
-    samples: int = 1
     sample: int = 0
     """Which repetition this is: two samples of one prompt are two requests."""
 
     @property
     def key(self) -> str:
         """Equal for requests that ask the same."""
-        return content_hash(self)
+        parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return content_hash({**parts, "samples": 1})  # as it was when several could be asked for: caches are found by it
 
 
 class Amounts:
@@ -134,8 +132,6 @@ class Reply:
     """What a model returned."""
 
     text: str
-    more: tuple[str, ...] = ()
-    """Further samples, where several were asked for in one call."""
     usage: Usage = Usage(calls=1)
     latency: float = 0.0
     """Seconds from request to reply, waiting for a free slot left out."""

@@ -22,13 +22,13 @@ _MOST_TOKENS = 1_000_000_000
 
 def expected_tokens(request: Request) -> tuple[int, int]:
     """About how many tokens the prompt and the answer will be."""
-    return _tokens(request.prompt.text), (request.max_tokens or _EXPECTED_ANSWER) * request.samples
+    return _tokens(request.prompt.text), request.max_tokens or _EXPECTED_ANSWER
 
 
 def most_tokens(request: Request) -> tuple[int, int]:
     """How many tokens the prompt and the answer will be at most."""
     prompt = len(_bytes(request.prompt.text)) // _FEWEST_BYTES_PER_TOKEN + _TOKENS_AROUND
-    return prompt, (request.max_tokens or LONGEST_ANSWER) * request.samples
+    return prompt, request.max_tokens or LONGEST_ANSWER
 
 
 def token_count(value: object) -> int:
@@ -51,7 +51,7 @@ def measured(request: Request, reply: Reply) -> Reply:
     known = Usage(
         calls=token_count(usage.calls) or 1,
         prompt_tokens=prompt or _tokens(request.prompt.text),
-        completion_tokens=answer or sum(map(_tokens, filter(None, (reply.text, *reply.more)))),
+        completion_tokens=answer or (_tokens(reply.text) if reply.text else 0),
         cached_tokens=min(cached, prompt),
         estimated=int(prompt == 0 or (answer == 0 and reply.text != "")),
     )

@@ -136,14 +136,13 @@ def _is_cut(line: bytes) -> bool:
 def reply_data(reply: Reply) -> dict[str, object]:
     """A reply as a JSON-ready dict."""
     data = {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
-    return data | {part: plain(getattr(reply, part)) for part in ("more", "logprobs") if getattr(reply, part)}
+    return data | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
 
 
 def reply_from(data: dict[str, Any]) -> Reply:
     """A kept reply cost nothing this time: its usage has no calls and no tokens."""
     return Reply(
         text=str(data["text"]),
-        more=tuple(data.get("more", ())),
         finish=str(data.get("finish", "stop")),
         logprobs=tuple(FrozenDict(token) for token in data["logprobs"]) if "logprobs" in data else None,
         usage=Usage(),
