@@ -14,11 +14,10 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.vote import Outcome
 from adjudge.errors import ModelError, Refused, RunError
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.judge import InstanceLike
+from adjudge.judges.pairwise import BasePairwiseJudge
 
 TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
 QUESTION = "Which is longer?"

@@ -61,12 +61,6 @@ def refuse_files(texts: Sequence[str]) -> None:
         raise UsageError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
 
 
-def given_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
-    """The fields that --user-input, --reference and --context give."""
-    given = {"user_input": user_input, "reference": reference, "contexts": contexts or None}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def check_given(criteria: Criteria, fields: Collection[str]) -> None:
     """Say which option gives what the criteria read and a text alone does not have."""
     judged = criteria.to_evaluate_field

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, TypeVar
 
-from adjudge.aio.edges import same_as, sync_edge
+from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
+from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
+from adjudge.engine.ask import prompt_for
 from adjudge.engine.run import Asker, RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
-from adjudge.judges.notes import notes_on
 from adjudge.judges.own import ask_own, in_batches
-from adjudge.judges.prompted import prompt_of
 from adjudge.judges.settings import at_least, check_votes
-
-R = TypeVar("R", bound=Result)
-M = TypeVar("M")
-CriteriaLike = str | Criteria
-MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
-PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
-InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
-"""One or many; a data frame or a data set is its rows."""
-_DEFAULT_CONSISTENCY = 3
-_BATCHES_AT_ONCE = 8
+from adjudge.pooling.majority import notes_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +43,17 @@ class Case:
     def id(self) -> str | None:
         """What the caller calls the instance."""
         return self.instance.id
+
+
+R = TypeVar("R", bound=Result)
+M = TypeVar("M")
+CriteriaLike = str | Criteria
+MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
+PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
+InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
+"""One or many; a data frame or a data set is its rows."""
+_DEFAULT_CONSISTENCY = 3
+_BATCHES_AT_ONCE = 8
 
 
 class CaseJudge(Judge[Case, R], Generic[R, M]):
@@ -226,3 +228,35 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     ) -> None:
         async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
             await super()._stream(items, on_result, asker, run, budget)
+
+
+_NAME = "prompt"
+Render = Callable[[Ballot], Prompt]
+"""A function of a module: results travel between processes."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _PromptOf(Mapping[str, object]):
+    """``{"prompt": text}``. Rendering a ballot gives the same text every time."""
+
+    ballot: Ballot
+    render: Render
+
+    def __getitem__(self, name: str) -> object:
+        if name != _NAME:
+            raise KeyError(name)
+        return self.render(self.ballot).text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((_NAME,))
+
+    def __len__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def prompt_of(votes: Sequence[Vote], render: Render = prompt_for) -> Mapping[str, object]:
+    """What the first of the votes was asked, for the metadata of a result."""
+    return _PromptOf(votes[0].ballot, render) if votes else NOTHING

@@ -156,7 +156,7 @@ class Runtime:
                 search.fail(place, ended)
         return Selection(task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is)
 
-    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, object]]:
         own = {"language": self.language, "temperature": self.temperature, "seed": self.seed, "inputs": dict(inputs)}
         writers = [] if agent.strategy.generate else agent.writers(self.llm)
         return configuration(agent, writers, own)

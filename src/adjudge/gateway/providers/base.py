@@ -30,7 +30,6 @@ _NOT_ASKED: Mapping[str, Any] = {
     "temperature": None,
     "seed": None,
     "logprobs": 0,
-    "samples": 1,
     "max_tokens": None,
 }
 
@@ -195,8 +194,6 @@ class HttpProvider(ABC):
             ignored.add("seed")
         if request.logprobs and reply.logprobs is None:
             ignored.add("logprobs")
-        if request.samples > 1 + len(reply.more):
-            ignored.add("samples")
         if not ignored:
             return ()
         for part in ignored - self._warned:
