@@ -96,7 +96,7 @@ def read_comparisons(
     The rest is as for ``read_instances``.
     """
     named = dict(columns or {})
-    chosen = Columns({**{column: column for column in responses}, **named}, (), id)
+    chosen = _Compared({**{column: column for column in responses}, **named}, (), id, named=bool(responses))
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
@@ -104,6 +104,23 @@ def read_comparisons(
     origin, rows = open_source(source, format, encoding)
     empty = _Empty(origin, "response", on_empty_answers)
     return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit, empty)
+
+
+class _Compared(Columns):
+    """Those of comparisons: without responses that are named, some must be known by their names."""
+
+    def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, *, named: bool) -> None:
+        super().__init__(wanted, needed, id)
+        self._named = named
+
+    def require(self, found: Sequence[str], name: str) -> None:
+        """Say so when no row can have responses to compare."""
+        super().require(found, name)
+        if not self._named and not any(folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found):
+            raise RunError(
+                f"{name} has no columns of responses that are known by their names: name them with --column COLUMN "
+                f"--column COLUMN (responses=[…]). It has: {', '.join(found)}"
+            )
 
 
 def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
