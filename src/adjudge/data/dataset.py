@@ -6,7 +6,17 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from adjudge.data.columns import ALIASES, Columns, choose_columns, column_for, column_in, folded, is_blank_row, text_of
+from adjudge.data.columns import (
+    ALIASES,
+    Columns,
+    choose_columns,
+    column_for,
+    column_in,
+    folded,
+    is_blank_row,
+    nothing_in,
+    text_of,
+)
 from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
 from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
@@ -291,7 +301,7 @@ def check_responses(cells: Mapping[str, object], texts: Mapping[str, object], na
     there = [column in texts for column in columns]
     missing = [column for place, column in enumerate(columns) if not there[place] and (named or any(there[place:]))]
     if missing:
-        raise ValueError(f"the row has no {missing[0]!r}; it has: {', '.join(map(str, cells))}")
+        raise ValueError(nothing_in(missing[0], cells))
 
 
 def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> dict[str, str | Sequence[str]]:
