@@ -11,8 +11,8 @@ from pathlib import Path
 from click import UsageError
 
 from adjudge.cli.origin import signed
-from adjudge.data.dataset import ROW_FILES, STDIN
-from adjudge.data.sources.open import is_data_file
+from adjudge.data.dataset import STDIN
+from adjudge.data.sources.open import DATA_FILES, is_data_file
 from adjudge.data.sources.text import likely_encoding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -40,7 +40,7 @@ def command_line() -> dict[str, object]:
 
 def is_rows(file: Path | None) -> bool:
     """Whether the file holds rows rather than one text; what comes in by ``--file -`` is rows."""
-    return file is not None and (str(file) == STDIN or file.suffix.lower() in ROW_FILES)
+    return file is not None and (str(file) == STDIN or file.suffix.lower() in DATA_FILES)
 
 
 def rows_in(text: str | None, file: Path | None) -> Path | None:

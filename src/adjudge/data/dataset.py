@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Generic, TypeVar
 
-from adjudge.data.columns import ALIASES, Columns, choose_columns, column_for, column_in, folded, is_blank_row, text_of
+from adjudge.data.columns import (
+    ALIASES,
+    Columns,
+    choose_columns,
+    column_for,
+    column_in,
+    folded,
+    is_blank_row,
+    nothing_in,
+    text_of,
+)
 from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
 from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
@@ -99,7 +109,7 @@ def read_comparisons(
     The rest is as for ``read_instances``.
     """
     named = dict(columns or {})
-    chosen = Columns({**{column: column for column in responses}, **named}, (), id)
+    chosen = _Compared({**{column: column for column in responses}, **named}, (), id, named=bool(responses))
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
@@ -107,6 +117,23 @@ def read_comparisons(
     origin, rows = open_source(source, format, encoding)
     asked = _Reading(origin, chosen, made, "response", limit)
     return _each(asked, rows, on_bad_row, on_blank_rows, on_empty_answers)
+
+
+class _Compared(Columns):
+    """Those of comparisons: without responses that are named, some must be known by their names."""
+
+    def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, *, named: bool) -> None:
+        super().__init__(wanted, needed, id)
+        self._named = named
+
+    def require(self, found: Sequence[str], name: str) -> None:
+        """Say so when no row can have responses to compare."""
+        super().require(found, name)
+        if not self._named and not any(folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found):
+            raise RunError(
+                f"{name} has no columns of responses that are known by their names: name them with --column COLUMN "
+                f"--column COLUMN (responses=[…]). It has: {', '.join(found)}"
+            )
 
 
 def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
@@ -277,7 +304,7 @@ def check_responses(cells: Mapping[str, object], texts: Mapping[str, object], na
     there = [column in texts for column in columns]
     missing = [column for place, column in enumerate(columns) if not there[place] and (named or any(there[place:]))]
     if missing:
-        raise ValueError(f"the row has no {missing[0]!r}; it has: {', '.join(map(str, cells))}")
+        raise ValueError(nothing_in(missing[0], cells))
 
 
 def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> dict[str, str | Sequence[str]]:

@@ -91,6 +91,11 @@ class Endpoint:
         in_headers = (value.rpartition(" ")[2] for name, value in self.headers.items() if _SECRET_HEADER.search(name))
         return frozenset({self.secret.reveal(), *in_headers, *redact.secrets_in(self.url), *self.private} - {""})
 
+    @property
+    def called(self) -> str:
+        """The model, as errors name it."""
+        return "/".join(filter(None, (self.provider, self.model)))
+
     @cached_property
     def host(self) -> str:
         """Host and port."""
@@ -190,7 +195,7 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
 
     host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
-        return SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL")
+        return SetupError(f"the URL of {endpoint.called} cannot be asked: check its base URL")
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
         return endpoint.error(ModelError, words, hint="check the user and password of the proxy in the environment")

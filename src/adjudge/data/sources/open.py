@@ -79,6 +79,8 @@ ROW_FILES = tuple(_FORMAT_OF)
 
 _OTHER_DATA_FILES = (".xls", ".ods", ".feather", ".arrow", ".gz", ".zip")
 _SPREADSHEETS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", ".ods": "an OpenDocument spreadsheet"}
+DATA_FILES = (*ROW_FILES, *_SPREADSHEETS)
+"""How the names of files end that hold rows, those that must be saved as something else first included."""
 _TABLES = {"parquet": parquet_rows, "xlsx": excel_rows}
 """Formats that are no text."""
 _LONGEST_PATH = 4096
