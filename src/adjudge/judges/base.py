@@ -4,4 +4,6 @@ from adjudge.judges.base_direct import BaseDirectJudge
 from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.judge import Judge
 
-__all__ = ["BaseDirectJudge", "BasePairwiseJudge", "Judge"]
+BaseJudge = Judge
+
+__all__ = ["BaseDirectJudge", "BaseJudge", "BasePairwiseJudge", "Judge"]

@@ -19,7 +19,7 @@ from adjudge.judges.base_direct import BaseDirectJudge, Direct
 from adjudge.judges.case import Case
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.notes import notes_on
-from adjudge.judges.settings import ModelSettings, check_mode, seed_for
+from adjudge.judges.settings import ModelSettings, OnFailure, check_mode, failure_by_either_name, seed_for
 from adjudge.pooling.majority import samples_still_needed
 from adjudge.prompts.render import render_improvement, render_persona, shown_fields
 from adjudge.verdicts.text import read_persona, read_text
@@ -43,6 +43,7 @@ class DirectJudge(ModelSettings, Direct):
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
             log-probability, nothing is written. By default local models do the latter, all others the former.
         early_stop: ask only as many votes as can still change the option.
+        on_generation_failure: EvalAssist's name of ``on_failure``.
     """
 
     generate_feedback: bool = False
@@ -50,9 +51,12 @@ class DirectJudge(ModelSettings, Direct):
     generate_synthetic_persona: bool = False
     mode: Mode | None = None
     early_stop: bool = False
+    on_generation_failure: OnFailure | None = field(default=None, repr=False)
     _personas: dict[str, Vote] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure))
+        object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")

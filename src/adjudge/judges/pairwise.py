@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria
@@ -10,7 +10,7 @@ from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import TIE
 from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.case import Case
-from adjudge.judges.settings import ModelSettings, check_mode, seed_for
+from adjudge.judges.settings import ModelSettings, OnFailure, check_mode, failure_by_either_name, seed_for
 
 
 @BasePairwiseJudge.register
@@ -22,12 +22,16 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
         judge_description_prompt: who the judge is told to be.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
             log-probability, nothing is written. By default local models do the latter, all others the former.
+        on_generation_failure: EvalAssist's name of ``on_failure``.
     """
 
     judge_description_prompt: str | None = None
     mode: Mode | None = None
+    on_generation_failure: OnFailure | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure))
+        object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         check_mode(self.mode, self.panel)
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
 from adjudge.engine.ask import requests_for
-from adjudge.gateway.open import ModelLike, OpenModel, open_panel
+from adjudge.gateway.open import OpenModel, open_panel
+from adjudge.judges.unitxt_engine import EngineLike, with_engines
 
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
@@ -22,9 +23,9 @@ class ModelPanel(Mapping[str, OpenModel]):
     models: Mapping[str, OpenModel] = field(default_factory=FrozenDict)
 
     @classmethod
-    def of(cls, models: ModelLike | Sequence[ModelLike] | None) -> ModelPanel:
+    def of(cls, models: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
         """What a caller named, ready to be asked; None is the embedded model."""
-        return cls(FrozenDict(open_panel(models)))
+        return cls(FrozenDict(open_panel(with_engines(models))))
 
     def __getitem__(self, name: str) -> OpenModel:
         return self.models[name]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, OpenModel
+from adjudge.gateway.open import OpenModel
 from adjudge.judges.panel import ModelPanel
+from adjudge.judges.unitxt_engine import EngineLike
 
 OnFailure = Literal["abstain", "raise", "random"]
 OnTooFew = Literal["fallback", "raise"]
@@ -55,10 +56,11 @@ class ModelSettings(VoteSettings):
     """The same with the models that are asked.
 
     Parameters:
-        inference_engine: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
+        inference_engine: one model or a panel: ids, model objects, functions ``prompt -> text`` or engines of unitxt's; None
+            is the embedded model.
     """
 
-    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False, hash=False)
+    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False, hash=False)
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
@@ -91,6 +93,23 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
     for name, model in panel.items():
         if mode == "likelihood" and not model.capabilities.logprobs:
             raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
+
+
+def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
+    """Say so when several votes of a model would be copies of one."""
+    for name, model in panel.items():
+        if samples > 1 and not model.capabilities.fresh_samples:
+            raise SetupError(f"{name} keeps its replies, so that {samples} votes would be one: make it with use_cache=False")
+
+
+def failure_by_either_name(own: OnFailure, other: OnFailure | None) -> OnFailure:
+    """``on_failure``, which EvalAssist calls ``on_generation_failure``: whichever was given."""
+    if other is None or other == own:
+        return own
+    one_of("on_generation_failure", other, ("abstain", "raise", "random"))
+    if own != "abstain":
+        raise SetupError(f"on_failure={own!r} and on_generation_failure={other!r} are two names of one setting: give one")
+    return other
 
 
 def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> float:
