@@ -301,13 +301,13 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
     seen = 0
 
-    def saw(number: int, result: object) -> None:
+    def on_result(number: int, result: object) -> None:
         nonlocal seen, most
         seen += 1
         most = max(most, read - seen)
 
     judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
-    event_loop.run(judge.judge_stream(rows(), saw, run=tmp_path))
+    event_loop.run(judge.judge_stream(rows(), on_result, run=tmp_path))
     assert seen == 600
     assert most <= judge.width == 16
     assert under_way == 0

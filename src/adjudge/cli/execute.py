@@ -118,7 +118,7 @@ class Seen:
         """Count it, and show it where that helps."""
         self.outcome.see(event)
         if isinstance(event, Judged):
-            self.watch.saw(event.result, event.spent)
+            self.watch.on_result(event.result, event.spent)
         elif isinstance(event, RowSkipped) and self.outcome.skipped <= _MOST_TOLD:
             click.echo(f"skipped {clean(str(event.row))}", err=True)
         elif isinstance(event, BlankRowsSkipped | AnswersEmpty):

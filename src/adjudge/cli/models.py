@@ -35,7 +35,7 @@ def pull(name: str) -> int:
     A second call does nothing; one after damage repairs it.
     """
     with PullWatch() as watch:
-        weights.pull(name, watch.say, watch.saw)
+        weights.pull(name, watch.say, watch.on_result)
     return 0
 
 
@@ -52,7 +52,7 @@ class PullWatch:
         """Print a line."""
         self._progress.console.print(line, soft_wrap=True, markup=False)
 
-    def saw(self, what: str, done: int, total: int) -> None:
+    def on_result(self, what: str, done: int, total: int) -> None:
         """Move the bar of ``what``; without a total it only shows that something is done."""
         if what not in self._tasks:
             for earlier in self._tasks.values():

@@ -34,7 +34,7 @@ class Watch:
         self._lines = shown and self._bar is None
         self._task = self._bar.add_task("judging", total=total, note="") if self._bar else None
 
-    def saw(self, result: Result, spent: Spent | None = None) -> None:
+    def on_result(self, result: Result, spent: Spent | None = None) -> None:
         """Count one more. ``spent``: by the whole run so far, where that is known; else what the votes took is added up."""
         self._done += 1
         self._failed += result.status is not Status.SCORED

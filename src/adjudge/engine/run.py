@@ -18,7 +18,7 @@ from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import so_far
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
-from adjudge.gateway.layers.budget import Allowance, Budget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, current
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.ledger import Ledger
 
@@ -109,9 +109,9 @@ class LiveVotes:
 class OpenRun:
     """A run under way: its ledger, and what it may still spend."""
 
-    def __init__(self, ledger: Ledger, allowance: Allowance, *, retry_failed: bool = False) -> None:
+    def __init__(self, ledger: Ledger, open_budget: OpenBudget, *, retry_failed: bool = False) -> None:
         self.ledger = ledger
-        self.allowance = allowance
+        self.open_budget = open_budget
         self.retry_failed = retry_failed
         self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
 
@@ -127,7 +127,7 @@ class RecordedVotes(LiveVotes):
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """What the ledger knows."""
-        self._run.allowance.go_on()
+        self._run.open_budget.raise_if_halted()
         keys = [self._key(ballot) for ballot in ballots]
         votes = self._run.ledger.recall(ballots, keys)
         if not any(votes):
@@ -270,10 +270,10 @@ async def begun(
         async with opened(Run.of(run), {"judges": dict(judges)}, budget) as under_way:
             yield under_way
         return
-    allowance = _unkept(budget)
-    if allowance:
-        _check_prices(budget, allowance.prices, *judges.values())
-    with _spending(allowance):
+    open_budget = _unkept(budget)
+    if open_budget:
+        _check_prices(budget, open_budget.prices, *judges.values())
+    with _spending(open_budget):
         yield None
 
 
@@ -305,11 +305,11 @@ def gathered(asked: list[bytes]) -> Iterator[None]:
         yield
 
 
-def _unkept(budget: Budget | None) -> Allowance | None:
+def _unkept(budget: Budget | None) -> OpenBudget | None:
     """For a judgment that is kept nowhere. Without limits it belongs to the run around it, if there is one."""
     if budget:
-        return Allowance(budget)
-    return Allowance(prices=_NO_PRICES) if current.get() is None else None
+        return OpenBudget(budget)
+    return OpenBudget(prices=_NO_PRICES) if current.get() is None else None
 
 
 @asynccontextmanager
@@ -322,19 +322,19 @@ async def opened(
     _check_prices(budget, table, *configuration["judges"].values())
     ledger = Ledger(folder, configuration, fork_of=other)
     try:
-        allowance = Allowance(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
-        with _spending(allowance):
+        open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
+        with _spending(open_budget):
             for name, fact in {**run.facts, "ended": None}.items():
                 await ledger.note(name, fact)
             try:
-                with event_loop.stoppable(lambda: allowance.stop(stopped)):
-                    yield OpenRun(ledger, allowance, retry_failed=run.retry_failed)
+                with event_loop.stoppable(lambda: open_budget.stop(stopped)):
+                    yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
                 await ledger.note("ended", "complete")
             except HALTS as halt:
                 await ledger.note("ended", str(halt))
                 raise
             finally:
-                ledger.note_soon(_SPENDING, allowance.closed())
+                ledger.note_soon(_SPENDING, open_budget.closed())
     finally:
         ledger.close()
 
@@ -360,9 +360,9 @@ def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Ma
 
 
 @contextmanager
-def _spending(allowance: Allowance | None) -> Iterator[None]:
+def _spending(open_budget: OpenBudget | None) -> Iterator[None]:
     """Everything asked in here is counted."""
-    token = current.set(allowance) if allowance else None
+    token = current.set(open_budget) if open_budget else None
     try:
         yield
     finally:

@@ -48,20 +48,20 @@ class Answers(Protocol):
         ...
 
 
-Saw = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
+OnResult = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
 
 
-async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, saw: Saw[R]) -> int:
-    """Have ``saw`` told of every item's result, with its place and its ballots, as they come; says how many items there were.
+async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, on_result: OnResult[R]) -> int:
+    """Call ``on_result`` with every item's place, result and ballots as they come; the number of items is returned.
 
     At a halt the items under way end as they can; then the halt is raised.
     """
-    work = _Work(judge, iter(items), answers, saw)
+    work = _Work(judge, iter(items), answers, on_result)
     workers: set[asyncio.Task[None]] = set()
     with collected_rarely():
         try:
             while work.ready and len(workers) < judge.width and not work.halt:
-                workers.add(asyncio.create_task(work.go_on()))
+                workers.add(asyncio.create_task(work.take_items()))
                 await asyncio.sleep(0)  # where all is known, one worker is enough
             await asyncio.gather(*workers)
         finally:
@@ -76,16 +76,16 @@ async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, s
 class _Work(Generic[I, R]):
     """What the workers share: the items left, and whether to go on."""
 
-    def __init__(self, judge: Plans[I, R], items: Iterator[I], answers: Answers, saw: Saw[R]) -> None:
+    def __init__(self, judge: Plans[I, R], items: Iterator[I], answers: Answers, on_result: OnResult[R]) -> None:
         self.judge = judge
         self.items = items
         self.answers = answers
-        self.saw = saw
+        self.on_result = on_result
         self.count = 0
         self.ready = True
         self.halt: Exception | None = None
 
-    async def go_on(self) -> None:
+    async def take_items(self) -> None:
         """Take one item after the other."""
         for item in self._items():
             number, self.count = self.count, self.count + 1
@@ -94,7 +94,7 @@ class _Work(Generic[I, R]):
             except HALTS as halt:
                 self.halt = self.halt or halt
             else:
-                await self.saw(number, self.judge.pool(item, votes), ballots)
+                await self.on_result(number, self.judge.pool(item, votes), ballots)
             if self.halt:
                 return
             if number % _BREATH == 0:

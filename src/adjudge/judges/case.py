@@ -222,7 +222,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return await ask_own(self, self._run, ballot, *self.shown(ballot))
 
     async def _stream(
-        self, items: Iterable[Case], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
+        self, items: Iterable[Case], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
         async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
-            await super()._stream(items, saw, asker, run, budget)
+            await super()._stream(items, on_result, asker, run, budget)

@@ -152,41 +152,41 @@ class Judge(ABC, Generic[I, R]):
                 raise SetupError(f"instance {item.id or number}: {error}") from None
         results: dict[int, R] = {}
 
-        def saw(number: int, result: R) -> None:
+        def on_result(number: int, result: R) -> None:
             results[number] = result
             if progress:
                 progress(result)
 
-        await self.judge_stream(items, saw, run=run, budget=budget, criteria=self.criteria_of(items))
+        await self.judge_stream(items, on_result, run=run, budget=budget, criteria=self.criteria_of(items))
         return [results[number] for number in range(len(items))]
 
     async def judge_stream(
         self,
         items: Iterable[I],
-        saw: Callable[[int, R], None],
+        on_result: Callable[[int, R], None],
         *,
         run: RunLike | None = None,
         budget: Budget | None = None,
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
     ) -> None:
-        """Have ``saw`` told of every result, with its item's place, in the order they come. Memory does not grow with items.
+        """Call ``on_result`` with every item's place and result, in the order they come. Memory does not grow with the items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
         """
         configuration = self.configuration(criteria) if run or budget else {}
         asker = Asker(label or type(self).__name__, self.ask, self.vote_key, self.panel.at_once, configuration)
-        await event_loop.visit(self._stream(items, saw, asker, run, budget))
+        await event_loop.visit(self._stream(items, on_result, asker, run, budget))
 
     async def _stream(
-        self, items: Iterable[I], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
+        self, items: Iterable[I], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
         async with answering(asker, run, budget) as answers, _asking(self, answers):
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
                 result = self._after_failure(result) if result.status is not Status.SCORED else result
                 await answers.keep_judgment(number, result, ballots)
-                saw(number, result)
+                on_result(number, result)
 
             await answers.finish(await judge_each(self, items, answers, pooled))
 

@@ -194,11 +194,11 @@ class EvalRun:
                 under_way[number] = row
                 yield item
 
-        def saw(number: int, result: Result) -> None:
-            listen(Judged(ready.name, number, result, under_way.pop(number), run.allowance.spent if run else None))
+        def on_result(number: int, result: Result) -> None:
+            listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None))
 
         listen(JudgeStarted(ready.name))
-        await ready.judge.judge_stream(items(), saw, run=run, criteria=ready.criteria, label=ready.label)
+        await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label)
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""

@@ -12,7 +12,7 @@ from adjudge.domain.message import Prompt
 from adjudge.engine.estimate import Estimate, Known
 from adjudge.engine.run import RunFolder, everything_in, gathered
 from adjudge.errors import SandboxError, SetupError
-from adjudge.gateway.layers.budget import Budget, go_on
+from adjudge.gateway.layers.budget import Budget, raise_if_halted
 from adjudge.gateway.open import ModelLike
 from adjudge.prompts.generation import ProgramWanted, render_program
 from adjudge.prompts.template import check_language
@@ -192,12 +192,12 @@ class Runtime:
         """What it gave, checked, or why it may not be used."""
         try:
             ended = await sandbox.run(code, inputs=inputs, tools=agent.toolbox, limits=self._limits)
-            go_on()  # where the run ended while a tool asked, that is what there is to say
+            raise_if_halted()  # where the run ended while a tool asked, that is what there is to say
             if not ended.has_output:
                 return "it ran, but it set no variable named output"
             return Ended(conform(ended.output, agent.output_schema), ended)
         except SandboxError as error:
-            go_on()
+            raise_if_halted()
             return f"it failed when run: {type(error).__name__}: {error}"
         except WrongShape as error:
             return f"it ran, but {error}"

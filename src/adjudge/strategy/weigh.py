@@ -15,7 +15,7 @@ from typing import Any
 from adjudge.aio.user_functions import call_contained
 from adjudge.domain.sampled import QualitativeResult, SampledResult
 from adjudge.errors import HALTS, ModelError, RunError, SetupError
-from adjudge.gateway.layers.budget import go_on
+from adjudge.gateway.layers.budget import raise_if_halted
 from adjudge.judges.sampled import sampling
 from adjudge.strategy.candidate import FreshCost
 from adjudge.strategy.strategy import Strategy
@@ -117,7 +117,7 @@ async def _ask(function: Callable[..., object], code: str, agent: Any, first: in
     except SetupError:
         raise
     except (RunError, ModelError) as error:
-        go_on()  # the end of the whole run is not this candidate's
+        raise_if_halted()  # the end of the whole run is not this candidate's
         return _Said(None, tuple(heard), str(error), unanswered=True)
     except Exception as error:  # noqa: BLE001 - a function of somebody's own: its failure is one candidate's failure
         return _Said(None, tuple(heard), f"it raised {type(error).__name__}: {error}")

@@ -9,7 +9,7 @@ from time import monotonic
 from adjudge.aio import event_loop
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import HALTS, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
-from adjudge.gateway.layers.budget import go_on, halt
+from adjudge.gateway.layers.budget import halt, raise_if_halted
 from adjudge.gateway.layers.limit import Gate
 from adjudge.gateway.model import Layer, Model, Replying
 
@@ -134,7 +134,7 @@ class Paused(Layer):
     async def _ask_carefully(self, request: Request) -> Reply:
         await self._circuit.gate.enter()
         try:
-            go_on()
+            raise_if_halted()
             return await self._ask(request)
         finally:
             self._circuit.gate.leave()
