@@ -26,7 +26,7 @@ from adjudge.judges.types import InstanceResult
 
 OPTIONS = [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
 SHOWN = Instance({"response": "Turn left."})
-UNREADABLE = ScriptedModel("I would rather not say, or rather: hm.")
+UNREADABLE = ScriptedModel(["I would rather not say, or rather: hm."])
 
 
 class Engine:

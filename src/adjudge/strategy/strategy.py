@@ -120,3 +120,7 @@ def _several(given: Any) -> tuple[Any, ...]:
 
 def _kind(part: object) -> str:
     return f"{type(part).__name__}"
+
+
+USUAL = Strategy()
+"""That of an agent without one of its own, where the runtime has none either."""
