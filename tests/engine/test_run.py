@@ -150,7 +150,7 @@ def test_the_run_says_how_it_was_made(tmp_path: Path) -> None:
     assert made["settings"]["definition"] == "c"
     assert made["models"]["scripted"]["identity"] == "scripted"
     assert len(made["templates"]["aspect.jinja"]) == 64
-    assert made["versions"].keys() == {"adjudge", "python"}
+    assert made["versions"].keys() == {"adjudge", "python", "reader", "pooling"}
 
 
 def test_keys_are_not_in_the_ledger(tmp_path: Path, provider: FakeProvider) -> None:

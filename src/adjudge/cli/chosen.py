@@ -20,4 +20,4 @@ def model_entries(
     if not named and (server.says_anything or project.base_url):
         raise UsageError("a server was named, and no model to ask there: name one with -m, such as -m openai/gpt-4o-mini")
     entries = (ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),))
-    return tuple(project.complete(server.over(entry)) for entry in entries)
+    return tuple(project.filled_in(server.over(entry)) for entry in entries)

@@ -78,9 +78,17 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
 
 
 def use_prices(path: Path | None) -> None:
-    """Have everything in this process count by the user's own prices."""
+    """Have everything count by the user's own prices until the command ends."""
     if path is not None:
+        before = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = str(path.absolute())
+        click.get_current_context().call_on_close(lambda: _restore(before))
+
+
+def _restore(prices: str | None) -> None:
+    os.environ.pop(VARIABLE)
+    if prices is not None:
+        os.environ[VARIABLE] = prices
 
 
 def check_resumed(folder: Path | None, *, resume: bool) -> None:

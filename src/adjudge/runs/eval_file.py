@@ -226,8 +226,8 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
     models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
     return replace(
         file,
-        models=tuple(map(project.complete, models)),
-        judges=tuple(replace(one, models=tuple(map(project.complete, one.models))) for one in file.judges),
+        models=tuple(map(project.filled_in, models)),
+        judges=tuple(replace(one, models=tuple(map(project.filled_in, one.models))) for one in file.judges),
         language=file.language if said_language else project.language or file.language,
     )
 

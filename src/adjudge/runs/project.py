@@ -48,7 +48,7 @@ class Project(ServerEntry):
         """The keys that the file has."""
         return [one.name for one in fields(self) if one.name != "path" and getattr(self, one.name)]
 
-    def complete(self, entry: ModelEntry) -> ModelEntry:
+    def filled_in(self, entry: ModelEntry) -> ModelEntry:
         """``entry`` with what it leaves open. The key and the headers go to the project's own server and to no other."""
         entry = replace(entry, max_concurrency=entry.max_concurrency or self.max_concurrency)
         if not self.says_anything or not same_server(entry.model, entry.base_url, self.model, self.base_url):
