@@ -45,6 +45,13 @@ def test_it_is_written_once_and_run_many_times() -> None:
     assert len(agent.llm.requests) == 1  # type: ignore[union-attr]
 
 
+def test_an_agent_s_description_is_its_task_where_none_is_given() -> None:
+    agent = basket("output = 1.0", description="Adds the prices up.")
+    assert runtime().aot(agent).agent.task == "Adds the prices up."
+    with pytest.raises(SetupError, match="the task is empty"):
+        runtime().aot(basket("output = 1.0"))
+
+
 def test_it_runs_in_async_code() -> None:
     async def both() -> list[object]:
         program = await runtime().aaot(basket("output = float(len(items))"), "How many?")

@@ -125,7 +125,7 @@ class Runtime:
     async def aaot(
         self,
         agent: Agent,
-        task: str,
+        task: str = "",
         *,
         inputs: Inputs | None = None,
         run: RunFolder | None = None,
@@ -133,12 +133,13 @@ class Runtime:
     ) -> Program:
         """Have code written for the task and choose, once; the program is then run as often as you like.
 
-        ``inputs``: an example to try candidates with, as ``jit`` does; without one the cheapest valid code is taken unrun.
+        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with, as ``jit`` does; without one the cheapest valid code is taken unrun.
         ``run`` and ``budget`` as for ``jit``.
         """
-        selection, sandbox = await event_loop.visit(self._selected(agent, task, inputs, run, budget))
+        wanted = task or agent.description
+        selection, sandbox = await event_loop.visit(self._selected(agent, wanted, inputs, run, budget))
         assert selection.winner is not None
-        return Program(selection.winner.code, self._asked(agent, task), selection, sandbox, self._limits)
+        return Program(selection.winner.code, self._asked(agent, wanted), selection, sandbox, self._limits)
 
     aot = sync_edge(aaot)
 
