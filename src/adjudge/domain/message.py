@@ -73,6 +73,8 @@ class Capabilities:
     seed: bool = False
     calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
     """Kind of label → how its log-probabilities are read; kinds that are not there are read as they are."""
+    fresh_samples: bool = True
+    """Whether a question that is asked again is answered anew, and not by the reply that was kept."""
 
 
 @dataclass(frozen=True, slots=True)

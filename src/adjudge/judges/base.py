@@ -4,4 +4,6 @@ from adjudge.judges.direct import BaseDirectJudge
 from adjudge.judges.judge import Judge
 from adjudge.judges.pairwise import BasePairwiseJudge
 
-__all__ = ["BaseDirectJudge", "BasePairwiseJudge", "Judge"]
+BaseJudge = Judge
+
+__all__ = ["BaseDirectJudge", "BaseJudge", "BasePairwiseJudge", "Judge"]

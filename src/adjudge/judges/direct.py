@@ -22,7 +22,7 @@ from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import ModelSettings, OwnSettings, check_mode
+from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name
 from adjudge.pooling.composite import composite
 from adjudge.pooling.contests import flip_rate, noise_rate
 from adjudge.pooling.majority import majority, notes_on, samples_still_needed, status_of
@@ -197,6 +197,7 @@ class DirectJudge(ModelSettings, Direct):
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
             log-probability, nothing is written. By default local models do the latter, all others the former.
         early_stop: ask only as many votes as can still change the option.
+        on_generation_failure: EvalAssist's name of ``on_failure``.
     """
 
     generate_feedback: bool = False
@@ -204,9 +205,12 @@ class DirectJudge(ModelSettings, Direct):
     generate_synthetic_persona: bool = False
     mode: Mode | None = None
     early_stop: bool = False
+    on_generation_failure: OnFailure | None = field(default=None, repr=False)
     _personas: dict[str, Vote] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure))
+        object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")

@@ -26,7 +26,17 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, OnTooFew, at_least, one_of, seed_for, temperature_for
+from adjudge.judges.settings import (
+    NO_MODELS,
+    ModelPanel,
+    OnFailure,
+    OnTooFew,
+    at_least,
+    check_samples,
+    one_of,
+    seed_for,
+    temperature_for,
+)
 from adjudge.ledger.ledger import key_of
 from adjudge.prompts.template import check_language
 
@@ -42,7 +52,7 @@ class Item(Protocol):
 
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
-_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "panel", "batch_size")
+_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "panel", "batch_size", "on_generation_failure")
 Progress = Callable[[R], None]
 """Called with each result as it comes."""
 InstanceLike = str | Mapping[str, object] | Instance
@@ -73,6 +83,7 @@ class Judge(ABC, Generic[I, R]):
         """A dataclass comes here when its fields are set."""
         self.check_settings()
         object.__setattr__(self, "panel", self.open_models())
+        check_samples(self.panel, self.samples)
 
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from string import ascii_uppercase
 from typing import ClassVar
@@ -24,7 +24,7 @@ from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import Contests, ModelSettings, OwnSettings, check_mode, one_of
+from adjudge.judges.settings import Contests, ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name, one_of
 from adjudge.pooling.contests import (
     balanced_orders,
     certainty_of,
@@ -226,12 +226,16 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
         judge_description_prompt: who the judge is told to be.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
             log-probability, nothing is written. By default local models do the latter, all others the former.
+        on_generation_failure: EvalAssist's name of ``on_failure``.
     """
 
     judge_description_prompt: str | None = None
     mode: Mode | None = None
+    on_generation_failure: OnFailure | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure))
+        object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         check_mode(self.mode, self.panel)
 

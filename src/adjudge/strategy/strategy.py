@@ -141,3 +141,7 @@ def _several(parts: T | Sequence[T] | None) -> tuple[T, ...]:
 
 def _kind(part: object) -> str:
     return f"{type(part).__name__}"
+
+
+USUAL = Strategy()
+"""That of an agent without one of its own, where the runtime has none either."""
