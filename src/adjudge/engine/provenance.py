@@ -23,7 +23,7 @@ def provenance(
 
     return {
         "judge": judge,
-        "settings": {name: _plain_setting(value) for name, value in settings.items()},
+        "settings": {name: plain_setting(value) for name, value in settings.items()},
         "models": {name: _model(model) for name, model in models.items()},
         "criteria": [plain(one) for one in criteria],
         "templates": wordings(language),
@@ -31,7 +31,7 @@ def provenance(
     }
 
 
-def _plain_setting(value: object) -> object:
+def plain_setting(value: object) -> object:
     """A setting as JSON-ready data; of anything else, the name of its type."""
     return json.loads(json.dumps(plain(value), default=lambda thing: type(thing).__name__))
 
