@@ -19,7 +19,7 @@ from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
 from adjudge.reports.again import Again
@@ -172,17 +172,27 @@ def finish(
 
     ``single``: one text was judged, so that its result stands by itself in the JSON.
     """
-    report, run = outcome.report(), outcome.run
-    if output:
-        labels = {one.name: one.label for one in run.judges}
-        rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
-        write_judgments(output, rows, report.setup.dimensions)
+    report = outcome.report()
+    unwritten = _written(outcome, report, judged, output) if output else None
     if show is None:
         print_json(report, results, single=single)
     else:
-        _show(outcome, report, show, output)
+        _show(outcome, report, show, None if unwritten else output)
     warn(report)
+    if unwritten:
+        raise unwritten
     return outcome.exit_code()
+
+
+def _written(outcome: Outcome, report: Report, judged: Iterable[Judged], output: Path) -> RunError | None:
+    """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
+    labels = {one.name: one.label for one in outcome.run.judges}
+    rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
+    try:
+        write_judgments(output, rows, report.setup.dimensions)
+    except OSError as error:
+        return RunError(f"{output} cannot be written: {error.strerror or error}")
+    return None
 
 
 def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:

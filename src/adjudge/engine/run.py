@@ -368,7 +368,7 @@ def provenance(
 
     return {
         "judge": judge,
-        "settings": _plain_settings(settings),
+        "settings": plain_settings(settings),
         "models": {name: _model(model) for name, model in models.items()},
         "criteria": [plain(one) for one in criteria],
         "templates": wordings(language),
@@ -376,7 +376,7 @@ def provenance(
     }
 
 
-def _plain_settings(settings: Mapping[str, object]) -> object:
+def plain_settings(settings: Mapping[str, object]) -> object:
     """Settings as JSON-ready data; of anything else, the name of its type."""
     return json.loads(json.dumps(plain(settings), default=lambda thing: type(thing).__name__))
 

@@ -208,7 +208,7 @@ class Judge(ABC, Generic[I, R]):
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
-        asker = Asker(name, self.ask, self.vote_key, self.panel.at_once, configuration)
+        asker = Asker(name, self.ask, self.vote_keys(), self.panel.at_once, configuration)
         await event_loop.visit(self._stream(items, on_result, asker, run, budget))
 
     async def _stream(
@@ -227,19 +227,26 @@ class Judge(ABC, Generic[I, R]):
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
         all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
-        answered = known or Known()
-        judge = Questions(self, all_votes, lambda ballot: self.vote_key(ballot, answered.wordings), self.panel.has_reply)
+        answered, key = known or Known(), self.vote_keys()
+        judge = Questions(self, all_votes, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
         return estimate(judge, items, answered, prices or PriceTable.load())
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""
         return key_of(ballot, self.panel.identities.get(ballot.model, ballot.model), wordings or {})
 
+    def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
+        """``vote_key``, the same for as long as one evaluation takes."""
+        return self.vote_key
+
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
+        return provenance(type(self).__name__, self.recorded_settings(), self.panel, criteria, self.language)
+
+    def recorded_settings(self) -> dict[str, object]:
+        """What is set, but for the models, which are recorded by themselves."""
         names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
-        own = {name: getattr(self, name) for name in names if name[0] != "_" and name not in _NO_SETTINGS}
-        return provenance(type(self).__name__, own, self.panel, criteria, self.language)
+        return {name: getattr(self, name) for name in names if name[0] != "_" and name not in _NO_SETTINGS}
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
         """The criteria that ``items`` bring along, each once."""

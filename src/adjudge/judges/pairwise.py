@@ -147,7 +147,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             certainty=certainty,
             agreement=certainty,
             explanation=explanation_of(agreed, pooled),
-            tie=len(best) > 1 or any(contest.even for contest in pooled),
+            tie=len(best) > 1 or any(contest.even for contest in pooled if {contest.first, contest.second} & set(best)),
             metadata=self.metadata_with(votes, chosen),
             notes=self.notes(item, votes),
         )
