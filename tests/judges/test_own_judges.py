@@ -361,7 +361,7 @@ def test_a_fork_takes_no_answer_of_the_same_judge_with_other_settings(tmp_path: 
 
 def test_a_run_of_a_judge_of_ones_own_is_not_resumed_with_another_model(tmp_path: Path) -> None:
     Fixed(model="one").evaluate(["x"], "Is it?", run=tmp_path / "run")
-    with pytest.raises(RunError, match='settings.model: "one" → "two"'):
+    with pytest.raises(RunError, match=r'settings.model: "one" → "two"'):
         Fixed(model="two").evaluate(["x"], "Is it?", run=tmp_path / "run")
 
 
