@@ -44,7 +44,7 @@ def test_json_is_one_document_with_votes_models_and_reasons() -> None:
     done = adjudge(
         "check", "x", "--criterion", "c", "-m", "scripted/PASS,FAIL,PASS", "-m", "scripted/huh", "--strictness", "3", "--json"
     )
-    found = json.loads(done.stdout)
+    (found,) = json.loads(done.stdout)["results"]
     assert found["verdict"] == "PASS"
     assert found["score"] == 1.0
     assert found["model_scores"] == {"scripted/PASS,FAIL,PASS": 1.0}

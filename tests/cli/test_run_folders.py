@@ -115,7 +115,7 @@ def test_one_damaged_run_does_not_hide_the_others(adjudge: Adjudge) -> None:
     assert code == 0
     assert "complete" in said
     assert said.count("unreadable: the ledger") == 2
-    states = {one["folder"]: one["state"] for one in json.loads(adjudge("runs", "list", "--json")[1])}
+    states = {one["folder"]: one["state"] for one in json.loads(adjudge("runs", "list", "--json")[1])["results"]}
     assert states == {"runs/one": "complete", "runs/empty": "unreadable", "runs/noise": "unreadable"}
 
 

@@ -18,6 +18,7 @@ from adjudge.reports.decision import decision
 from adjudge.reports.export import export, report_of_run
 from adjudge.reports.gate import Bar, mean_gate
 from adjudge.reports.judgment import Judgment
+from adjudge.reports.numbers import number_text
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.report import Report, ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
@@ -159,7 +160,7 @@ def test_the_sentence_on_top_names_the_dimension_that_missed_its_bar(rag_run: tu
 def test_every_gate_has_a_sentence_in_both_languages(language: str, lines: list[str | Exception]) -> None:
     results = DirectJudge(ScriptedModel(lines), max_repairs=0).evaluate(["a"], "Is it?")
     for bar in (0.0, 0.5, 1.0):
-        assert mean_gate("j", "c", summarise(results), bar).sentence(language).count(f"{bar:.3f}") >= 1
+        assert mean_gate("j", "c", summarise(results), bar).sentence(language).count(number_text(bar, 3, language)) >= 1
 
 
 def test_reasons_are_grouped_and_counted_in_every_output() -> None:
@@ -241,3 +242,23 @@ def test_the_page_of_a_pairwise_run_names_the_systems(tmp_path: Path) -> None:
     assert set(_Shown(html_page(report)).badges) == {"answer_b"}
     assert "| answer\\_b | 9 | 0 | 0 | 1.00 |" in markdown_page(report)
     assert report.entries[0].votes, "the votes of what is shown are there, folded"
+
+
+def test_a_panel_shows_each_model_by_itself_in_every_output(tmp_path: Path) -> None:
+    yes, no = ScriptedModel(["Yes"], name="kind"), ScriptedModel(["No"], name="strict")
+    judge = DirectJudge([yes, no, yes])
+    report = report_of(judge, judge.evaluate(["a", "b"], "Is it?", run=tmp_path))
+    wanted = {"kind": (1.0, 2), "strict": (0.0, 2), "kind 2": (1.0, 2)}
+    for made in (report, report_of_run(tmp_path)):
+        assert {model: tuple(one) for model, one in made.sections[0].summary.models.items()} == wanted
+        assert "| strict | 0.000 | 2 / 2 |" in markdown_page(made)
+        assert "Each model by itself" in html_page(made)
+    alone = DirectJudge(yes)
+    assert not report_of(alone, alone.evaluate(["a"], "Is it?")).sections[0].summary.models
+
+
+def test_parameters_stand_before_the_rows() -> None:
+    judge = DirectJudge(ScriptedModel(["Yes"]))
+    report = report_of(judge, judge.evaluate(["a"], "Is it?"), source="rows.csv")
+    for page, rows in ((markdown_page(report), "## Worst first"), (html_page(report), 'id="answers"')):
+        assert page.index("rows.csv") < page.index("arameters") < page.index(rows) or page.index("arameters") < page.index(rows)

@@ -12,7 +12,7 @@ from click import UsageError
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
-from adjudge.cli.inputs import columns_from, is_rows, rows_in, texts_in
+from adjudge.cli.inputs import columns_from, rows_in, texts_in
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
@@ -64,15 +64,15 @@ def check(
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column))
     made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
-    outcome = Outcome(made)
+    outcome = Outcome(made, baseline=flags.baseline)
     if flags.dry_run:
-        show_estimate(made.estimate())
+        show_estimate(made.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
     shown = None if as_json else partial(show_results, results, critic, flags.language)
-    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown, single=not is_rows(file))
+    return finish(outcome, judgments, output, shown)
 
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:

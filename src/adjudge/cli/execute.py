@@ -23,14 +23,16 @@ from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
 from adjudge.reports.again import Again
-from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import Report
+from adjudge.reports.russian import localised
+from adjudge.reports.sentences import sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
 from adjudge.runs.project import ServerEntry
 
 _MOST_TOLD = 10
@@ -106,16 +108,20 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
 
 
 @contextmanager
-def resumable(folder: Path | None) -> Iterator[None]:
+def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
-    if folder is not None:
-        end_gently()
+    end_gently()
+    place = shlex.quote(str(folder))
     try:
         yield
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
-        raise RunStopped(f"{halt}. Resume it with: adjudge resume {shlex.quote(str(folder))}") from halt
+        raise RunStopped(f"{halt}. {sentence('resume', language, folder=place)}") from halt
+    except KeyboardInterrupt as interrupt:
+        if folder is None:
+            raise
+        raise click.Abort(sentence("stopped at once, kept", language, folder=place)) from interrupt
 
 
 class Seen:
@@ -124,7 +130,7 @@ class Seen:
     def __init__(self, outcome: Outcome, *, quiet: bool) -> None:
         self.outcome = outcome
         self.quiet = quiet
-        self.watch = Watch(outcome.run.total, quiet=quiet)
+        self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
         self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
@@ -134,9 +140,19 @@ class Seen:
         if isinstance(event, Judged):
             self.watch.on_result(event.result, event.spent)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
-            click.echo(f"skipped {clean(str(event))}", err=True)
+            click.echo(clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True)
         elif isinstance(event, BlankRows | EmptyAnswers):
-            click.echo(clean(str(event)), err=True)
+            click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
+        elif isinstance(event, VoteCast):
+            self.watch.on_vote()
+        elif isinstance(event, Stopping):
+            click.echo(self._stopping(), err=True)
+
+    def _stopping(self) -> str:
+        folder, language = self.outcome.run.folder, self.outcome.run.file.language
+        if folder is None:
+            return sentence("stopping", language)
+        return clean(sentence("stopping, kept", language, folder=shlex.quote(str(folder))))
 
     def keep(self, event: Event) -> None:
         """The same, and remember the judgment."""
@@ -146,36 +162,52 @@ class Seen:
 
 
 def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
-    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read."""
-    with resumable(seen.outcome.run.folder), seen.watch:
-        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts, prepare=prepare)
-    if seen.outcome.skipped:
-        click.echo(skipped_rows(seen.outcome), err=True)
+    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read.
+
+    Where it is stopped and not kept, those that there are: what was paid for is not lost.
+    """
+    outcome = seen.outcome
+    with resumable(outcome.run.folder, outcome.run.file.language), seen.watch:
+        try:
+            outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare)
+        except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
+            if outcome.run.folder is not None or not len(seen.judged):
+                raise
+            _tell_of(halt, outcome)
+    if outcome.skipped:
+        click.echo(skipped_rows(outcome), err=True)
     return seen.judged
+
+
+def _tell_of(halt: BaseException, outcome: Outcome) -> None:
+    """What came of an interrupted command is not all there is: the report and the exit code say so."""
+    language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
+    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=halt)
+    outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
+    click.echo(clean(outcome.stopped), err=True)
 
 
 def skipped_rows(outcome: Outcome) -> str:
     """How many there were."""
-    return f"{counted(outcome.skipped, 'row')} could not be judged"
+    language = outcome.run.file.language
+    return sentence("skipped", language, rows=counted(outcome.skipped, "row", language))
 
 
 def finish(
     outcome: Outcome,
     judged: Iterable[Judged],
-    results: Iterable[Mapping[str, object]],
     output: Path | None,
     show: Callable[[], None] | None,
-    *,
-    single: bool = False,
-) -> ExitCode:
+    aggregates: Iterable[Mapping[str, object]] | None = None,
+) -> int:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
 
-    ``single``: one text was judged, so that its result stands by itself in the JSON.
+    ``aggregates``: of each row that was judged by several criteria, for the JSON.
     """
-    report = outcome.report()
-    unwritten = _written(outcome, report, judged, output) if output else None
+    report, rows = outcome.report(), judgments_of(outcome, judged)
+    unwritten = _written(rows, report, output) if output else None
     if show is None:
-        print_json(report, results, single=single)
+        print_json(report, rows, aggregates, (output,) if output and not unwritten else ())
     else:
         _show(outcome, report, show, None if unwritten else output)
     warn(report)
@@ -184,15 +216,19 @@ def finish(
     return outcome.exit_code()
 
 
-def _written(outcome: Outcome, report: Report, judged: Iterable[Judged], output: Path) -> RunError | None:
+def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | None:
     """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
-    labels = {one.name: one.label for one in outcome.run.judges}
-    rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
     try:
         write_judgments(output, rows, report.setup.dimensions)
     except OSError as error:
         return RunError(f"{output} cannot be written: {error.strerror or error}")
     return None
+
+
+def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[Judgment]:
+    """What was judged, as reports read it."""
+    labels = {one.name: one.label for one in outcome.run.judges}
+    return Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
 
 
 def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:

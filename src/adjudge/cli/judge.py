@@ -94,15 +94,16 @@ def judge(
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
     texts = _complete(texts_in(text, file, judged, flags.encoding), given, wanted)
-    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
+    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags), baseline=flags.baseline)
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
-    results = Again(lambda: (composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))))
-    shown = None if as_json else partial(show_judgments, results, flags.language)
-    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
+    rows = Again(lambda: ((row, composite(each[0].instance, multi, each)) for row, each in _by_row(judgments, len(wanted))))
+    shown = None if as_json else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
+    aggregates = ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
+    return finish(outcome, judgments, output, shown, aggregates)
 
 
 @command()
@@ -154,15 +155,15 @@ def compare(
         seed=flags.seed,
     )
     data, texts = _comparisons(responses, file, column, wanted[0].to_evaluate_field, flags)
-    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags))
+    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags), baseline=flags.baseline)
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(PairwiseInstanceResult)
     shown = None if as_json else partial(show_comparisons, results, flags.language)
-    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
+    return finish(outcome, judgments, output, shown)
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
@@ -190,12 +191,12 @@ def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequen
     return texts
 
 
-def _by_row(judged: Iterable[Judged], criteria: int) -> Iterator[list[DirectInstanceResult]]:
-    """The results of each row that has one by every criteria."""
-    for _, row in groupby(judged, lambda one: one.row):
+def _by_row(judged: Iterable[Judged], criteria: int) -> Iterator[tuple[int, list[DirectInstanceResult]]]:
+    """(row, its results) of each row that has one by every criteria."""
+    for number, row in groupby(judged, lambda one: one.row):
         each = [one.result for one in row if isinstance(one.result, DirectInstanceResult)]
         if len(each) == criteria:
-            yield each
+            yield number, each
 
 
 def _comparisons(

@@ -213,6 +213,7 @@ def gate(help: str) -> Decorator[Any]:
 
 
 fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
+baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
 resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
 max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
@@ -252,6 +253,7 @@ class Flags:
     quiet: bool
     dry_run: bool
     fail_under: FailUnder | None
+    baseline: Path | None
     encoding: str | None
     stop_at_bad_row: bool
     resume: bool
@@ -289,6 +291,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "quiet": quiet,
     "dry_run": dry_run,
     "fail_under": fail_under,
+    "baseline": baseline,
     "encoding": encoding,
     "bad_rows": bad_rows,
 }
@@ -311,13 +314,16 @@ def _flags(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Call
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
+    from adjudge.cli.language import speak
     from adjudge.runs.project import find_project
 
     project = find_project()
     prices = flags.prices or project.prices_path
     if isinstance(flags, RunFlags):
         return replace(flags, prices=prices)
-    return replace(flags, language=flags.language or project.language or "en", prices=prices)
+    language = flags.language or project.language or "en"
+    speak(language)
+    return replace(flags, language=language, prices=prices)
 
 
 def budget_from(max_usd: float | None, max_calls: int | None, max_tokens: int | None) -> Budget | None:

@@ -150,12 +150,23 @@ class DirectInstanceResult(_DirectFields):
         """The same as ``option``."""
         return self.option
 
+    @property
+    def model_scores(self) -> dict[str, float]:
+        """Of a panel: the mean score of each model's valid votes, where its options have scores."""
+        points = {option.name: option.points for option in self.criteria.options}
+        found: dict[str, list[float]] = {}
+        for vote in self.votes:
+            if vote.verdict and (score := points.get(vote.verdict.option)) is not None:
+                found.setdefault(vote.model, []).append(score)
+        return {model: sum(scores) / len(scores) for model, scores in found.items()}
+
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes."""
         bias = self.positional_bias
         shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
         own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
-        return super().to_dict(votes=votes) | own
+        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 else {}
+        return super().to_dict(votes=votes) | own | panel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,6 +322,10 @@ class MultiCriteriaDirectInstanceResult:
 
     def to_dict(self) -> dict[str, object]:
         """This result as a JSON-ready dict."""
+        return {**self.aggregate(), "items": [entry.result.to_dict() for entry in self.item_results]}
+
+    def aggregate(self) -> dict[str, object]:
+        """The same without the results by each criteria."""
         return {
             "id": self.instance.id,
             "status": self.status.value,
@@ -319,7 +334,6 @@ class MultiCriteriaDirectInstanceResult:
             "upper_bound": self.upper_bound,
             "per_criterion_score": self.per_criterion_score,
             "per_criterion_contribution": self.per_criterion_contribution,
-            "items": [entry.result.to_dict() for entry in self.item_results],
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property, partial
@@ -202,13 +202,16 @@ class Judge(ABC, Generic[I, R]):
         budget: Budget | None = None,
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
+        on_vote: Callable[[], None] | None = None,
     ) -> None:
         """Call ``on_result`` with every item's place and result, in the order they come. Memory does not grow with the items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
+        ``on_vote``: called after every vote that was asked for.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
-        asker = Asker(name, self.ask, self.vote_keys(), self.panel.at_once, configuration)
+        asked = self.ask if on_vote is None else _told(self.ask, on_vote)
+        asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
         await event_loop.visit(self._stream(items, on_result, asker, run, budget))
 
     async def _stream(
@@ -263,3 +266,12 @@ class Judge(ABC, Generic[I, R]):
 
 _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", default=None)
 """The judge whose ballots are being asked, and who answers them."""
+
+
+def _told(ask: Callable[[Ballot], Awaitable[Vote]], on_vote: Callable[[], None]) -> Callable[[Ballot], Awaitable[Vote]]:
+    async def asked(ballot: Ballot) -> Vote:
+        vote = await ask(ballot)
+        on_vote()
+        return vote
+
+    return asked

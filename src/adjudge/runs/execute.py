@@ -5,7 +5,8 @@ What happens is told as events; who listens shows it, counts it or keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -21,7 +22,7 @@ from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.budget import Budget, current
 from adjudge.ledger.file import FILE
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
@@ -59,7 +60,17 @@ class ColumnsChosen:
     """Field → column."""
 
 
-Event = JudgeStarted | Judged | BadRow | BlankRows | EmptyAnswers | ColumnsChosen
+@dataclass(frozen=True)
+class VoteCast:
+    """A model was asked and answered, or failed to; a judgment may take many."""
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
+
+
+Event = JudgeStarted | Judged | VoteCast | BadRow | BlankRows | EmptyAnswers | ColumnsChosen | Stopping
 """What happens in a run, in the order it happens: a row that no judge can judge, rows that hold nothing and are passed over, and
 rows whose judged text is empty, which are judged as they stand, are told of as they were read."""
 
@@ -167,7 +178,7 @@ class EvalRun:
         limits = None if budget == Budget() else budget
         recorded = self.judges if run or limits else ()
         configurations = {ready.label: ready.judge.configuration(ready.criteria) for ready in recorded}
-        async with begun(run, configurations, limits) as under_way:
+        async with begun(run, configurations, limits) as under_way, _stopped_gently(listen, kept=run is not None):
             try:
                 await self._judge(first, rows, under_way, listen)
                 for ready in others:
@@ -189,7 +200,8 @@ class EvalRun:
             listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None))
 
         listen(JudgeStarted(ready.name))
-        await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label)
+        cast = lambda: listen(VoteCast())  # noqa: E731
+        await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast)
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""
@@ -221,6 +233,20 @@ class EvalRun:
         if self.file.on_bad_row == "stop":
             raise RunError(str(row)) from error
         listen(row)
+
+
+@asynccontextmanager
+async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
+    """The first interrupt is told of, and ends also a run that is not kept at a good place."""
+    open_budget = None if kept else current.get()
+
+    def stop() -> None:
+        listen(Stopping())
+        if open_budget is not None:
+            open_budget.stop("stopped")
+
+    with event_loop.stoppable(stop):
+        yield
 
 
 def _begun(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
