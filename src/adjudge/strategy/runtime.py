@@ -133,7 +133,8 @@ class Runtime:
     ) -> Program:
         """Have code written for the task and choose, once; the program is then run as often as you like.
 
-        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with, as ``jit`` does; without one the cheapest valid code is taken unrun.
+        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with, as ``jit`` does; without one
+        the cheapest valid code is taken unrun.
         ``run`` and ``budget`` as for ``jit``.
         """
         wanted = task or agent.description
