@@ -290,7 +290,7 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     from adjudge import AspectCritic
 
     (result,) = AspectCritic("c", "scripted").evaluate(["x"])
-    watch = Watch(2, quiet=True)
+    watch = Watch(lambda: 2, quiet=True)
     watch.on_result(result, Spent(calls=7, usd=2.5))
     watch.on_result(result, Spent(calls=8, usd=2.75, unpriced=1))
     assert "$2.75, price not known" in watch.note()

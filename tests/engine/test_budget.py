@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, SetupError, Status
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
-from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, most_tokens
 from adjudge.gateway.layers.budget import Budget, OpenBudget
 from adjudge.gateway.open import open_model
 from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.token_estimate import LONGEST_ANSWER, most_tokens
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import insert, sealed
 from adjudge.runs.folder import run_info

@@ -17,11 +17,9 @@ from adjudge.engine import ask as asking
 from adjudge.engine import likelihood
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.judge import Judge
-from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.judges.pairwise import BasePairwiseJudge, PairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria

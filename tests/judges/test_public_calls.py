@@ -20,8 +20,7 @@ from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges import base
 from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.judge import Judge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge

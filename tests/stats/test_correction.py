@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.stats.clusters import design_effect, variance_of_mean
 from adjudge.stats.correction import (
     Stratum,
     corrected_mean,
@@ -24,7 +23,7 @@ from adjudge.stats.correction import (
     to_unit,
 )
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.intervals import mean_interval, share_interval, upper_limit, wilson
+from adjudge.stats.intervals import design_effect, mean_interval, share_interval, upper_limit, variance_of_mean, wilson
 from adjudge.stats.named_estimators import ppi_plus_plus, ppi_with_t, rogan_gladen
 from adjudge.stats.refusal import adds_nothing, chance_p_value, labels_needed, no_better_than_chance, refusal, too_few
 

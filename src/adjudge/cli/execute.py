@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,8 +17,9 @@ from adjudge.cli.options import Flags
 from adjudge.cli.show import clean
 from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
 from adjudge.reports.again import Again
@@ -30,8 +30,8 @@ from adjudge.reports.report import Report
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
-from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.project import ServerEntry
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -64,9 +64,15 @@ def typed(
     )
 
 
-def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], **more: Any) -> DataEntry:
+def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()) -> DataEntry:
     """The rows that were named; without a file, none are read."""
-    return DataEntry(path=str(file or ""), columns=tuple(columns.items()), limit=flags.limit, encoding=flags.encoding, **more)
+    return DataEntry(
+        path=str(file or ""),
+        columns=tuple(columns.items()),
+        responses=tuple(responses),
+        limit=flags.limit,
+        encoding=flags.encoding,
+    )
 
 
 def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
@@ -118,7 +124,7 @@ class Seen:
     def __init__(self, outcome: Outcome, *, quiet: bool) -> None:
         self.outcome = outcome
         self.quiet = quiet
-        self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet)
+        self.watch = Watch(outcome.run.total, quiet=quiet)
         self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
@@ -127,10 +133,10 @@ class Seen:
         self.outcome.see(event)
         if isinstance(event, Judged):
             self.watch.on_result(event.result, event.spent)
-        elif isinstance(event, RowSkipped) and self.outcome.skipped <= _MOST_TOLD:
-            click.echo(f"skipped {clean(str(event.row))}", err=True)
-        elif isinstance(event, BlankRowsSkipped | AnswersEmpty):
-            click.echo(clean(str(event.rows)), err=True)
+        elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
+            click.echo(f"skipped {clean(str(event))}", err=True)
+        elif isinstance(event, BlankRows | EmptyAnswers):
+            click.echo(clean(str(event)), err=True)
 
     def keep(self, event: Event) -> None:
         """The same, and remember the judgment."""
@@ -139,10 +145,10 @@ class Seen:
             self.judged.add(event)
 
 
-def judge_all(seen: Seen) -> Judgments:
-    """Carry it out: the judgments in the order of the rows."""
+def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
+    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read."""
     with resumable(seen.outcome.run.folder), seen.watch:
-        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts)
+        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts, prepare=prepare)
     if seen.outcome.skipped:
         click.echo(skipped_rows(seen.outcome), err=True)
     return seen.judged
@@ -166,17 +172,27 @@ def finish(
 
     ``single``: one text was judged, so that its result stands by itself in the JSON.
     """
-    report, run = outcome.report(), outcome.run
-    if output:
-        labels = {one.name: one.label for one in run.judges}
-        rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
-        write_judgments(output, rows, report.setup.dimensions)
+    report = outcome.report()
+    unwritten = _written(outcome, report, judged, output) if output else None
     if show is None:
         print_json(report, results, single=single)
     else:
-        _show(outcome, report, show, output)
+        _show(outcome, report, show, None if unwritten else output)
     warn(report)
+    if unwritten:
+        raise unwritten
     return outcome.exit_code()
+
+
+def _written(outcome: Outcome, report: Report, judged: Iterable[Judged], output: Path) -> RunError | None:
+    """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
+    labels = {one.name: one.label for one in outcome.run.judges}
+    rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
+    try:
+        write_judgments(output, rows, report.setup.dimensions)
+    except OSError as error:
+        return RunError(f"{output} cannot be written: {error.strerror or error}")
+    return None
 
 
 def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:

@@ -197,8 +197,8 @@ class _Session:
         self._note = note.strip()
         self._say("note kept")
 
-    def _say(self, name: LabelWord, **values: object) -> bool:
-        click.echo(label_word(name, self._language, **values))
+    def _say(self, name: LabelWord, key: str = "") -> bool:
+        click.echo(label_word(name, self._language, key=key))
         return True
 
 

@@ -95,7 +95,6 @@ def can_do(capabilities: Capabilities) -> str:
     names = {
         "JSON schema": capabilities.json_schema,
         "log-probabilities": capabilities.logprobs,
-        "several samples": capabilities.samples,
         "seed": capabilities.seed,
     }
     return ", ".join(name for name, able in names.items() if able)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from adjudge.cli.execute import Seen, data_entry, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, command, gate, judging
 from adjudge.cli.show_report import say_columns, show_report, warn
+from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
@@ -22,7 +24,7 @@ from adjudge.reports.outcome import Outcome
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
 from adjudge.runs.eval_file import RagEntry
-from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, Event
+from adjudge.runs.execute import ColumnsChosen, Event
 
 _OTHER = {
     "models": click.option(
@@ -50,7 +52,7 @@ _OTHER = {
     default=ENTRIES,
     help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
 )
-@judging(**_OTHER)
+@judging(_OTHER)
 def rag(
     csv: Path,
     model_provider: str | None,
@@ -84,9 +86,7 @@ def rag(
     if flags.dry_run:
         show_estimate(outcome.run.estimate())
         return ExitCode.OK
-    outcome.run.check_source()
-    _check_folder(output)
-    judged = judge_all(_Rows(outcome, quiet=flags.quiet))
+    judged = judge_all(_Rows(outcome, quiet=flags.quiet), partial(_check_folder, output))
     report = outcome.report()
     (label,) = (one.label for one in outcome.run.judges)
     judgments = Again(lambda: (Judgment.of(label, one.number + 1, one.result) for one in judged))
@@ -106,7 +106,7 @@ class _Rows(Seen):
         """Count it, and show it where that helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns, self.outcome.run.file.language)
-        if isinstance(event, BlankRowsSkipped):
+        if isinstance(event, BlankRows):
             self.outcome.see(event)
         else:
             super().event(event)

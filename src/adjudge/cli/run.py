@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -22,8 +23,7 @@ from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -104,8 +104,6 @@ def run(
     if dry_run:
         show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
         return ExitCode.OK
-    made.check_source()
-    _check_outputs(wanted)
     seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
     try:
         with resumable(kept), seen.watch:
@@ -115,6 +113,7 @@ def run(
                 fork_of=fork,
                 retry_failed=retry_failed,
                 kept=outcome.facts,
+                prepare=partial(_check_outputs, wanted),
             )
     except RunStopped:
         _show(outcome, kept, ())

@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from adjudge.aio.garbage import collected_rarely
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Vote
 from adjudge.errors import HALTS, AdjudgeError
+
+_RARELY = 50_000
+"""New objects between two looks. Python's own setting is 700, which is what a dozen requests make."""
+_batches = 0
+_usual = 0
+
+
+@contextmanager
+def collected_rarely() -> Iterator[None]:
+    """Look for cycles less often, and as before when the last of the batches that are under way has ended.
+
+    Each look goes through all that is under way, and finds nothing: requests leave no cycles. On the home loop only.
+    """
+    global _batches, _usual
+    first, *older = gc.get_threshold()
+    if not _batches:
+        _usual = first
+        gc.set_threshold(first and max(first, _RARELY), *older)  # 0: somebody has turned it off
+    _batches += 1
+    try:
+        yield
+    finally:
+        _batches -= 1
+        if not _batches:
+            gc.set_threshold(_usual, *gc.get_threshold()[1:])
+
 
 I = TypeVar("I")  # noqa: E741 - what is judged
 I_contra = TypeVar("I_contra", contravariant=True)
@@ -58,9 +85,10 @@ async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, o
     """
     work = _Work(judge, iter(items), answers, on_result)
     workers: set[asyncio.Task[None]] = set()
+    most = judge.width
     with collected_rarely():
         try:
-            while work.ready and len(workers) < judge.width and not work.halt:
+            while work.ready and len(workers) < most and not work.halt:
                 workers.add(asyncio.create_task(work.take_items()))
                 await asyncio.sleep(0)  # where all is known, one worker is enough
             await asyncio.gather(*workers)

@@ -6,8 +6,8 @@ from adjudge.lazy import loader
 
 HOME_OF = {
     "AspectCritic": "judges.aspect",
-    "BaseDirectJudge": "judges.base_direct",
-    "BasePairwiseJudge": "judges.base_pairwise",
+    "BaseDirectJudge": "judges.direct",
+    "BasePairwiseJudge": "judges.pairwise",
     "Criteria": "domain.criteria",
     "CriteriaExample": "domain.criteria",
     "CriteriaOption": "domain.criteria",

@@ -1,8 +1,8 @@
 """The base classes of judges, where EvalAssist has them."""
 
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.direct import BaseDirectJudge
 from adjudge.judges.judge import Judge
+from adjudge.judges.pairwise import BasePairwiseJudge
 
 BaseJudge = Judge
 

@@ -19,10 +19,9 @@ from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import HALTS, ModelError, SetupError
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.base_direct import BaseDirectJudge, Direct
-from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import Contests, VoteSettings, seed_for
+from adjudge.judges.direct import BaseDirectJudge, Direct
+from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
+from adjudge.judges.settings import Contests, ModelPanel, VoteSettings, seed_for
 from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import GATE, EngineLike, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields

@@ -8,7 +8,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache, partial
@@ -130,23 +130,13 @@ class _Gate:
         self._lock = threading.Lock()
         self._bars: ModuleType | None = None
 
-    @contextmanager
-    def inside(self) -> Iterator[None]:
+    def inside(self) -> AbstractContextManager[None]:
         """Nobody else is in, and no progress bar is shown for every text."""
-        self._enter()
-        try:
-            yield
-        finally:
-            self._leave()
+        return _between(self._enter, self._leave)
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
+    def outside(self) -> AbstractContextManager[None]:
         """Let others in meanwhile."""
-        self._leave()
-        try:
-            yield
-        finally:
-            self._enter()
+        return _between(self._leave, self._enter)
 
     def _enter(self) -> None:
         self._lock.acquire()
@@ -160,6 +150,15 @@ class _Gate:
         if self._bars:
             self._bars.enable_progress_bars()
         self._lock.release()
+
+
+@contextmanager
+def _between(before: Callable[[], None], after: Callable[[], None]) -> Iterator[None]:
+    before()
+    try:
+        yield
+    finally:
+        after()
 
 
 GATE = _Gate()

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import overload
 
-from adjudge.aio.edges import sync_edge
+from adjudge.aio.event_loop import sync_edge
 from adjudge.data.dataset import Source
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
@@ -24,8 +24,7 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import OnFailure, check_votes
+from adjudge.judges.settings import ModelPanel, OnFailure, check_votes
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
@@ -180,6 +179,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every dimension to every model, as often as asked."""
+        if votes and not self.early_stop:
+            return []
         return [ballot for case in self._cases(item) for ballot in self._judge.plan(case, _about(case.criteria, votes))]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:

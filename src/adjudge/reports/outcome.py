@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.errors import SetupError
 from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
@@ -14,7 +15,7 @@ from adjudge.reports.report import ENTRIES, Report, ReportTally
 from adjudge.reports.setup import KEPT, Setup
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, Judged
 
 
 @dataclass
@@ -48,11 +49,11 @@ class Outcome:
         match event:
             case Judged():
                 self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
-            case RowSkipped():
+            case BadRow():
                 self.skipped += 1
-                self._tally.skip(event.row)
-            case BlankRowsSkipped():
-                self._tally.skip_blank(event.rows)
+                self._tally.skip(event)
+            case BlankRows():
+                self._tally.skip_blank(event)
             case ColumnsChosen():
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 

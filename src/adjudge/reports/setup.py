@@ -11,10 +11,10 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.gateway.open import OpenModel
 from adjudge.reports.gate import Bar
 from adjudge.reports.judgment import number_of
-from adjudge.runs.folder import RunInfo
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
+    from adjudge.runs.folder import RunInfo
 
 KEPT = "report"
 """Where a run folder keeps what its report needs and its judgments do not say."""

@@ -64,7 +64,6 @@ class Summary:
 
     def to_dict(self) -> dict[str, object]:
         """This summary as a JSON-ready dict."""
-        interval = self.interval
         return {
             "attempted": self.attempted,
             "scored": self.scored,
@@ -72,7 +71,7 @@ class Summary:
             "failed": self.failed,
             "without_number": self.without_number,
             "mean": self.mean,
-            "interval": interval and {"lower": interval.lower, "upper": interval.upper, "level": interval.level},
+            "interval": interval_dict(self.interval),
             "options": dict(self.options),
             "reasons": dict(self.reasons),
             "calls": self.usage.calls,
@@ -141,6 +140,13 @@ class Tally:
 
     def _interval(self) -> Interval | None:
         return interval_of(self._scores) if all(0 <= score <= 1 for score in self._scores) else None
+
+
+def interval_dict(interval: Interval | None) -> dict[str, float] | None:
+    """An interval as a JSON-ready dict."""
+    if interval is None:
+        return None
+    return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
 
 
 def interval_of(values: Sequence[float]) -> Interval | None:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, variance
 
-from adjudge.stats.clusters import Clusters, count_units, design_effect, variance_of_mean
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import FEWEST, Interval, mean_with_ends
+from adjudge.stats.intervals import FEWEST, Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
 from adjudge.stats.named_estimators import ppi_with_t
 from adjudge.stats.student import t_cdf, t_quantile
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from adjudge.stats.clusters import Clusters
 from adjudge.stats.correlation import pearson
 from adjudge.stats.difference import Difference, Outcome, compare
+from adjudge.stats.intervals import Clusters
 from adjudge.stats.linear import solve
 
 ENOUGH_LABELS = 20

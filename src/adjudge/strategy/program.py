@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adjudge.aio.edges import sync_edge
+from adjudge.aio.event_loop import sync_edge
 from adjudge.errors import SandboxError, SetupError
 from adjudge.gateway.layers.budget import raise_if_halted
 from adjudge.sandbox.base import Execution, Limits, Sandbox

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 from adjudge.aio import event_loop
-from adjudge.aio.edges import sync_edge
+from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.message import Prompt
 from adjudge.engine.estimate import Estimate, Known
 from adjudge.engine.run import RunFolder, everything_in, gathered
@@ -187,7 +187,7 @@ class Runtime:
                 search.fail(place, ended)
         return Selection(task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is)
 
-    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, object]]:
         own = {"language": self.language, "temperature": self.temperature, "seed": self.seed, "inputs": dict(inputs)}
         writers = [] if agent.strategy.generate else agent.writers(self.llm)
         return configuration(agent, writers, own)

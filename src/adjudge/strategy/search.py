@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from adjudge.engine.run import gathered
 from adjudge.errors import HALTS, ModelError
@@ -36,7 +35,7 @@ class Work:
     """What is asked of the candidates."""
 
     strategy: Strategy
-    agent: Any
+    agent: object
     """Passed to verifiers and costings."""
     write: Write
     extract: Callable[[str], str]

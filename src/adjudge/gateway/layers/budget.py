@@ -8,14 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
 
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
-from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, measured, most_tokens
 from adjudge.gateway.model import Layer, Replying
 from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.token_estimate import LONGEST_ANSWER, expected_tokens, measured, most_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
 _ONE_CALL = Spent(1)
 Halt = BudgetSpent | RunStopped | ModelUnusable
-Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
+Keep = Callable[[Mapping[str, object]], Awaitable[None]]
 """Writes an account to the disk."""
 
 
@@ -104,7 +102,7 @@ class OpenBudget:
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def closed(self) -> dict[str, Any]:
+    def closed(self) -> dict[str, object]:
         """The account at the end: what was leased and not begun is given back."""
         self.account.leased = self._begun
         return self.account.to_dict()

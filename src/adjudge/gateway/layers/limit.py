@@ -8,9 +8,9 @@ from time import monotonic
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import RateLimited
+from adjudge.gateway.layers.account import expected_tokens
 from adjudge.gateway.layers.budget import pause, raise_if_halted
 from adjudge.gateway.model import Layer, Model
-from adjudge.gateway.token_estimate import expected_tokens
 
 
 class Gate:
