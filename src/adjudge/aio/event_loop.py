@@ -21,6 +21,7 @@ from adjudge.errors import SetupError
 
 S = TypeVar("S")
 T = TypeVar("T")
+C = TypeVar("C")
 P = ParamSpec("P")
 caller_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("caller_loop", default=None)
 """The loop that awaits us, where there is one: the caller's own async functions are run there."""
@@ -166,25 +167,23 @@ def sync_edge(call: Callable[Concatenate[S, P], Coroutine[object, object, T]]) -
 
     A subclass that overrides the async method changes both.
     """
-    name = call.__name__
-
-    @wraps(call)
-    def edge(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        coroutine: Coroutine[object, object, T] = getattr(self, name)(*args, **kwargs)
-        return run(coroutine)
-
-    edge.__name__ = name.removeprefix("a")
-    edge.__qualname__ = call.__qualname__.removesuffix(name) + edge.__name__
+    edge = _through(call, run)
+    edge.__name__ = call.__name__.removeprefix("a")
+    edge.__qualname__ = call.__qualname__.removesuffix(call.__name__) + edge.__name__
     return edge
 
 
 def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """Another name for a method, also where a subclass overrides it."""
+    return _through(method, lambda result: result)
+
+
+def _through(method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]) -> Callable[Concatenate[S, P], T]:
+    """A method that calls ``method``, or what a subclass has in its place, and gives what ``finish`` makes of its result."""
     name = method.__name__
 
     @wraps(method)
-    def other(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = getattr(self, name)(*args, **kwargs)
-        return result
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return finish(getattr(self, name)(*args, **kwargs))
 
-    return other
+    return call

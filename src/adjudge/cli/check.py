@@ -48,11 +48,7 @@ def check(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Judge a text, a file or every row of a data set against one criterion.
-
-    Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Judge a text, a file or every row of a data set against one criterion."""
     check_writable(output)
     judge = AspectEntry(
         kind="aspect",

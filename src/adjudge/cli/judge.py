@@ -73,11 +73,7 @@ def judge(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Judge texts by one criteria, or by several with equal weights.
-
-    Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Judge texts by one criteria, or by several with equal weights."""
     wanted = _criteria(criterion, named, "direct", flags.language)
     multi = MultiCriteria.of(wanted)
     multi.check_scores()
@@ -135,11 +131,7 @@ def compare(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Say which of two or more responses is better, and over several rows which system wins.
-
-    Exit codes: 0 all compared (and the gate holds), 1 could not run, 2 usage, 3 some comparisons have no outcome, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError("compare takes one criteria at a time on the command line")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -297,9 +298,22 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
 }
 
 
+_EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could not run, 2 usage, 3 some have no result,
+4 gate failed, 5 gate inconclusive."""
+
+
 def judging(other: Mapping[str, Decorator[Any]] | None = None) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name."""
-    return _flags(Flags, *{**_JUDGING, **(other or {})}.values())
+    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name.
+
+    What the exit codes of such a command mean is added to its help.
+    """
+    decorate = _flags(Flags, *{**_JUDGING, **(other or {})}.values())
+
+    def explained(function: Callable[..., int]) -> Callable[..., int]:
+        function.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_EXIT_CODES}"
+        return decorate(function)
+
+    return explained
 
 
 def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:

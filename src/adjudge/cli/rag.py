@@ -68,8 +68,7 @@ def rag(
 ) -> int:
     """Score every answer of a file on answer relevance, clarity, completeness, conciseness, groundedness and harmfulness.
 
-    Writes a Markdown, a CSV and an HTML report. Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage,
-    3 some answers have no score, 4 gate failed, 5 gate inconclusive.
+    Writes a Markdown, a CSV and an HTML report.
     """
     ids, key = _models(model_provider, model_name, api_key, flags.model)
     entry = RagEntry(

@@ -31,6 +31,11 @@ from adjudge.rag.result import RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
 
 _LOG = logging.getLogger("adjudge.rag")
+Named = Mapping[str, str] | None
+Most = int | None
+Kept = RunLike | None
+Limit = Budget | None
+Told = Progress[RagResult] | None
 
 
 @dataclass(frozen=True)
@@ -114,25 +119,11 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     @overload
     async def aevaluate(
-        self,
-        rows: Row,
-        *,
-        columns: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[RagResult] | None = None,
+        self, rows: Row, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
     ) -> RagResult: ...
     @overload
     async def aevaluate(
-        self,
-        rows: Source,
-        *,
-        columns: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[RagResult] | None = None,
+        self, rows: Source, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
     ) -> list[RagResult]: ...
     async def aevaluate(
         self,

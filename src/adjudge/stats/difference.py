@@ -19,14 +19,6 @@ POWER = 0.8
 _ROUNDING = 1e-12
 
 
-class Outcome(StrEnum):
-    """What a comparison says of the first run."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    CANNOT_TELL = "cannot tell"
-
-
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The first run less the second one."""
@@ -39,6 +31,14 @@ class Difference:
     """The smallest difference that as many rows as these would show in 80 % of comparisons."""
     units: int
     """Rows, or clusters of rows, that are independent."""
+
+
+class Outcome(StrEnum):
+    """What a comparison says of the first run."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    CANNOT_TELL = "cannot tell"
 
 
 def compare(
