@@ -43,7 +43,7 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: 
 
 
 def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language: str) -> None:
-    """One row per judgment; with several criteria the aggregate behind them."""
+    """One row per judgment. There is no mean over several criteria."""
     results = list(given)
     several = any(len(one.item_results) > 1 for one in results)
     table = headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
@@ -51,8 +51,6 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
         name = Text(clean(result.instance.id or str(number)))
         for entry in result.item_results:
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
-        if several:
-            table.add_row(name, Text("=", style="bold"), Text(""), Text(_aggregate(result), style="bold"), "", "")
     Console(highlight=False, soft_wrap=False).print(table)
 
 
@@ -104,12 +102,6 @@ def _reason(result: Result) -> str | None:
         return result.explanation
     shown = next((_why(vote) for vote in result.votes if vote.verdict), None)
     return shown or next((vote.reason for vote in result.votes if vote.reason), None)
-
-
-def _aggregate(result: MultiCriteriaDirectInstanceResult) -> str:
-    if result.aggregated_score is not None:
-        return f"{result.aggregated_score:.2f}"
-    return f"{result.lower_bound:.2f}…{result.upper_bound:.2f}"
 
 
 def clean(text: str) -> str:
