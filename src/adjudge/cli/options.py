@@ -32,8 +32,17 @@ def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     bars = []
     for text in given:
         name, _, number = text.rpartition("=")
+        if not _is_number(number):
+            raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", context, parameter)
         bars.append((name, float(SHARE(number, parameter, context))))
     return bars[0][1] if len(bars) == 1 and not bars[0][0] else tuple(bars) or None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) == float(text)  # noqa: PLR0124 - NaN is none
+    except ValueError:
+        return False
 
 
 class Argument(click.Argument):
