@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -40,7 +41,7 @@ def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, 
 
 def _is_number(text: str) -> bool:
     try:
-        return float(text) == float(text)  # noqa: PLR0124 - NaN is none
+        return not math.isnan(float(text))
     except ValueError:
         return False
 
