@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -33,8 +34,17 @@ def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     bars = []
     for text in given:
         name, _, number = text.rpartition("=")
+        if not _is_number(number):
+            raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", context, parameter)
         bars.append((name, float(SHARE(number, parameter, context))))
     return bars[0][1] if len(bars) == 1 and not bars[0][0] else tuple(bars) or None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
 
 
 class Argument(click.Argument):
