@@ -19,6 +19,7 @@ from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FORMATS, export
+from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import CriteriaInfo, RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
@@ -66,6 +67,8 @@ def show_run(folder: Path, as_json: bool) -> int:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
         mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
         console.print(Text(clean(f"{one.name}: {counts}{mean}")))
+    for calibration in calibrations_of(folder):
+        console.print(Text(clean(trust_sentence(calibration)), style="bold"))
     for judge, identity in info.identities.items():
         console.print(Text(clean(f"{judge}: judge identity {identity}")))
     for judge, excluded in info.excluded.items():

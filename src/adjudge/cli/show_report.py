@@ -14,6 +14,7 @@ from rich.text import Text
 
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.show import clean, footer, headed, say_excluded, scored_of
+from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted, is_word, word
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def show_report(report: Report) -> None:
     for section in report.sections:
         if section.contests:
             _show_order(console, section.contests, report.language)
+    for calibration in report.calibrations:
+        console.print(Text(clean(trust_sentence(calibration, report.language)), style="bold"))
     console.print(Text(_footer(report), style="dim"))
     for note in report.notes:
         console.print(Text(clean(note), style="yellow"))

@@ -20,6 +20,7 @@ from adjudge.reports.judgment import Judgment
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.setup import KEPT, Setup
 from adjudge.reports.table import check_writable, flat
+from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
 
@@ -124,7 +125,8 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
     made = tally.report()
     with reading(run) as ledger:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
-    return replace(made, entries=entries, usage=sum(info.usage.values(), Usage()), counts=_counts(info))
+    used, calibrations = sum(info.usage.values(), Usage()), calibrations_of(run)
+    return replace(made, entries=entries, usage=used, counts=_counts(info), calibrations=calibrations)
 
 
 def _counts(info: RunInfo) -> str:

@@ -12,6 +12,7 @@ from adjudge.reports.gate import Bar, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.report import ENTRIES, Report, ReportTally
 from adjudge.reports.setup import KEPT, Setup
+from adjudge.reports.trusted import calibrations_of
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, EvalRun, Event, Judged, RowSkipped
@@ -57,8 +58,9 @@ class Outcome:
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
     def report(self) -> Report:
-        """What it comes to so far."""
-        return self._tally.report()
+        """What it comes to so far; with what people's labels say, where its folder holds some."""
+        made, folder = self._tally.report(), self.run.folder
+        return replace(made, calibrations=calibrations_of(folder)) if folder else made
 
     def facts(self) -> Mapping[str, object]:
         """What the run folder keeps, so that its report can be made again later."""
@@ -78,7 +80,7 @@ class Outcome:
 
     def exit_code(self) -> ExitCode:
         """By the gates of the command line, of each judge and of the file."""
-        report = self.report()
+        report = self._tally.report()
         codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in report.gates]
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])
 

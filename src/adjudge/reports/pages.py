@@ -25,6 +25,7 @@ from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
+from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 _LONGEST_LINE = 200
@@ -116,6 +117,7 @@ def _values(report: Report) -> dict[str, object]:
         "badness": lambda one: badness(one, report.dimensions_of(one)),
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
+        "trusted": lambda one: trust_sentence(one, language),
         "edges": [f"{place / BINS:.1f}" for place in range(BINS + 1)],
     }
 

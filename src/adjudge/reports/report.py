@@ -21,6 +21,7 @@ from adjudge.reports.words import blank_rows
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.reports.rag import RagSummary, RagTally
+    from adjudge.trust.calibration import Calibration
 
 ENTRIES = 500
 """How many judgments the pages for people list, the worst first; the tables have them all."""
@@ -99,6 +100,8 @@ class Report:
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
+    calibrations: tuple[Calibration, ...] = ()
+    """What people's labels say of the numbers, where there are labels."""
 
     @property
     def language(self) -> str:
@@ -135,6 +138,7 @@ class Report:
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
+            **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
         }
 
 
