@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.options import PATH, argument, as_json, command
+from adjudge.cli.options import PATH, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.show_calibration import show_calibration
 from adjudge.domain.label import DESIGNS, Design, Label
 from adjudge.errors import SetupError
@@ -19,8 +19,6 @@ from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.calibration import SCHEMA, Calibration, CalibrationSettings, calibrate_run
-
-_LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
 
 
 @command("calibrate")
@@ -34,8 +32,8 @@ _LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
 @click.option(
     "--target-width", type=click.FloatRange(0, 1, min_open=True), default=0.1, help="How narrow the interval should be."
 )
-@click.option("--confidence", type=_LEVEL, default=0.95, help="Of every interval.")
-@click.option("--cluster", metavar="COLUMN", help="Rows that share a value here belong together: one conversation, one prompt.")
+@confidence_of_intervals
+@cluster
 @click.option("--by", "group", metavar="COLUMN", help="Agreement apart for each value of this column.")
 @click.option(
     "--missing",

@@ -185,6 +185,11 @@ bad_rows = click.option(
     help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",
 )
 limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
+LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
+confidence_of_intervals = click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval.")
+cluster = click.option(
+    "--cluster", metavar="COLUMN", help="Rows that share a value here belong together: one conversation, one prompt."
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
 

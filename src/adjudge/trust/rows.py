@@ -11,8 +11,7 @@ from statistics import fmean
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.verdict import TIE
-from adjudge.errors import SetupError
-from adjudge.ledger.inputs import INPUT
+from adjudge.runs.folder import cell_of_column
 from adjudge.runs.label_queue import FAILED, verdict_of
 from adjudge.trust.measure import Measure, measure_of
 
@@ -54,17 +53,26 @@ class LabelledRow:
     @property
     def truth(self) -> Answer | None:
         """What most annotators say; of numbers their mean. None where they are evenly split."""
-        given = list(self.answers.values())
-        numbers = [one for one in given if not isinstance(one, str)]
-        if numbers:
-            return fmean(numbers)
-        best = Counter(one for one in given if isinstance(one, str)).most_common(2)
-        return best[0][0] if len(best) == 1 or best[0][1] > best[1][1] else None
+        return agreed(list(self.answers.values()))
 
     def value(self, measure: Measure) -> float:
         """What people say, from 0 to 1; where they are evenly split, the mean of what they say."""
-        truth = self.truth
-        return fmean(map(measure.value, self.answers.values())) if truth is None else measure.value(truth)
+        return agreed_value(list(self.answers.values()), measure)
+
+
+def agreed(answers: Sequence[Answer]) -> Answer | None:
+    """What most annotators say; of numbers their mean. None where they are evenly split."""
+    numbers = [one for one in answers if not isinstance(one, str)]
+    if numbers:
+        return fmean(numbers)
+    best = Counter(one for one in answers if isinstance(one, str)).most_common(2)
+    return best[0][0] if len(best) == 1 or best[0][1] > best[1][1] else None
+
+
+def agreed_value(answers: Sequence[Answer], measure: Measure) -> float:
+    """The same from 0 to 1; where they are evenly split, the mean of what they say."""
+    truth = agreed(answers)
+    return fmean(map(measure.value, answers)) if truth is None else measure.value(truth)
 
 
 @dataclass
@@ -98,7 +106,7 @@ class Rows:
         if isinstance(number, int | float):
             self.numbers.append(float(number))
         self.verdicts.append(said)
-        cluster = _cell(record, fields, self.cluster) if self.cluster else place
+        cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
         identity = Instance(fields).identity  # type: ignore[arg-type]  # what a run folder holds
         if given := self._answers(record, identity):
@@ -118,7 +126,7 @@ class Rows:
             random=any(one.design == "random" for one in given),
             counts=any(one.is_random for one in given),
             cluster=cluster,
-            group=str(_cell(record, fields, self.group) or "") if self.group else "",
+            group=str(cell_of_column(record, self.group)) if self.group else "",
             longest=self._longest(texts),
             length=len(texts) if isinstance(texts, str) else 0,
             votes=self.read_votes(record) if self.read_votes else (),
@@ -187,18 +195,6 @@ def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:
     for label in labels:
         found[label.row].append(label)
     return found
-
-
-def _cell(record: Record, fields: Mapping[str, object], column: str | None) -> Hashable:
-    """What a row holds in a column of its own, whatever the case of its name."""
-    if column is None:
-        return None
-    for held in (_mapping(record.get(INPUT)), fields):
-        for name, value in held.items():
-            if name == column or name.casefold() == column.casefold():
-                return value if isinstance(value, str | int | float) else str(value)
-    known = ", ".join(dict.fromkeys([*_mapping(record.get(INPUT)), *fields]))
-    raise SetupError(f"row {record.get('id') or record.get('row')} has no column {column!r}; it has {known}")
 
 
 def _mapping(value: object) -> Mapping[str, object]:
