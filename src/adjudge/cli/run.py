@@ -13,7 +13,21 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line
-from adjudge.cli.options import PATH, argument, budget_from, command, dry_run, fail_under, limits, quiet, resume, server
+from adjudge.cli.options import (
+    PATH,
+    argument,
+    budget_from,
+    command,
+    confidence,
+    dry_run,
+    fail_under,
+    limits,
+    margin,
+    not_worse_than,
+    quiet,
+    resume,
+    server,
+)
 from adjudge.cli.show import clean
 from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
@@ -46,6 +60,9 @@ gates: {fail_under: 0.8}
 @server
 @limits
 @fail_under
+@confidence
+@not_worse_than
+@margin
 @click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     default=None,
@@ -71,6 +88,9 @@ def run(
     prices: Path | None,
     no_cache: bool,
     fail_under: FailUnder | None,
+    confidence: float | None,
+    not_worse_than: str | None,
+    margin: float | None,
     stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
@@ -97,6 +117,7 @@ def run(
     wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
+    wanted = _gated(wanted, confidence, not_worse_than, margin)
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
     check_resumed(made.folder, resume=resume)
     outcome = Outcome(made, fail_under)
@@ -135,6 +156,16 @@ def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
         if place.exists():
             click.echo(clean(str(place)))
     warn(report)
+
+
+def _gated(file: EvalFile, confidence: float | None, not_worse_than: str | None, margin: float | None) -> EvalFile:
+    """The file with the gates of the command line over its own; a path that was typed is seen from here."""
+    gates = file.gates
+    if confidence is not None:
+        gates = replace(gates, confidence=confidence)
+    if not_worse_than is not None:
+        gates = replace(gates, not_worse_than=str(Path(not_worse_than).absolute()))
+    return replace(file, gates=gates if margin is None else replace(gates, margin=margin))
 
 
 def _check_outputs(file: EvalFile) -> None:

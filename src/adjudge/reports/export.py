@@ -17,6 +17,7 @@ from adjudge.domain.message import Usage
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
+from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.setup import KEPT, Setup
 from adjudge.reports.table import check_writable, flat
@@ -126,7 +127,8 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
     with reading(run) as ledger:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
     used, calibrations = sum(info.usage.values(), Usage()), calibrations_of(run)
-    return replace(made, entries=entries, usage=used, counts=_counts(info), calibrations=calibrations)
+    gates = (*made.gates, *paired_gates(setup, Path(run)))
+    return replace(made, gates=gates, entries=entries, usage=used, counts=_counts(info), calibrations=calibrations)
 
 
 def _counts(info: RunInfo) -> str:

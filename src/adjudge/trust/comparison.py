@@ -68,6 +68,8 @@ class RunComparison:
     noise: VoteNoise | None = None
     level: float = 0.95
     margin: float = 0.0
+    reach: float = 1.0
+    """How far two scores can lie apart."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -230,6 +232,7 @@ def _compared(line: str, pairs: Iterable[Pair], sides: tuple[_Side, _Side], sett
         else None,
         level=level,
         margin=margin,
+        reach=_reach(measure),
         notes=tuple(_notes(series, found, locks, labels, corrected)),
     )
 
