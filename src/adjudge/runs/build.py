@@ -170,6 +170,7 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Any) -> list[ReadyJudge
             name=whole,
             early_stop=entry.early_stop,
             min_valid=entry.min_valid,
+            weights=dict(entry.weights) or None,
             **_common(file, entry),
         )
         made.append(_labelled(file, whole, critic, fail_under=entry.fail_under))

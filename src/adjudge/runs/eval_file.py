@@ -24,6 +24,7 @@ from adjudge.reading.types import (
     Names,
     Number,
     NumberOrNamed,
+    Numbers,
     Record,
     Schema,
     Text,
@@ -94,6 +95,9 @@ class AspectEntry(JudgeEntry):
     criteria: tuple[Said, ...] = key(Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect.")
     early_stop: bool = key(Flag(), "Ask no more votes than can change the verdict.", False)
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
+    weights: tuple[tuple[str, float], ...] = key(
+        Numbers(Number(least=0)), "How much each model of the panel counts; 'adjudge calibrate' prints what labels support.", ()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
