@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from adjudge.reports.gate import GateResult
 from adjudge.reports.numbers import number_text, percent
 from adjudge.reports.report import Report, Section
+from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def decision(report: Report) -> str:
     """Ready or not where a gate says so, then the figures behind it."""
     language, verdict = report.language, standing(report)
     head = f"{word(_STANDING[verdict], language)}: " if verdict else ""
-    told = [text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)]
+    told = [trust_sentence(one, language).rstrip(".") for one in report.calibrations[:_MOST_NAMED]]
+    told += [text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)]
     unscored = sum(one.summary.unscored for one in report.sections)
     missing = [f"{unscored} {word('without a score', language)}"] if unscored else []
     skipped = [f"{word('skipped rows', language)} {report.skipped.rows}"] if report.skipped.rows else []
