@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.reports.gate import GateResult
-from adjudge.reports.numbers import number_text, percent
+from adjudge.reports.numbers import number_text
 from adjudge.reports.report import Report, Section
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
@@ -70,7 +70,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
     best = contests.systems[0]
     for one in sorted(contests.systems, key=lambda one: one.name not in bars):
         if one is best or one.name in bars:
-            rate = "–" if one.winrate is None else percent(one.winrate, language)
+            rate = "–" if one.winrate is None else number_text(one.winrate, 2, language)
             doubt = "" if contests.leader or one is not best else f" ({word('cannot tell', language)})"
             yield f"{one.name}: {word('win rate', language)} {rate}{bars.get(one.name, '')}{doubt}"
 
