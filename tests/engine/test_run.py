@@ -517,7 +517,7 @@ def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_ask
 async def votes_of(judge: AspectCritic, folder: Path) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
     """Who answers the judge's ballots in a run, and one of them."""
     asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration)
-    async with opened(Run(folder), {"judges": {"c": asker.configuration}}, None) as run:
+    async with opened(Run(folder), {"c": asker.configuration()}, None) as run:
         (ballot,) = judge.plan(judge.prepare("x"), ())
         yield RecordedVotes(run, asker), ballot
 
