@@ -92,9 +92,9 @@ def test_a_spent_budget_without_a_run_loses_nothing_that_was_paid_for(tmp_path: 
 
 
 def test_progress_counts_votes_as_well_as_rows() -> None:
-    watch = Watch(25, quiet=True)
+    watch = Watch(lambda: 25, quiet=True)
     for _ in range(3):
-        watch.saw_vote()
+        watch.on_vote()
     assert watch.note().startswith("3 votes, ")
 
 

@@ -128,6 +128,33 @@ def test_a_gate_says_what_was_measured_the_bar_by_how_much_and_what_is_needed(th
     assert decision(three_criteria).startswith("Not ready: ")
 
 
+def test_the_sentence_on_top_begins_with_the_criteria_that_missed_their_bars() -> None:
+    asked = ["Is it kind?", "Is it kind and old?", "Is it kind and new?", "Is it long?"]
+    judge = DirectJudge(ScriptedModel(three), max_repairs=0)
+    tally = ReportTally(replace(Setup.of_judge(judge, "rows.csv"), bars=(Bar("DirectJudge", 0.5),)))
+    for one in judgments_of(judge, judge.evaluate(["a"] * 4, asked)):
+        tally.add(one)
+    assert decision(tally.report()).startswith("Not ready: Is it long?: mean 0.00, bar 0.50 missed by 0.50; Is it kind?: ")
+
+
+def test_the_sentence_on_top_names_the_compared_system_that_missed_its_bar() -> None:
+    judge = PairwiseJudge(ScriptedModel(["B"] * 10))
+    rows = [Instance({"response": [f"a {row}", f"b {row}"]}, metadata={"systems": ("old", "new")}) for row in range(10)]
+    tally = ReportTally(replace(Setup.of_judge(judge, "pairs.csv"), bars=(Bar("PairwiseJudge", 0.6, "old"),)))
+    for one in judgments_of(judge, judge.evaluate(rows, "Which is better?")):
+        tally.add(one)
+    assert decision(tally.report()) == "Not ready: old: win rate 0.00, bar 0.60 missed by 0.60; new: win rate 1.00."
+
+
+def test_the_sentence_on_top_names_the_dimension_that_missed_its_bar(rag_run: tuple[Path, RagEvaluator]) -> None:
+    run, evaluator = rag_run
+    tally = ReportTally(replace(Setup.of_judge(evaluator, "rows.csv"), bars=(Bar("RagEvaluator", 1.0, "groundedness"),)))
+    for one in judgments_of(evaluator, evaluator.evaluate(EXAMPLE, run=run)):
+        tally.add(one)
+    assert ", bar 1.00 missed by " in decision(tally.report())
+    assert "Groundedness: mean 0." in decision(tally.report())
+
+
 @pytest.mark.parametrize("language", ["en", "ru"])
 @pytest.mark.parametrize("lines", [["PASS"], ["FAIL"], ["huh"], [ModelError("down")]])
 def test_every_gate_has_a_sentence_in_both_languages(language: str, lines: list[str | Exception]) -> None:
@@ -179,6 +206,16 @@ def test_a_row_that_a_program_made_has_its_fields() -> None:
     one = Judgment.of("j", 1, result)
     assert (flat(one)["response"], flat(one)["input_status"], flat(one)["status"]) == ("r", "s", "scored")
     assert record(one)["fields"] == {"response": "r", "status": "s"}
+
+
+def test_a_column_that_has_the_name_we_would_give_another_one_takes_nothing_from_it() -> None:
+    (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate(
+        [Instance({"response": "r", "option": "theirs", "input_option": "another", "input_input_option": "a third"})],
+        "Is it?",
+    )
+    row = flat(Judgment.of("j", 1, result))
+    assert (row["option"], row["input_option"], row["input_input_option"]) == ("Yes", "another", "a third")
+    assert row["input_input_input_option"] == "theirs"
 
 
 class _Shown(HTMLParser):

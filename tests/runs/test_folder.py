@@ -14,8 +14,8 @@ from adjudge import AspectCritic, DirectJudge, Instance, Outcome, RunError, Scri
 from adjudge.cli.main import main
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.gateway.open import open_model
-from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.file import FILE, connect, under_lock
+from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import seal_sql
 from adjudge.reports.export import export
 from adjudge.runs import Run

@@ -35,6 +35,8 @@ COMMANDS = {
     "runs": Entry("runs", "runs", "Look at run folders: list, show, diff, recover, gc."),
     "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
+    "calibrate": Entry("calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."),
+    "rank": Entry("rank", "rank", "Rank the systems that a run compares."),
     "generate": Entry("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
     "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
     "models": Entry("models", "models", "List the providers; pull the embedded model."),

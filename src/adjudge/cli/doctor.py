@@ -25,8 +25,7 @@ from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.build import open_entry
-from adjudge.runs.model_entry import ModelEntry, ServerEntry
-from adjudge.runs.project import FILE, PYPROJECT, Project, find_project
+from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEntry, find_project
 
 EXTRAS = {
     "excel": "openpyxl",

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,8 +17,9 @@ from adjudge.cli.options import Flags
 from adjudge.cli.show import clean
 from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
 from adjudge.reports.again import Again
@@ -32,8 +32,8 @@ from adjudge.reports.sentences import sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped, Stopping, VoteCast
-from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
+from adjudge.runs.project import ServerEntry
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -58,7 +58,12 @@ def typed(
         models=model_entries(flags.model if models is None else models, server, flags.max_concurrency),
         budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
         run=None if flags.run is None else str(flags.run),
-        gates=Gates(fail_under=flags.fail_under),
+        gates=Gates(
+            fail_under=flags.fail_under,
+            confidence=flags.confidence,
+            not_worse_than=flags.not_worse_than,
+            margin=flags.margin or 0.0,
+        ),
         on_bad_row="stop" if flags.stop_at_bad_row else "report",
         typed=True,
         rows=tuple(rows),
@@ -66,9 +71,15 @@ def typed(
     )
 
 
-def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], **more: Any) -> DataEntry:
+def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()) -> DataEntry:
     """The rows that were named; without a file, none are read."""
-    return DataEntry(path=str(file or ""), columns=tuple(columns.items()), limit=flags.limit, encoding=flags.encoding, **more)
+    return DataEntry(
+        path=str(file or ""),
+        columns=tuple(columns.items()),
+        responses=tuple(responses),
+        limit=flags.limit,
+        encoding=flags.encoding,
+    )
 
 
 def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
@@ -80,9 +91,17 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
 
 
 def use_prices(path: Path | None) -> None:
-    """Have everything in this process count by the user's own prices."""
+    """Have everything count by the user's own prices until the command ends."""
     if path is not None:
+        before = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = str(path.absolute())
+        click.get_current_context().call_on_close(lambda: _restore(before))
+
+
+def _restore(prices: str | None) -> None:
+    os.environ.pop(VARIABLE)
+    if prices is not None:
+        os.environ[VARIABLE] = prices
 
 
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
@@ -116,7 +135,7 @@ class Seen:
     def __init__(self, outcome: Outcome, *, quiet: bool) -> None:
         self.outcome = outcome
         self.quiet = quiet
-        self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet, language=outcome.run.file.language)
+        self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
         self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
@@ -124,13 +143,13 @@ class Seen:
         """Count it, and show it where that helps."""
         self.outcome.see(event)
         if isinstance(event, Judged):
-            self.watch.saw(event.result, event.spent)
-        elif isinstance(event, RowSkipped) and self.outcome.skipped <= _MOST_TOLD:
-            click.echo(clean(localised(f"skipped {event.row}", self.outcome.run.file.language)), err=True)
-        elif isinstance(event, BlankRowsSkipped | AnswersEmpty):
-            click.echo(clean(localised(str(event.rows), self.outcome.run.file.language)), err=True)
+            self.watch.on_result(event.result, event.spent)
+        elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
+            click.echo(clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True)
+        elif isinstance(event, BlankRows | EmptyAnswers):
+            click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
         elif isinstance(event, VoteCast):
-            self.watch.saw_vote()
+            self.watch.on_vote()
         elif isinstance(event, Stopping):
             click.echo(self._stopping(), err=True)
 
@@ -147,15 +166,15 @@ class Seen:
             self.judged.add(event)
 
 
-def judge_all(seen: Seen) -> Judgments:
-    """Carry it out: the judgments in the order of the rows.
+def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
+    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read.
 
     Where it is stopped and not kept, those that there are: what was paid for is not lost.
     """
     outcome = seen.outcome
     with resumable(outcome.run.folder, outcome.run.file.language), seen.watch:
         try:
-            outcome.run.execute(seen.keep, kept=outcome.facts)
+            outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare)
         except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
             if outcome.run.folder is not None or not len(seen.judged):
                 raise
@@ -191,14 +210,24 @@ def finish(
     ``aggregates``: of each row that was judged by several criteria, for the JSON.
     """
     report, rows = outcome.report(), judgments_of(outcome, judged)
-    if output:
-        write_judgments(output, rows, report.setup.dimensions)
+    unwritten = _written(rows, report, output) if output else None
     if show is None:
-        print_json(report, rows, aggregates, (output,) if output else ())
+        print_json(report, rows, aggregates, (output,) if output and not unwritten else ())
     else:
-        _show(outcome, report, show, output)
+        _show(outcome, report, show, None if unwritten else output)
     warn(report)
+    if unwritten:
+        raise unwritten
     return outcome.exit_code()
+
+
+def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | None:
+    """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
+    try:
+        write_judgments(output, rows, report.setup.dimensions)
+    except OSError as error:
+        return RunError(f"{output} cannot be written: {error.strerror or error}")
+    return None
 
 
 def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[Judgment]:

@@ -40,8 +40,7 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime

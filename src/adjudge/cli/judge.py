@@ -15,7 +15,7 @@ from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
-from adjudge.cli.inputs import check_given, columns_from, given_beside, is_rows, refuse_files, rows_in, texts_in
+from adjudge.cli.inputs import check_given, columns_from, is_rows, refuse_files, rows_in, texts_in
 from adjudge.cli.options import (
     PATH,
     Flags,
@@ -42,8 +42,7 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_criteria import Said
-from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry
+from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry, Said
 from adjudge.runs.execute import Judged
 
 
@@ -66,9 +65,7 @@ def judge(
     named: tuple[str, ...],
     file: Path | None,
     column: tuple[str, ...],
-    user_input: str | None,
-    reference: str | None,
-    context: tuple[str, ...],
+    given: Mapping[str, str | Sequence[str]],
     self_consistency: int,
     check_positional_bias: bool,
     feedback: bool,
@@ -76,16 +73,11 @@ def judge(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Judge texts by one criteria, or by several with equal weights.
-
-    Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Judge texts by one criteria, or by several with equal weights."""
     wanted = _criteria(criterion, named, "direct", flags.language)
     multi = MultiCriteria.of(wanted)
     multi.check_scores()
     check_writable(output)
-    given = given_beside(user_input, reference, context)
     judged = _judged_field(wanted, given)
     entry = DirectEntry(
         kind="direct",
@@ -123,16 +115,14 @@ def judge(
 @bias
 @output
 @as_json
-@judging(fail_under=gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable."))
+@judging({"fail_under": gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable.")})
 def compare(
     responses: tuple[str, ...],
     criterion: tuple[str, ...],
     named: tuple[str, ...],
     file: Path | None,
     column: tuple[str, ...],
-    user_input: str | None,
-    reference: str | None,
-    context: tuple[str, ...],
+    given: Mapping[str, str | Sequence[str]],
     contests: str,
     tie: bool,
     self_consistency: int,
@@ -141,16 +131,11 @@ def compare(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Say which of two or more responses is better, and over several rows which system wins.
-
-    Exit codes: 0 all compared (and the gate holds), 1 could not run, 2 usage, 3 some comparisons have no outcome, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError("compare takes one criteria at a time on the command line")
     check_writable(output)
-    given = given_beside(user_input, reference, context)
     entry = PairwiseEntry(
         kind="pairwise",
         criteria=tuple(map(Said, wanted)),

@@ -42,7 +42,15 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away; nothing is left to say
         code = ExitCode.COULD_NOT_RUN
+    except OSError as error:
+        code = _complain(_of_the_system(error), ExitCode.COULD_NOT_RUN)
+        sys.stdout = None  # what it still holds found no room, and would be tried again at the end
     sys.exit(code or 0)
+
+
+def _of_the_system(error: OSError) -> str:
+    """Such as a full disk behind standard output."""
+    return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
 
 
 def _show_usage(error: click.ClickException) -> int:

@@ -44,7 +44,7 @@ def pull(name: str) -> int:
     A second call does nothing; one after damage repairs it.
     """
     with PullWatch() as watch:
-        weights.pull(name, watch.say, watch.saw)
+        weights.pull(name, watch.say, watch.on_result)
     return 0
 
 
@@ -61,7 +61,7 @@ class PullWatch:
         """Print a line."""
         self._progress.console.print(line, soft_wrap=True, markup=False)
 
-    def saw(self, what: str, done: int, total: int) -> None:
+    def on_result(self, what: str, done: int, total: int) -> None:
         """Move the bar of ``what``; without a total it only shows that something is done."""
         if what not in self._tasks:
             for earlier in self._tasks.values():
@@ -127,7 +127,6 @@ def can_do(capabilities: Capabilities) -> list[str]:
     names = {
         "JSON schema": capabilities.json_schema,
         "log-probabilities": capabilities.logprobs,
-        "several samples": capabilities.samples,
         "seed": capabilities.seed,
     }
     return [name for name, able in names.items() if able]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,13 +15,14 @@ from adjudge.cli.execute import Seen, data_entry, judge_all, judgments_of, ready
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
 from adjudge.cli.show_report import print_json, say_columns, show_report, warn
+from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
 from adjudge.runs.eval_file import RagEntry
-from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, Event
+from adjudge.runs.execute import ColumnsChosen, Event
 
 _OTHER = {
     "models": click.option(
@@ -49,7 +51,7 @@ _OTHER = {
     help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
 )
 @as_json
-@judging(**_OTHER)
+@judging(_OTHER)
 def rag(
     csv: Path,
     model_provider: str | None,
@@ -66,8 +68,7 @@ def rag(
 ) -> int:
     """Score every answer of a file on answer relevance, clarity, completeness, conciseness, groundedness and harmfulness.
 
-    Writes a Markdown, a CSV and an HTML report. Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage,
-    3 some answers have no score, 4 gate failed, 5 gate inconclusive.
+    Writes a Markdown, a CSV and an HTML report.
     """
     ids, key = _models(model_provider, model_name, api_key, flags.model)
     entry = RagEntry(
@@ -84,9 +85,8 @@ def rag(
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
-    outcome.run.check_source()
-    _check_folder(output)
-    judgments = judgments_of(outcome, judge_all(_Rows(outcome, quiet=flags.quiet or as_json)))
+    judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json), partial(_check_folder, output))
+    judgments = judgments_of(outcome, judged)
     report = outcome.report()
     paths = write_reports(report, judgments, output)
     if as_json:
@@ -106,7 +106,7 @@ class _Rows(Seen):
         """Count it, and show it where that helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns, self.outcome.run.file.language)
-        if isinstance(event, BlankRowsSkipped):
+        if isinstance(event, BlankRows):
             self.outcome.see(event)
         else:
             super().event(event)

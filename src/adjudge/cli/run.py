@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -21,10 +22,13 @@ from adjudge.cli.options import (
     baseline,
     budget_from,
     command,
+    confidence,
     dry_run,
     encoding,
     fail_under,
     limits,
+    margin,
+    not_worse_than,
     quiet,
     resume,
     server,
@@ -36,10 +40,9 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import FailUnder, at_server, by_models, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -63,6 +66,9 @@ gates: {fail_under: 0.8}
 @limits
 @fail_under
 @baseline
+@confidence
+@not_worse_than
+@margin
 @click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     default=None,
@@ -94,6 +100,9 @@ def run(
     no_cache: bool,
     fail_under: FailUnder | None,
     baseline: Path | None,
+    confidence: float | None,
+    not_worse_than: str | None,
+    margin: float | None,
     stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
@@ -124,6 +133,7 @@ def run(
     wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
+    wanted = _gated(wanted, confidence, not_worse_than, margin)
     if encoding:
         wanted = replace(wanted, data=replace(wanted.data, encoding=encoding))
     written = (*wanted.output_paths, *output)
@@ -134,8 +144,6 @@ def run(
     if dry_run:
         show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed), wanted.language)
         return ExitCode.OK
-    made.check_source()
-    _check_outputs(written)
     seen, kept = Seen(outcome, quiet=quiet or as_json), made.folder or Path()
     try:
         with resumable(kept, wanted.language), seen.watch:
@@ -145,6 +153,7 @@ def run(
                 fork_of=fork,
                 retry_failed=retry_failed,
                 kept=outcome.facts,
+                prepare=partial(_check_outputs, written),
             )
     except RunStopped:
         _tell(outcome, kept, (), as_json=as_json)
@@ -174,6 +183,16 @@ def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
         if place.exists():
             click.echo(clean(str(place)))
     warn(report)
+
+
+def _gated(file: EvalFile, confidence: float | None, not_worse_than: str | None, margin: float | None) -> EvalFile:
+    """The file with the gates of the command line over its own; a path that was typed is seen from here."""
+    gates = file.gates
+    if confidence is not None:
+        gates = replace(gates, confidence=confidence)
+    if not_worse_than is not None:
+        gates = replace(gates, not_worse_than=str(Path(not_worse_than).absolute()))
+    return replace(file, gates=gates if margin is None else replace(gates, margin=margin))
 
 
 def _check_outputs(paths: Sequence[Path]) -> None:

@@ -59,7 +59,7 @@ class Result:
     @property
     def votes_valid(self) -> int:
         """How many of them carry a verdict."""
-        return sum(vote.valid for vote in self.votes)
+        return sum(vote.verdict is not None for vote in self.votes)
 
     @property
     def reason(self) -> str | None:
@@ -69,7 +69,7 @@ class Result:
     @property
     def low_confidence(self) -> bool:
         """Whether a model said of a vote that counts that it is hardly more than a guess."""
-        return any(vote.low_confidence for vote in self.votes if vote.valid)
+        return any(vote.low_confidence for vote in self.votes if vote.verdict is not None)
 
     @property
     def usage(self) -> Usage:
@@ -79,9 +79,11 @@ class Result:
     @property
     def left_out(self) -> Mapping[str, str]:
         """Of a panel: the models none of whose votes counts, and why."""
-        counted = {vote.model for vote in self.votes if vote.valid}
-        lost = {vote.model: f"{vote.outcome.value}: {vote.reason}" for vote in self.votes if vote.model not in counted}
-        return lost if len({vote.model for vote in self.votes}) > 1 else {}
+        cast = [(vote.ballot.model, vote) for vote in self.votes]
+        if len({model for model, _ in cast}) < 2:
+            return {}
+        counted = {model for model, vote in cast if vote.verdict is not None}
+        return {model: f"{vote.outcome.value}: {vote.reason}" for model, vote in cast if model not in counted}
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a panel lost some."""

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from adjudge.reports.gate import GateResult
 from adjudge.reports.numbers import number_text
 from adjudge.reports.report import Report, Section
+from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 if TYPE_CHECKING:
+    from adjudge.reports.contests import ContestSummary
     from adjudge.reports.rag import RagSummary
 
 _MOST_NAMED = 3
@@ -27,11 +29,27 @@ def decision(report: Report) -> str:
     """Ready or not where a gate says so, then the figures behind it."""
     language, verdict = report.language, standing(report)
     head = f"{word(_STANDING[verdict], language)}: " if verdict else ""
-    told = [text for one in report.sections[:_MOST_NAMED] for text in _figures(one, report)]
+    told = [trust_sentence(one, language).rstrip(".") for one in report.calibrations[:_MOST_NAMED]]
+    told += [text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)]
     unscored = sum(one.summary.unscored for one in report.sections)
     missing = [f"{unscored} {word('without a score', language)}"] if unscored else []
     skipped = [f"{word('skipped rows', language)} {report.skipped.rows}"] if report.skipped.rows else []
     return f"{head}{'; '.join([*told, *missing, *skipped])}."
+
+
+def _deciding_first(report: Report) -> list[Section]:
+    """The sections; where not every gate holds, those with the gates that do not come first."""
+    missed = {(gate.judge, gate.name) for gate in report.gates if gate.verdict != "holds"}
+    return sorted(report.sections, key=lambda one: not missed & {(one.judge, name) for name in _gated(one)})
+
+
+def _gated(one: Section) -> Iterator[str]:
+    """What gates call a section, and what is in it."""
+    yield one.criteria
+    if one.rag:
+        yield from (each.dimension.name for each in one.rag.dimensions)
+    if one.contests:
+        yield from (system.name for system in one.contests.systems)
 
 
 def _figures(one: Section, report: Report) -> Iterator[str]:
@@ -39,13 +57,22 @@ def _figures(one: Section, report: Report) -> Iterator[str]:
     if one.rag:
         yield from _rag(one, one.rag, report)
     elif one.contests and one.contests.systems:
-        best = one.contests.systems[0]
-        rate = "–" if best.winrate is None else number_text(best.winrate, 2, language)
-        doubt = "" if one.contests.leader else f" ({word('cannot tell', language)})"
-        yield f"{best.name}: {word('win rate', language)} {rate}{doubt}"
+        yield from _win_rates(one.judge, one.contests, report)
     elif one.summary.mean is not None:
         mean = number_text(one.summary.mean, 2, language)
         yield f"{one.criteria or one.judge}: {word('mean', language)} {mean}{_against(one, report)}{_since(one, report)}"
+
+
+def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[str]:
+    """The systems that gates are about, and the best."""
+    language = report.language
+    bars = {gate.name: _missed(gate, language) for gate in report.gates if (gate.judge, gate.measure) == (judge, "win rate")}
+    best = contests.systems[0]
+    for one in sorted(contests.systems, key=lambda one: one.name not in bars):
+        if one is best or one.name in bars:
+            rate = "–" if one.winrate is None else number_text(one.winrate, 2, language)
+            doubt = "" if contests.leader or one is not best else f" ({word('cannot tell', language)})"
+            yield f"{one.name}: {word('win rate', language)} {rate}{bars.get(one.name, '')}{doubt}"
 
 
 def _since(one: Section, report: Report) -> str:
@@ -66,9 +93,14 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
     worst = summary.worst
     if worst and worst.counts[0] and worst.dimension.labels[0] and worst.dimension.labels[0] not in summary.barring:
         yield f"{_told(worst.dimension.labels[0], str(worst.counts[0]), language)} ({worst.dimension.title})"
+    for each in summary.dimensions:
+        bar = next((gate for gate in report.gates if gate.name == each.dimension.name and gate.verdict != "holds"), None)
+        if bar and bar.value is not None:
+            mean = number_text(bar.value, 2, language)
+            yield f"{each.dimension.title}: {word('mean', language)} {mean}{_missed(bar, language)}"
     if overall.mean is not None:
-        bar = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
-        yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{bar}{_since(one, report)}"
+        against = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
+        yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{against}{_since(one, report)}"
 
 
 def _told(what: str, count: str, language: str) -> str:

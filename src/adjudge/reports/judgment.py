@@ -9,7 +9,7 @@ from typing import Literal
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.ledger.inputs import INPUT, input_from, input_of
+from adjudge.ledger.rows import INPUT, input_from, input_of
 
 Kind = Literal["direct", "pairwise", "rag"]
 Fields = Mapping[str, str | Sequence[str]]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adjudge.domain.message import Usage
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import (
     FILE,
     LOCK,
@@ -26,14 +26,12 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.inputs import INPUT, input_from
 from adjudge.ledger.labels import OWN as LABELS
 from adjudge.ledger.labels import holds_labels
-from adjudge.ledger.rows import COLUMNS, checked, select
+from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
 from adjudge.runs.identity import judge_identities
 
-_KEY = 16
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -236,6 +234,17 @@ def judgments_in(
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
 
 
+def cell_of_column(record: Mapping[str, object], column: str) -> str | int | float:
+    """What a judgment's row holds in one of its own columns, or fields, whatever the case of the name."""
+    held: dict[str, object] = {}
+    for part in (record.get("fields"), record.get(INPUT)):
+        held |= part if isinstance(part, Mapping) else {}
+    for name, value in held.items():
+        if name.casefold() == column.casefold():
+            return value if isinstance(value, str | int | float) else str(value)
+    raise SetupError(f"row {record.get('id') or record.get('row')} has no column {column!r}; it has {', '.join(held)}")
+
+
 def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, Any]]:
     """The votes of one judgment; ``number`` from 0."""
     wanted = f"{select('judgments')} WHERE judge = ? AND number = ?"
@@ -245,7 +254,7 @@ def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[di
 
 def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any]]:
     """The last vote on each ballot."""
-    keys = [ballots[place : place + _KEY] for place in range(0, len(ballots), _KEY)]
+    keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
     newest = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
     rows = [row for key in keys if (row := connection.execute(newest, (key,)).fetchone())]
     votes = [dict(zip(COLUMNS["votes"], checked("votes", row), strict=True)) for row in rows]
