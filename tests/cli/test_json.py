@@ -35,6 +35,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "criteria show": ("criteria", "show", "toxicity"),
     "criteria check": ("criteria", "check", "mine.yaml"),
     "generate": ("generate", "Give 4.", "-m", "scripted/output = 4", "--sandbox", "none", "-n", "1"),
+    "calibrate": ("calibrate", "runs/one", "--labels", "labels.csv", "--design", "random", "--criteria", "Is it good?"),
+    "rank": ("rank", "runs/pairs", "--draws", "100"),
     "label": ("label", "runs/one", "--conflicts"),
 }
 EVAL = "data: rows.csv\nmodels: scripted\njudges: [{kind: direct, criteria: ['Is it good?', 'Is it long?']}]\nrun: runs/own\n"
@@ -49,6 +51,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "eval.yaml").write_text(EVAL)
     for name, model in (("one", "scripted/Yes"), ("two", "scripted/No")):
         adjudge("run", "eval.yaml", "--run", f"runs/{name}", "-m", model, "-q", cwd=tmp_path)
+    (tmp_path / "labels.csv").write_text("id,label,annotator\na,Yes,ann\nb,No,ann\n")
+    compared = ("compare", "-f", "pairs.csv", "--criterion", "Which?", "-m", "scripted/A", "--run", "runs/pairs")
+    adjudge(*compared, cwd=tmp_path)
     return tmp_path
 
 

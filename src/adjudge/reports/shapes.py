@@ -382,5 +382,47 @@ class Conflicts(Envelope):
     results: Sequence[ConflictShape]
 
 
-DOCUMENTS: tuple[type, ...] = (Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts)
+class CalibrationShape(TypedDict):
+    """How far a judge can be trusted, by labels."""
+
+    judge: str
+    criteria: str
+    rows: int
+    naive: Mapping[str, object]
+    corrected: Annotated[Mapping[str, object] | None, "null where it is refused"]
+    refusal: Mapping[str, object] | None
+    labels: Mapping[str, object]
+    notes: Sequence[str]
+
+
+class Calibrations(Envelope):
+    """calibrate."""
+
+    kind: Literal["calibrations"]
+    summary: Count
+    results: Sequence[CalibrationShape]
+
+
+class LeaderboardShape(TypedDict):
+    """Systems ranked by their comparisons."""
+
+    judge: str
+    criteria: str
+    rows: int
+    contests: int
+    places: Annotated[Sequence[Mapping[str, object]], "the best first"]
+
+
+class Leaderboards(Envelope):
+    """rank."""
+
+    kind: Literal["leaderboards"]
+    summary: Count
+    results: Sequence[LeaderboardShape]
+
+
+DOCUMENTS: tuple[type, ...] = (
+    *(Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
+    *(Calibrations, Leaderboards),
+)
 """One for each ``kind``."""

@@ -28,8 +28,6 @@ from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, panel_of
 from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
 
-SCHEMA = "adjudge.calibration/1"
-
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationSettings:
