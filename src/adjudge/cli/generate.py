@@ -32,10 +32,11 @@ from adjudge.cli.options import (
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.engine.run import Run
-from adjudge.errors import NoValidCandidate
+from adjudge.errors import NoValidCandidate, RunError
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.files import text_file
 from adjudge.reports.table import check_writable
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
@@ -143,9 +144,9 @@ def generate(
     if flags.dry_run:
         return _estimate(runtime, agent, task, inputs, flags.run)
     selection = _select(runtime, agent, task, inputs, flags)
-    _write(selection, output, as_json)
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
+    _write(selection, output, as_json)
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
 
 
@@ -189,7 +190,12 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
 def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
     text = json.dumps(selection.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character, as JSON writes it
-    if path:
-        path.write_text(text + "\n", encoding="utf-8")
     if as_json:
         click.echo(text)
+    if path is None:
+        return
+    try:
+        with text_file(path) as file:
+            file.write(text + "\n")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -30,7 +30,8 @@ def decision(report: Report) -> str:
     unscored = sum(one.summary.unscored for one in report.sections)
     missing = [f"{unscored} {word('without a score', language)}"] if unscored else []
     skipped = [f"{word('skipped rows', language)} {report.skipped.rows}"] if report.skipped.rows else []
-    return f"{head}{'; '.join([*told, *missing, *skipped])}."
+    said = f"{head}{'; '.join([*told, *missing, *skipped])}"
+    return f"{said}." if said else ""
 
 
 def _figures(one: Section, report: Report) -> Iterator[str]:
@@ -44,6 +45,9 @@ def _figures(one: Section, report: Report) -> Iterator[str]:
         yield f"{best.name}: {word('win rate', language)} {rate}{doubt}"
     elif one.summary.mean is not None:
         yield f"{one.criteria or one.judge}: {word('mean', language)} {one.summary.mean:.2f}{_against(one, report)}"
+    elif one.summary.options:
+        chosen = list(one.summary.options.items())[:_MOST_NAMED]
+        yield f"{one.criteria or one.judge}: {', '.join(f'{option} {count}' for option, count in chosen)}"
 
 
 def _rag(summary: RagSummary, report: Report) -> Iterator[str]:
