@@ -188,7 +188,8 @@ def test_a_row_that_a_program_made_has_its_fields() -> None:
 
 def test_a_column_that_has_the_name_we_would_give_another_one_takes_nothing_from_it() -> None:
     (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate(
-        [Instance({"response": "r", "option": "theirs", "input_option": "their other", "input_input_option": "a third"})], "Is it?"
+        [Instance({"response": "r", "option": "theirs", "input_option": "their other", "input_input_option": "a third"})],
+        "Is it?",
     )
     row = flat(Judgment.of("j", 1, result))
     assert (row["option"], row["input_option"], row["input_input_option"]) == ("Yes", "their other", "a third")
