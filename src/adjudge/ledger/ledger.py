@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
@@ -103,8 +103,8 @@ class Ledger:
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        instance = json.dumps(dict(result.instance.fields))
-        said = json.dumps({**result.to_dict(votes=False), **input_of(result.instance)})
+        instance = json_text(dict(result.instance.fields))
+        said = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
         score = None if result.score is None else float(result.score)
         self._writer.put(_KEEP_JUDGMENT, sealed(label, number, id, instance, ballots, result.status.value, score, said))
         if self._writer.waiting > _MOST_WAITING:
@@ -215,7 +215,7 @@ def _row(number: int, key: bytes, vote: Vote) -> tuple[object, ...]:
         *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
         float(vote.latency),
         time.time(),
-        json.dumps(rest) if rest else None,
+        json_text(rest) if rest else None,
     )
 
 

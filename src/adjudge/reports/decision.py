@@ -34,7 +34,8 @@ def decision(report: Report) -> str:
     unscored = sum(one.summary.unscored for one in report.sections)
     missing = [f"{unscored} {word('without a score', language)}"] if unscored else []
     skipped = [f"{word('skipped rows', language)} {report.skipped.rows}"] if report.skipped.rows else []
-    return f"{head}{'; '.join([*told, *missing, *skipped])}."
+    said = f"{head}{'; '.join([*told, *missing, *skipped])}"
+    return f"{said}." if said else ""
 
 
 def _deciding_first(report: Report) -> list[Section]:
@@ -61,6 +62,9 @@ def _figures(one: Section, report: Report) -> Iterator[str]:
     elif one.summary.mean is not None:
         mean = number_text(one.summary.mean, 2, language)
         yield f"{one.criteria or one.judge}: {word('mean', language)} {mean}{_against(one, report)}{_since(one, report)}"
+    elif one.summary.options:
+        chosen = list(one.summary.options.items())[:_MOST_NAMED]
+        yield f"{one.criteria or one.judge}: {', '.join(f'{option} {count}' for option, count in chosen)}"
 
 
 def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[str]:
