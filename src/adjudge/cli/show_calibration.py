@@ -45,23 +45,21 @@ def _estimates(one: Calibration) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("estimate", "value", "interval", "stands on"):
         table.add_column(heading)
-    named = [
-        ("corrected", one.corrected, "labels"),
-        ("uncorrected", one.naive, "rows"),
-        ("labels alone", one.labels_only, "labels"),
-    ]
-    for name, found, noun in [*named, *((each.method, each, "labels") for each in one.others)]:
+    named = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
+    for name, found in [*named, *((each.method, each) for each in one.others)]:
         if found is not None:
-            table.add_row(
-                name, _value(found), Text(_limits(found) if found.lower is not None else found.reason), f"{found.count} {noun}"
-            )
+            noun = "rows" if found is one.naive else "labelled rows"
+            limits = Text(_limits(found) if found.lower is not None else found.reason)
+            table.add_row(name, _value(found), limits, f"{found.count} {noun}")
     for option, found in one.shares.items():
-        table.add_row(Text(clean(f"share of {option}")), _value(found), _limits(found), f"{found.count} labels")
+        table.add_row(Text(clean(f"share of {option}")), _value(found), _limits(found), f"{found.count} labelled rows")
     return table
 
 
 def _lines(one: Calibration) -> Iterator[str]:
-    yield "labels: " + ", ".join(f"{name} {number} of {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one))
+    yield "labelled rows: " + ", ".join(
+        f"{name} {number} of {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
+    )
     for truth, row in one.confusion.table.items():
         yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
     for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):

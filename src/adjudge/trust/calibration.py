@@ -59,6 +59,8 @@ class Calibration:
     measure: Measure
     rows: int
     failed: int
+    count: int
+    """Texts that people labelled and that stand behind the corrected number; copies of one text count once."""
     naive: Estimate
     """What the judge says, as if it were never wrong."""
     labels_only: Estimate
@@ -87,11 +89,6 @@ class Calibration:
     def is_comparison(self) -> bool:
         """Whether responses are compared."""
         return TIE in self.measure.options
-
-    @property
-    def count(self) -> int:
-        """Labelled rows that stand behind the corrected number."""
-        return sum(self.labels_by_verdict.values())
 
     def to_dict(self) -> dict[str, object]:
         """This calibration as a JSON-ready dict."""
@@ -240,6 +237,7 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         measure=measure,
         rows=len(rows.verdicts),
         failed=sum(one is None for one in rows.verdicts),
+        count=len({one.identity for one in drawn}),
         naive=from_unit(estimates.naive, measure.range),
         labels_only=from_unit(estimates.alone, measure.range),
         corrected=None if refused else from_unit(estimates.corrected.estimate, measure.range),
