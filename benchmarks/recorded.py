@@ -129,10 +129,10 @@ def rag25(data: Path, scratch: Path) -> None:
     critic = AspectCritic("Is it right?", says(lambda name: "PASS" if dual[name] else "FAIL"), name="right")
     critic.evaluate(rows, run=scratch / "rag25")
     (found,) = calibrate_run(scratch / "rag25", labels, settings=settings("drop"))
-    scores = found.agreement.classes["PASS"] if found.agreement else {}
+    scores = found.agreement.classes["FAIL"] if found.agreement else {}
     more = " / ".join(f"{100 * (scores[name].value or 0):.1f}" for name in ("precision", "recall", "F1"))
-    specificity = found.confusion.specificity
-    print(f"rag25: {shown(found, 'accuracy')} / {more} / specificity {100 * ((specificity and specificity.value) or 0):.1f}")
+    kept = found.confusion.sensitivity
+    print(f"rag25, of wrong answers: {shown(found, 'accuracy')} / {more} / specificity {100 * ((kept and kept.value) or 0):.1f}")
 
 
 def main() -> None:
