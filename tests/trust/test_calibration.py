@@ -282,3 +282,13 @@ def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -
     assert (found.criteria, found.measure.range) == ("clarity", (0.0, 4.0))
     assert found.corrected is not None and found.corrected.value == pytest.approx(3.0, abs=0.15)
     assert found.naive.value == pytest.approx(fmean(4 if n % 3 else 0 for n in range(300)))
+
+
+def test_labels_by_another_wording_or_with_another_option_are_told_of(run: Path, rows: list[Row]) -> None:
+    good = labels_of(rows[:60])
+    strange = [replace(one, row=other.row, option="maybe") for one, other in zip(good, labels_of(rows[60:65]), strict=False)]
+    reworded = [replace(one, criteria_identity="other") for one in good[:3]]
+    found = only(calibrate_run(run, [*reworded, *good[3:], *strange], settings=NUMBER_ONLY))
+    assert found.count == 60
+    assert "5 labels say what is no option of this criteria, and are left out" in found.notes
+    assert "3 labels were given to another wording of this criteria" in found.notes

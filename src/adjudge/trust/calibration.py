@@ -345,6 +345,10 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
     yield from used.notes
     for merged in estimates.corrected.merged:
         yield f"verdicts with few labels were taken together: {merged}"
+    if rows.unfit:
+        yield f"{rows.unfit} labels say what is no option of this criteria, and are left out"
+    if rows.reworded:
+        yield f"{rows.reworded} labels were given to another wording of this criteria"
     split = sum(one.truth is None for one in rows.labelled)
     if split:
         yield f"annotators are evenly split on {split} {'row' if split == 1 else 'rows'}: the mean of what they say counts"
