@@ -292,3 +292,16 @@ def test_labels_by_another_wording_or_with_another_option_are_told_of(run: Path,
     assert found.count == 60
     assert "5 labels say what is no option of this criteria, and are left out" in found.notes
     assert "3 labels were given to another wording of this criteria" in found.notes
+
+
+def test_a_judge_without_any_verdict_has_no_corrected_number(tmp_path: Path, rows: list[Row]) -> None:
+    run = run_of(tmp_path / "run", rows[:40], failed=lambda _: True)
+    found = only(calibrate_run(run, labels_of(rows[:30])))
+    assert found.refusal is not None and "no labelled row has a verdict" in found.refusal.text
+    assert (found.naive.value, found.labels_only.count) == (None, 30)
+
+
+def test_labels_of_rows_that_are_not_there_are_told_of(run: Path, rows: list[Row]) -> None:
+    away = [replace(one, row="f" * 32) for one in labels_of(rows[:3])]
+    found = only(calibrate_run(run, [*labels_of(rows[:60]), *away], settings=NUMBER_ONLY))
+    assert "3 labels are about rows that this judge has not judged" in found.notes

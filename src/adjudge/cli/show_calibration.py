@@ -26,7 +26,7 @@ def show_calibration(one: Calibration) -> None:
     console.print(_estimates(one))
     for line in _lines(one):
         console.print(Text(clean(line)))
-    if one.agreement:
+    if one.agreement and one.agreement.count:
         _show_agreement(console, one.agreement)
     if one.panel:
         _show_panel(console, one.panel)
@@ -48,11 +48,13 @@ def _estimates(one: Calibration) -> Table:
     named = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
     for name, found in [*named, *((each.method, each) for each in one.others)]:
         if found is not None:
-            noun = "rows" if found is one.naive else "labelled rows"
+            rows = counted(found.count, "row")
             limits = Text(_limits(found) if found.lower is not None else found.reason)
-            table.add_row(name, _value(found), limits, f"{found.count} {noun}")
+            table.add_row(name, _value(found), limits, rows if found is one.naive else f"labels of {rows}")
     for option, found in one.shares.items():
-        table.add_row(Text(clean(f"share of {option}")), _value(found), _limits(found), f"{found.count} labelled rows")
+        table.add_row(
+            Text(clean(f"share of {option}")), _value(found), _limits(found), f"labels of {counted(found.count, 'row')}"
+        )
     return table
 
 
@@ -64,7 +66,7 @@ def _lines(one: Calibration) -> Iterator[str]:
         yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
     for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):
         if share is not None:
-            yield f"{name} {_value(share)}, {_limits(share) if share.lower is not None else share.reason} ({share.count} labels)"
+            yield f"{name} {_value(share)}, {_limits(share) if share.lower is not None else share.reason} ({counted(share.count, 'label')})"
     yield _needed(one.needed)
     yield f"judge identity {one.lock or 'not known'}"
     yield from one.notes

@@ -345,6 +345,10 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
     yield from used.notes
     for merged in estimates.corrected.merged:
         yield f"verdicts with few labels were taken together: {merged}"
+    known = {one.identity for one in rows.labelled}
+    foreign = sum(one.row not in known for one in used.labels) - rows.unfit
+    if foreign > 0:
+        yield f"{foreign} labels are about rows that this judge has not judged"
     if rows.unfit:
         yield f"{rows.unfit} labels say what is no option of this criteria, and are left out"
     if rows.reworded:
