@@ -66,7 +66,8 @@ def _lines(one: Calibration) -> Iterator[str]:
         yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
     for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):
         if share is not None:
-            yield f"{name} {_value(share)}, {_limits(share) if share.lower is not None else share.reason} ({counted(share.count, 'label')})"
+            limits = _limits(share) if share.lower is not None else share.reason
+            yield f"{name} {_value(share)}, {limits} ({counted(share.count, 'label')})"
     yield _needed(one.needed)
     yield f"judge identity {one.lock or 'not known'}"
     yield from one.notes
