@@ -15,6 +15,7 @@ SOURCE = Path(adjudge.__file__).parent
 FLOORS = [
     {"cli", "web", "integrations", "testing"},
     {"bench", "reports"},
+    {"trust", "importers"},
     {"runs"},
     {"strategy", "rag"},
     {"judges", "sandbox"},

@@ -34,6 +34,7 @@ COMMANDS = {
     "resume": Entry("resume", "resume", "Resume a run that was stopped or killed."),
     "runs": Entry("runs", "runs", "Look at run folders: list, show, diff, recover, gc."),
     "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
+    "import": Entry("import_run", "import_run", "Make a run of another tool's judgments and labels."),
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
     "generate": Entry("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
     "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
