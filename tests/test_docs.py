@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
 from adjudge import Request, ScriptedModel
 from adjudge.sandbox.none import NoSandbox
+from support.commands import adjudge
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -46,3 +49,19 @@ def test_every_make_target_in_the_documents_exists() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
     named = {name for page in PAGES for name in re.findall(r"(?:^|`)make ([a-z][\w-]*)", page.read_text(), re.M)}
     assert named <= targets
+
+
+COMMANDS = re.findall(r"^(adjudge .+)$", (ROOT / "docs" / "import.md").read_text(encoding="utf-8"), re.M)
+
+
+def test_the_commands_of_the_import_page_run(tmp_path: Path) -> None:
+    """One after the other, as a reader would give them."""
+    samples = ROOT / "tests" / "samples"
+    shutil.copy(samples / "imports" / "inspect_0.3.285.json", tmp_path / "inspect.json")
+    shutil.copy(samples / "imports" / "deepeval_4.3.1_latest_run_full.json", tmp_path / "deepeval.json")
+    shutil.copy(samples / "pandalm.jsonl", tmp_path / "pandalm.jsonl")
+    assert len(COMMANDS) > 5
+    for command in COMMANDS:
+        done = adjudge(*shlex.split(command)[1:], cwd=tmp_path)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+    assert "0 judgments differ, of 4 in both runs" in done.stdout

@@ -76,7 +76,7 @@ def _recorded(record: Mapping[str, object], votes: list[Mapping[str, object]]) -
 
 
 def _options(record: Mapping[str, object]) -> tuple[CriteriaOption, ...]:
-    if record.get("verdict") in ("PASS", "FAIL"):
+    if "verdict" in record:  # of a judge that says PASS or FAIL
         return PASS_OR_FAIL
     option, score = record.get("option"), number(record.get("score"))
     return () if option is None or score is None else (CriteriaOption(text(option), score=score),)

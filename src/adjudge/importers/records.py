@@ -8,16 +8,20 @@ from adjudge.domain.criteria import CriteriaOption
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import (
+    FAIL,
+    PASS,
+    PASS_OR_FAIL,
     Asked,
     Left,
     Mark,
     Recorded,
     RecordedVote,
-    asked_for,
     fields_of,
     first,
     listed,
     mapping,
+    number,
+    pass_or_fail,
     text,
     without,
 )
@@ -38,7 +42,10 @@ _CONTEXT = (
     "rubric",
     "trajectory",
 )
-_TWO = {frozenset(("correct", "wrong")): ("correct", "wrong")}
+_GOOD = ("correct", "yes", "pass", "true", "good")
+"""Words for the better end of a scale."""
+_TRUTHS = ("verdict_pass", "passed", "core_passed")
+"""Where a judge says whether it passes, whatever the labels are."""
 _NAME = "label"
 _LABELS = (_NAME, "human_consistency")
 _PREDICTED = "_pred"
@@ -54,65 +61,69 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use(label="labels", judges="votes")
     words = {text(first(one, *_LABELS)) for one in file.records()}
     for place, record in enumerate(file.records()):
-        compares = all(name in record for name in _PAIR)
-        asked, marks = (BETTER, gold(record.get(_NAME))) if compares else _direct(first(record, *_LABELS), words)
-        judges = dict(_votes(record, compares, asked, left))
-        for number, (judge, votes) in enumerate(judges.items()):
-            yield _row(record, judge, asked, votes, marks if number == 0 else (), place)
+        label = first(record, *_LABELS)
+        scale = BETTER if all(name in record for name in _PAIR) else _scale(words)
+        judges = list(_judged(record, scale, left))
+        for judge, asked, votes in judges:
+            yield _row(record, judge, asked, votes, _marks(label, asked), place)
         if not judges:
-            yield _row(record, "rows", asked, (), marks, place)
+            yield _row(record, "rows", scale, (), _marks(label, scale), place)
 
 
-def _direct(label: object, words: set[str]) -> tuple[Asked, tuple[Mark, ...]]:
-    pair = _TWO.get(frozenset(words))
-    if pair:
-        asked, answer = (
-            Asked(
-                "verdict", "Is it right?", options=tuple(CriteriaOption(one, score=1.0 - place) for place, one in enumerate(pair))
-            ),
-            text(label),
-        )
-        return asked, (Mark(answer=answer, annotator="gold", kind="expert", design="random"),)
-    question, value = asked_for("verdict", label, "What is to be said of the response?")
-    return question, (Mark(answer=value, annotator="gold", kind="expert", design="random"),)
+def _scale(words: set[str]) -> Asked:
+    """What the labels are: numbers, or words, the better of two first."""
+    if all(number(word) is not None for word in words):
+        return Asked("verdict", "Which number does it deserve?", "rating")
+    ordered = sorted(words, key=lambda word: (word.casefold() not in _GOOD, word))
+    scores = (1.0, 0.0) if len(ordered) == 2 else (None,) * len(ordered)
+    return Asked("verdict", "What is to be said of it?", options=tuple(map(_option, ordered, scores)))
 
 
-def _votes(
-    record: Mapping[str, object], compares: bool, asked: Asked, left: Left
-) -> Iterator[tuple[str, tuple[RecordedVote, ...]]]:
-    predicted = {
-        name: {"verdict": next(iter(mapping(one).values()), None)} for name, one in record.items() if name.endswith(_PREDICTED)
-    }
+def _option(name: str, score: float | None) -> CriteriaOption:
+    return CriteriaOption(name, score=score)
+
+
+def _marks(label: object, asked: Asked) -> tuple[Mark, ...]:
+    """Every record has its label, so that the rows are no selection."""
+    if asked.kind == "comparison":
+        return gold(label)
+    answer: str | float | None = number(label) if asked.kind == "rating" else text(label)
+    if asked.options == PASS_OR_FAIL:
+        answer = PASS if text(label).casefold() in _GOOD else FAIL
+    return () if answer in (None, "") else (Mark(answer=answer or 0.0, annotator="gold", kind="expert", design="random"),)
+
+
+def _judged(record: Mapping[str, object], scale: Asked, left: Left) -> Iterator[tuple[str, Asked, tuple[RecordedVote, ...]]]:
+    ours = [name for name in record if name.endswith(_PREDICTED)]
+    predicted = {name: {"verdict": next(iter(mapping(record[name]).values()), None)} for name in ours}
     for name, said in {**mapping(record.get("judges")), **predicted}.items():
         parts = [mapping(one) for one in listed(said)] or [mapping(said) or {"verdict": said}]
-        votes = [_vote(part, name, sample, compares, asked) for sample, part in enumerate(parts)]
-        known = tuple(vote for vote in votes if vote is not None)
-        if known:
-            yield name, known
+        truths = any(key in part for part in parts for key in _TRUTHS)
+        asked = pass_or_fail("pass", "Does it pass?") if truths and len(scale.options) != 2 else scale
+        votes = [_vote(part, name, sample, asked) for sample, part in enumerate(parts)]
+        if known := tuple(vote for vote in votes if vote is not None):
+            yield name, asked, known
         else:
             left.out(f"judge {name!r}, whose records hold no verdict")
 
 
-def _vote(part: Mapping[str, object], judge: str, sample: int, compares: bool, asked: Asked) -> RecordedVote | None:
-    value = first(part, "verdict", "verdict_pass", "label", "option", "decision")
+def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked) -> RecordedVote | None:
+    value, truth = first(part, "verdict", "label", "option", "decision"), first(part, *_TRUTHS)
     vote = RecordedVote(
         model=judge,
         sample=sample,
         explanation=text(part.get("reason")) or None,
         text=text(part.get("raw")) or None,
-        more=without(part, "verdict", "verdict_pass", "raw", "error", "reason"),
+        more=without(part, "verdict", *_TRUTHS, "raw", "error", "reason"),
     )
-    if part.get("error") or (value is None and "verdict_pass" in part):
+    if part.get("error") or (truth is None and any(name in part for name in _TRUTHS)):
         return vote.failed(part.get("error") or "no verdict is recorded")
-    if compares:
+    if asked.kind == "comparison":
         return pair_vote(value, model=judge, why=text(part.get("reason"))) if "verdict" in part else None
-    if value is None:
-        return None
-    if isinstance(value, bool) and len(asked.options) == 2:
-        answer: str | float = asked.options[0 if value else 1].name
-    else:
-        answer = asked_for("", value)[1] if asked.kind == "rating" else text(value)
-    return vote.said(answer)
+    if truth is not None:
+        return vote.said(asked.options[0 if text(truth).casefold() == "true" else 1].name)
+    answer = number(value) if asked.kind == "rating" else text(value) or None
+    return None if answer is None else vote.said(answer)
 
 
 def _row(

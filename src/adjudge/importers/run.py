@@ -12,7 +12,7 @@ from adjudge.importers.folder import IMPORTED, ImportedRun, Tally, imported_run,
 from adjudge.importers.format import Format
 from adjudge.importers.formats import FORMATS, detect
 from adjudge.importers.own import OWN, read_own
-from adjudge.importers.record import Left
+from adjudge.importers.record import Left, Recorded
 from adjudge.importers.source import ForeignFile
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
@@ -104,11 +104,17 @@ def _read(file: ForeignFile, chosen: Format, run: ImportedRun, left: Left) -> No
             read_own(file, run)
             return
         for recorded in chosen.read(file, left):
-            run.add(recorded)
-    except SetupError as error:
-        raise RunError(f"{file.name} was read as {chosen.title} and holds what cannot be a row: {error}") from error
+            _add(recorded, file, chosen, run)
     except RecursionError as error:
         raise RunError(f"{file.name} is nested too deep: nothing was imported") from error
+
+
+def _add(recorded: Recorded, file: ForeignFile, chosen: Format, run: ImportedRun) -> None:
+    try:
+        run.add(recorded)
+    except SetupError as error:
+        where = f"{file.name}, {recorded.id or 'a record'}"
+        raise RunError(f"{where} was read as {chosen.title} and cannot be a row: {error}") from error
 
 
 def _files(path: Path, options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:

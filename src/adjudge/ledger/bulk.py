@@ -21,6 +21,7 @@ _ROWS_A_COMMIT = 2000
 _VOTE, _JUDGMENT = insert("votes", "ABORT"), insert("judgments", "ABORT")
 _KNOWN = "SELECT 1 FROM votes WHERE ballot = ?"
 _OF_THE_ROW = ("judge", "row", "fields", "votes")
+_NOT_EXPORTED = ("number", "ballot", "prompt", "cached_tokens", "more")
 _COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")
 _NUMBERS: Mapping[str, float] = {**dict.fromkeys(_COUNTS, 0), "sample": 0, "latency": 0.0, "at": 0.0}
 
@@ -80,10 +81,14 @@ def bulk_ledger(folder: Path) -> Iterator[BulkLedger]:
 
 def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple[object, ...]:
     """What an export leaves out, the prompt's hash and the cached tokens, is not known."""
-    columns = COLUMNS["votes"]
-    values = {**dict.fromkeys(columns), **_NUMBERS, **{name: vote[name] for name in columns if name in vote}}
-    rest = {name: value for name, value in vote.items() if name not in columns}
-    values.update(number=number, ballot=key, prompt=None, more=json.dumps(rest) if rest else None)
+    shown = [name for name in COLUMNS["votes"] if name not in _NOT_EXPORTED]
+    rest = {name: value for name, value in vote.items() if name not in shown}
+    values: dict[str, object] = {
+        **dict.fromkeys(COLUMNS["votes"]),
+        **_NUMBERS,
+        **{name: vote[name] for name in shown if name in vote},
+    }
+    values.update(number=number, ballot=key, more=json.dumps(rest) if rest else None)
     return sealed(*(float(value) if name in ("latency", "at") else value for name, value in values.items()))  # type: ignore[arg-type]
 
 

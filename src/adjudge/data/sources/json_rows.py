@@ -151,6 +151,7 @@ class JsonDocument:
             return
         depth, size = 0, HEAD
         while True:
+            began = self._at
             for token in _TOKEN.finditer(self._buffer, self._at):
                 if token.lastindex == _OPENS:
                     depth += 1
@@ -165,10 +166,10 @@ class JsonDocument:
                     break
                 self._at = token.end()
             else:
-                self._at, size = len(self._buffer), HEAD
+                self._at = len(self._buffer)
+            size = HEAD if self._at > began else 2 * size  # so that a long string is not begun too often
             if len(self._buffer) - self._at >= LONGEST or not self._more(size):
                 raise self.wrong("the document ends in the middle of a value")
-            size *= 2  # so that a long string is not begun too often
 
     def peek(self) -> str:
         """The next character that is no blank; empty at the end."""
