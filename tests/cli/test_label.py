@@ -247,7 +247,7 @@ def test_a_spreadsheet_with_a_column_per_annotator_comes_in(run: Path, tmp_path:
     assert "4 of them of chosen rows: they do not move the corrected rate" in done.stdout
     listed = adjudge(run, "--conflicts")
     assert listed.stdout.splitlines() == ["dates, row r0: ann PASS, bob FAIL", "annotators differ on 1 row"]
-    (conflict,) = json.loads(adjudge(run, "--conflicts", "--json").stdout)
+    (conflict,) = json.loads(adjudge(run, "--conflicts", "--json").stdout)["results"]
     assert [one["annotator"] for one in conflict["labels"]] == ["ann", "bob"]
     adjudge(run, "--export", tmp_path / "wide.csv", "--wide")
     assert "r0,dates,PASS,FAIL" in (tmp_path / "wide.csv").read_text(encoding="utf-8-sig")

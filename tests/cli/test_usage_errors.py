@@ -115,7 +115,7 @@ def test_several_models_are_a_matrix_of_judges_and_models(
     assert done.returncode == 0, done.stderr
     assert len(provider.requests) == 2 * 3 * 3  # models, rows, one aspect and two questions
     shown = adjudge("runs", "show", "runs/eval", "--json", cwd=folder)
-    judges = json.loads(shown.stdout)["configuration"]["judges"]
+    judges = json.loads(shown.stdout)["run"]["configuration"]["judges"]
     assert set(judges) == {
         f"{judge} [{model}]" for judge in ("It ends in Y.", "question") for model in ("openai/gpt-4o-mini", "openai/gpt-4o")
     }

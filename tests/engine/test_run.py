@@ -150,7 +150,7 @@ def test_the_run_says_how_it_was_made(tmp_path: Path) -> None:
     assert made["settings"]["definition"] == "c"
     assert made["models"]["scripted"]["identity"] == "scripted"
     assert len(made["templates"]["aspect.jinja"]) == 64
-    assert made["versions"].keys() == {"adjudge", "python"}
+    assert made["versions"].keys() == {"adjudge", "python", "reader", "pooling"}
 
 
 def test_keys_are_not_in_the_ledger(tmp_path: Path, provider: FakeProvider) -> None:
@@ -301,13 +301,13 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
     seen = 0
 
-    def saw(number: int, result: object) -> None:
+    def on_result(number: int, result: object) -> None:
         nonlocal seen, most
         seen += 1
         most = max(most, read - seen)
 
     judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
-    event_loop.run(judge.judge_stream(rows(), saw, run=tmp_path))
+    event_loop.run(judge.judge_stream(rows(), on_result, run=tmp_path))
     assert seen == 600
     assert most <= judge.width == 16
     assert under_way == 0
@@ -516,7 +516,7 @@ def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_ask
 @asynccontextmanager
 async def votes_of(judge: AspectCritic, folder: Path) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
     """Who answers the judge's ballots in a run, and one of them."""
-    asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration())
+    asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration)
     async with opened(Run(folder), {"judges": {"c": asker.configuration}}, None) as run:
         (ballot,) = judge.plan(judge.prepare("x"), ())
         yield RecordedVotes(run, asker), ballot

@@ -15,6 +15,7 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
 from adjudge.cli.inputs import command_line
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     FROM_ONE,
     FROM_ZERO,
@@ -39,14 +40,11 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
 from adjudge.strategy.strategy import Costing, Strategy, Verifier
-
-_ENDS = "The lower end is a first text of every candidate; the upper one every try of each, at length, with all its samples."
 
 
 @command()
@@ -159,7 +157,7 @@ def _costings(expressions: Sequence[str], scale: dict[str, Any], asked: dict[str
 
 def _estimate(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None) -> ExitCode:
     known = KnownVotes(run) if run else None
-    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), "candidates", _ENDS)
+    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), runtime.language, "candidates", "ends of candidates")
     return ExitCode.OK
 
 
@@ -187,9 +185,9 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
 
 
 def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
-    text = json.dumps(selection.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character, as JSON writes it
-    if path:
-        path.write_text(text + "\n", encoding="utf-8")
+    found = selection.to_dict()
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
+    if path:  # half a character, as JSON writes it
+        path.write_text(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n", encoding="utf-8")
     if as_json:
-        click.echo(text)
+        print_results("selection", {"candidates": len(selection.candidates)}, [found])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import getpass
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from adjudge.cli.inputs import end_gently
+from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import keys_of, screen
 from adjudge.cli.label_words import LabelWord, label_word
@@ -197,8 +197,8 @@ class _Session:
         self._note = note.strip()
         self._say("note kept")
 
-    def _say(self, name: LabelWord, **values: object) -> bool:
-        click.echo(label_word(name, self._language, **values))
+    def _say(self, name: LabelWord, key: str = "") -> bool:
+        click.echo(label_word(name, self._language, key=key))
         return True
 
 
@@ -249,7 +249,7 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
     found = list(LabelStore(run).conflicts(criteria))
     if as_json:
         rows = [{"criteria": one.criteria, "row": one.row, "labels": [each.to_dict() for each in one.labels]} for one in found]
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_results("conflicts", {"rows": len(rows)}, rows)
         return ExitCode.OK
     for one in found:
         answers = ", ".join(f"{each.annotator} {each.answer}" for each in one.labels)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 import click
 
+from adjudge.cli.json_text import print_results
 from adjudge.cli.show import clean
-from adjudge.runs.diff import Came, Change, JudgedRow, RunDiff, run_diff
+from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
 
 MOST_SHOWN = 100
 """Rows of a kind that a terminal shows."""
@@ -34,9 +34,11 @@ def show_diff(one: Path, two: Path, *, everything: bool) -> None:
 def print_diff(one: Path, two: Path) -> None:
     """The same as JSON, written as it is read."""
     with run_diff(one, two) as found:
-        for piece in _json(found):
-            click.echo(piece, nl=False)
-        click.echo("")
+        counts = {"compared": found.compared, "changed": found.changed}
+        alone = {"only_in_one": found.alone(0), "only_in_two": found.alone(1)}
+        only = {"only_in_one": map(_row_data, found.only_in(0)), "only_in_two": map(_row_data, found.only_in(1))}
+        more = {"settings": found.settings, **only}
+        print_results("diff", {**counts, **alone}, map(_change_data, found.changes()), more)
 
 
 def _show(lines: Iterable[str], count: int, most: int | None) -> None:
@@ -67,23 +69,6 @@ def _came(to: Came) -> str:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _json(found: RunDiff) -> Iterator[str]:
-    counts = {"compared": found.compared, "changed": found.changed, "only_in_one": found.alone(0), "only_in_two": found.alone(1)}
-    head = {"schema": "adjudge.diff/1", "settings": found.settings, "counts": counts}
-    yield json.dumps(head, ensure_ascii=False)[:-1]
-    yield from _json_list("changes", map(_change_data, found.changes()))
-    yield from _json_list("only_in_one", map(_row_data, found.only_in(0)))
-    yield from _json_list("only_in_two", map(_row_data, found.only_in(1)))
-    yield "}"
-
-
-def _json_list(name: str, rows: Iterable[dict[str, object]]) -> Iterator[str]:
-    yield f', "{name}": ['
-    for place, row in enumerate(rows):
-        yield f"{',' if place else ''}\n{json.dumps(row, ensure_ascii=False)}"
-    yield "]"
 
 
 def _change_data(change: Change) -> dict[str, object]:

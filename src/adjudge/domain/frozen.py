@@ -30,20 +30,23 @@ class FrozenDict(dict[str, V], Generic[V]):
         return (FrozenDict, (dict(self),))
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 NOTHING: FrozenDict[Any] = FrozenDict()
 """An empty one, for all who need it."""
 
 
 def plain(value: object) -> object:
     """``value`` as JSON-ready data: dataclasses and mappings become dicts, tuples lists, enums their values."""
+    if type(value) in _PLAIN:
+        return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): item if type(item) in _PLAIN else plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [item if type(item) in _PLAIN else plain(item) for item in value]
     return value
 
 

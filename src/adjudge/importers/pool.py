@@ -15,11 +15,11 @@ from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.verdict import TIE, Chosen, Compared, Rated, Verdict
 from adjudge.domain.vote import Vote
 from adjudge.importers.record import Asked, Recorded, RecordedVote
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
 from adjudge.judges.case import Case
+from adjudge.judges.direct import BaseDirectJudge
+from adjudge.judges.pairwise import BasePairwiseJudge
+from adjudge.pooling.majority import status_of
 from adjudge.pooling.numbers import aggregate, numbers_of, shares, spread
-from adjudge.pooling.panel import status_of
 
 TEMPLATE = "imported"
 _JUDGED = "response"

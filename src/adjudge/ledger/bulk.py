@@ -13,9 +13,8 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.ledger.file import FILE, connect, migrate, trouble, write_meta
-from adjudge.ledger.inputs import INPUT, input_of
 from adjudge.ledger.ledger import judgment_row, vote_row
-from adjudge.ledger.rows import COLUMNS, insert, sealed
+from adjudge.ledger.rows import COLUMNS, INPUT, input_of, insert, sealed
 
 _ROWS_A_COMMIT = 2000
 _VOTE, _JUDGMENT = insert("votes", "ABORT"), insert("judgments", "ABORT")

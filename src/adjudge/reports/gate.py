@@ -10,6 +10,7 @@ from typing import Literal
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.numbers import RussianNumber
 from adjudge.reports.summary import Summary
 from adjudge.runs.eval_file import FailUnder
 
@@ -41,11 +42,11 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
     "ru": {
         "of a judge": "{name} (судья {judge})",
         "mean": "средняя оценка «{of}»",
-        "composite": "средний итог «{of}»",
+        "composite": "средняя итоговая оценка «{of}»",
         "win rate": "доля побед «{of}»",
         "holds": "Порог выдержан: {what} {value:.3f}, порог {bar:.3f}, запас {margin:.3f}.",
         "failed": "Порог не выдержан: {what} {value:.3f}, порог {bar:.3f}, не хватает {margin:.3f}. "
-        "Нужно, чтобы ещё {needed} из {rows} строк получили 1 вместо 0.",
+        "Нужно: ещё {needed} из {rows} с оценкой 1 вместо 0.",
         "at best": "Порог не выдержан: {what} не выше {upper:.3f}, порог {bar:.3f}.",
         "at least": "Порог выдержан: {what} не ниже {lower:.3f}, порог {bar:.3f}.",
         "inconclusive": "Порог не проверен: {what} от {lower:.3f} до {upper:.3f}, порог {bar:.3f}. "
@@ -115,12 +116,14 @@ class GateResult:
     def sentence(self, language: str = "en") -> str:
         """What was measured, the bar, by how much, and what would be needed."""
         words = _SENTENCES.get(language, _SENTENCES["en"])
+        number = RussianNumber if language == "ru" else float
         of = self.name if self.name in (self.judge, "") else words["of a judge"].format(name=self.name, judge=self.judge)
         values = {
             "of": of or self.judge,
             "what": words.get(self.measure, "").format(of=of or self.judge),
-            **{name: getattr(self, name) for name in ("value", "bar", "lower", "upper", "rows", "missing", "needed")},
-            "margin": abs(self.margin or 0.0),
+            **{name: getattr(self, name) for name in ("rows", "missing", "needed")},
+            **{name: number(getattr(self, name) or 0.0) for name in ("value", "bar", "lower", "upper")},
+            "margin": number(abs(self.margin or 0.0)),
             "allowed": math.floor(self.bar * self.rows),
         }
         return words[self._said].format(**values)
