@@ -63,7 +63,8 @@ def _command(folder: Path) -> Mapping[str, Any]:
     facts = run_info(folder).facts
     command: dict[str, Any] | None = facts.get("command")
     if "imported" in facts:
-        raise RunError(f"{folder} was imported, so there is nothing to resume: judge its rows anew with 'adjudge run eval.yaml --data {folder}'")
+        again = f"adjudge run eval.yaml --data {folder}"
+        raise RunError(f"{folder} was imported, so there is nothing to resume: judge its rows anew with '{again}'")
     if not command:
         raise RunError(
             f"{folder} does not say which command made it: it was made by a program, or that was lost to damage. "

@@ -20,6 +20,7 @@ from adjudge.importers.record import (
     Mark,
     Recorded,
     RecordedVote,
+    asked_for,
     fields_of,
     listed,
     mapping,
@@ -167,8 +168,8 @@ def _verdict(name: str, value: object, known: RecordedVote) -> tuple[Asked, Reco
     if isinstance(value, bool):
         return Asked(name, options=PASS_OR_FAIL), known.said("PASS" if value else "FAIL")
     if isinstance(value, str) and number(value) is None:
-        options = _GRADES if value in _LETTERS else ()
-        return Asked(name, options=options), known.said(value)
+        asked, answer = (Asked(name, options=_GRADES), value) if value in _LETTERS else asked_for(name, value)
+        return asked, known.said(answer)
     points = number(value)
     again = grade(known.text) if points is None and known.text else None
     graded = Asked(name, options=_GRADES)
