@@ -84,10 +84,11 @@ def test_an_error_before_grading_is_a_failed_vote_of_the_assertion(tmp_path: Pat
 
 
 def test_a_persons_rating_is_a_label_and_the_judges_verdict_is_recovered(tmp_path: Path) -> None:
-    human = {"pass": False, "score": 0, "reason": "Manual result", "comment": "rude", "assertion": {"type": "human"}}
+    human = {"pass": False, "score": 0, "reason": "Manual result", "comment": "!highlight rude", "assertion": {"type": "human"}}
     overridden = result(part(True), human, success=False, score=0)
     found = imported(tmp_path, v3(overridden))
     assert found.verdicts == ["PASS"]
+    assert found.rows[0]["score"] == 1.0
     (label,) = found.labels
     assert (label.answer, label.criteria, label.note, label.judge_visible) == ("FAIL", "is polite", "rude", True)
 

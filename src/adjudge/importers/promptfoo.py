@@ -39,6 +39,8 @@ _MODEL_GRADED = re.compile(
 )
 _BY_A_PERSON = "human"
 _OVERRIDDEN = "Manual result"
+_HIGHLIGHT = "!highlight"
+"""What the page puts before a comment on a cell that is marked; it is no part of it."""
 _ERROR = 2
 _UNREADABLE = re.compile(r"Could not extract JSON|.*produced malformed response|.*Failed to parse|.*Invalid JSON", re.IGNORECASE)
 _NOT_GRADED = re.compile(r"(API( call)? error|No output|Error:|Grading (failed|error)|.*rate limit|.*timed? ?out)", re.IGNORECASE)
@@ -93,7 +95,7 @@ def _result(record: Mapping[str, object], default: str, left: Left) -> Iterator[
     by_model = [one for one in parts if _MODEL_GRADED.fullmatch(_type(one))]
     people = [one for one in parts if _is_human(one)]
     alone = len(by_model) == 1 and len(parts) - len(people) == 1
-    marks = tuple(_mark(one) for one in people)
+    marks = tuple(_mark(one, grading) for one in people)
     for one in by_model:
         yield _judged(record, one, default, marks if alone else (), left)
     if marks and not alone:
@@ -177,8 +179,8 @@ def _overall(record: Mapping[str, object], parts: Sequence[Mapping[str, object]]
     return _row(record, "all assertions", _OVERALL, votes, marks)
 
 
-def _mark(part: Mapping[str, object]) -> Mark:
-    comment = text(part.get("comment"))
+def _mark(part: Mapping[str, object], grading: Mapping[str, object]) -> Mark:
+    comment = text(first(part, "comment") or first(grading, "comment")).removeprefix(_HIGHLIGHT).strip()
     return Mark(answer=PASS if part.get("pass") else FAIL, annotator=_BY_A_PERSON, judge_visible=True, note=comment)
 
 
