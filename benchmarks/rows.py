@@ -54,13 +54,13 @@ def main() -> None:
 def _measure(rows: int, folder: Path) -> None:
     model, seen = Scripted(), 0
 
-    def saw(number: int, result: object) -> None:
+    def on_result(number: int, result: object) -> None:
         nonlocal seen
         seen += 1
 
     judge = AspectCritic("The response answers the question.", open_model(model, max_concurrency=64))
     started, cpu = time.monotonic(), time.process_time()
-    event_loop.run(judge.judge_stream(_generated(rows), saw, run=folder))
+    event_loop.run(judge.judge_stream(_generated(rows), on_result, run=folder))
     took, used = time.monotonic() - started, time.process_time() - cpu
     assert seen == rows
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

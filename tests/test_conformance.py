@@ -19,12 +19,10 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.verdict import Compared
 from adjudge.domain.vote import Vote
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.base_direct import BaseDirectJudge, Direct
-from adjudge.judges.base_pairwise import BasePairwiseJudge, Pairwise
 from adjudge.judges.case import Case
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, Direct, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
-from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.judges.pairwise import BasePairwiseJudge, Pairwise, PairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 from adjudge.testing import CRITERIA, DIRECT_PROMISES, PAIRWISE_PROMISES, check_direct_judge, check_pairwise_judge
 

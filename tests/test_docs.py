@@ -1,22 +1,74 @@
-"""What the documents show runs, and what they point to is there."""
+"""What the documents show runs as it stands, and what they point to is there."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from adjudge import Request, ScriptedModel
+from adjudge.catalog.criteria import read_criteria
 from adjudge.cli.main import app
+from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.registry import find, is_url
+from adjudge.rag.dimensions import read_dimensions
+from adjudge.runs.eval_file import load_eval
+from adjudge.runs.project import find_project
 from adjudge.sandbox.none import NoSandbox
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-SNIPPETS = [(page, code) for page in PAGES for code in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)]
+RAN = (0, 3, 4, 5)
+"""Exit codes of a command that ran, whatever it found."""
+ELSEWHERE = ("make ", "docker ", "git ")
+"""What other tests start: the make targets, the Dockerfile."""
+UNENDING = ("adjudge models pull", "adjudge serve-model")
+"""What downloads, or serves until it is stopped: its options are read here, and it is run in tests of its own."""
+VARIABLES = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "VLLM_API_KEY", "LITELLM_API_KEY", "OPENROUTER_API_KEY", "GATEWAY_KEY")
+EVAL = """data: answers.csv
+judges: [{kind: direct, criteria: politeness, strictness: 3}]
+"""
+WHOLE_OBJECT = re.compile(r"\b[A-Z]\w+\(\w+=|<\w+ object at ")
+SHEET = "id,criteria,option,annotator\neiffel-short,politeness,Polite,ann\n"
+
+
+class Block(NamedTuple):
+    """A fenced part of a page."""
+
+    page: str
+    number: int
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """For the list of tests."""
+        return f"{self.page}-{self.number}"
+
+
+def _blocks() -> Iterator[Block]:
+    for page in PAGES:
+        fences = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.S | re.M)
+        yield from (Block(str(page.relative_to(ROOT)), number, *fence) for number, fence in enumerate(fences, 1))
+
+
+BLOCKS = list(_blocks())
+
+
+def of(*languages: str) -> list[Block]:
+    """The blocks in these languages."""
+    return [block for block in BLOCKS if block.language in languages]
 
 
 def _answer(request: Request) -> str:
@@ -29,14 +81,130 @@ def _answer(request: Request) -> str:
     return "```python\noutput = 55\n```" if "output = …" in request.prompt.text else "A text."
 
 
-@pytest.mark.parametrize(("page", "code"), SNIPPETS, ids=lambda value: value.name if isinstance(value, Path) else "")
-def test_python_in_the_documents_runs(page: Path, code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With scripted models behind the names: keys and money are the reader's. What they write needs no sandbox."""
+def _scripted(id: str, *_: object) -> ScriptedModel:
+    """Called as the real model is, with its provider."""
+    if id.startswith("scripted/"):
+        return ScriptedModel(id.partition("/")[2].split(","), name=id, remember=False)
+    spec, model = (None, id) if is_url(id) or id.startswith("local/") or id == "scripted" else find(id)
+    return ScriptedModel(_answer, name=f"{spec.name}/{model}" if spec else model)
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A reader's folder, with the files that pages speak of and scripted models behind the names: keys and money are the
+    reader's. What the models write needs no sandbox."""
+    monkeypatch.setattr(sys, "argv", sys.argv)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "answers.csv").write_bytes((ROOT / "examples" / "answers.csv").read_bytes())
+    (tmp_path / "rows.csv").write_bytes((ROOT / "examples" / "rag.csv").read_bytes())
+    (tmp_path / "eval.yaml").write_text(EVAL)
+    (tmp_path / "sheet.csv").write_text(SHEET)
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adjudge.gateway.open._by_id", lambda id, *_: ScriptedModel(_answer, name=id))
+    monkeypatch.setattr("adjudge.gateway.open._by_id", _scripted)
+    monkeypatch.setattr("adjudge.gateway.open.default_model", lambda: "local/embedded")
     monkeypatch.setattr("adjudge.strategy.runtime.find_sandbox", lambda name=None: NoSandbox())
-    exec(compile(code, str(page), "exec"), {})
+    return tmp_path
+
+
+def test_every_block_says_what_it_is() -> None:
+    unknown = [block.name for block in BLOCKS if block.language not in ("python", "py", "bash", "yaml", "toml", "text")]
+    assert unknown == []
+    assert {block.page for block in of("py")} == {"docs/judges/unitxt.md"}, "py is run by make test-unitxt"
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize("block", of("python"), ids=lambda block: block.name)
+def test_python_runs_and_prints_no_whole_objects(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(block.text, block.page, "exec"), {})
+    assert not WHOLE_OBJECT.search(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize("page", sorted({block.page for block in of("bash")}))
+def test_commands_run_in_their_order(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for block in of("bash"):
+        for line in block.text.replace("\\\n", " ").splitlines() if block.page == page else ():
+            monkeypatch.setattr(sys, "stdin", io.StringIO())
+            assert _ran(line) in RAN, line
+
+
+def _ran(line: str) -> int:
+    """The exit code of a line of a shell."""
+    words = shlex.split(line, comments=True)
+    if not words or line.startswith(ELSEWHERE):
+        return 0
+    assert words[0] == "adjudge", line
+    words, target = (words[:-2], Path(words[-1])) if ">" in words[-2:-1] else (words, None)
+    if line.startswith(UNENDING):
+        return _read_only(words[1:])
+    code, printed = _output(words)
+    if target:
+        target.write_text(printed)
+    return code
+
+
+def _output(words: list[str]) -> tuple[int, str]:
+    """The exit code of a command, and what it printed."""
+    with redirect_stdout(io.StringIO()) as printed:
+        return _exit_code(words), printed.getvalue()
+
+
+def _exit_code(words: list[str]) -> int:
+    sys.argv = words  # a run keeps the command that began it
+    try:
+        return int(app(words[1:], standalone_mode=False) or 0)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except SystemExit as end:
+        return int(end.code or 0)
+
+
+def _read_only(words: list[str]) -> int:
+    """As far as the options: an unknown one raises."""
+    command: click.Command = app
+    context = click.Context(app)
+    while isinstance(command, click.Group) and words:
+        _, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command = found
+    command.make_context(command.name, words)
+    return 0
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize("block", [block for block in of("text") if block.text.startswith("$ ")], ids=lambda block: block.name)
+def test_commands_print_what_the_page_shows(block: Block) -> None:
+    line, *shown = block.text.splitlines()
+    with redirect_stderr(io.StringIO()) as aside:
+        code, printed = _output(shlex.split(line.removeprefix("$ ")))
+    assert code in RAN
+    assert [wanted for wanted in shown if wanted not in ("…", *map(str.rstrip, (printed + aside.getvalue()).splitlines()))] == []
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "docs/criteria.md": read_criteria,
+    "docs/eval-file.md": load_eval,
+    "docs/models.md": load_eval,
+    "docs/rag.md": read_dimensions,
+    "docs/runs.md": PriceTable.load,
+}
+
+
+@pytest.mark.parametrize("block", of("yaml"), ids=lambda block: block.name)
+def test_yaml_is_what_its_page_says(block: Block, desk: Path) -> None:
+    (desk / "own.yaml").write_text(next(other.text for other in of("yaml") if other.page == "docs/criteria.md"))
+    file = desk / "shown.yaml"
+    file.write_text(block.text)
+    assert READERS[block.page](file)
+
+
+@pytest.mark.parametrize("block", of("toml"), ids=lambda block: block.name)
+def test_toml_is_a_project(block: Block, desk: Path) -> None:
+    (desk / "prices.yaml").write_text(next(other.text for other in of("yaml") if other.page == "docs/runs.md"))
+    (desk / "adjudge.toml").write_text(block.text)
+    assert find_project(desk).model == tomllib.loads(block.text)["model"]
 
 
 def _dates(request: Request) -> str:

@@ -1,8 +1,8 @@
 """The five walks through the house, by a profile of the warm path: which function calls which, how often, in how many modules.
 
-    python tools/walks.py                 # calls and modules of each walk
-    python tools/walks.py --chain         # and the chain of each, as it is walked
-    python tools/walks.py --chain run     # of one walk
+    python tools/walks.py                      # calls and modules of each walk
+    python tools/walks.py --stations           # and each module once, in the order they are entered: read them in that order
+    python tools/walks.py --chain judgment     # and what calls what, as it is walked, of one walk
 
 A call is a Python function of adjudge being entered; a coroutine that is resumed is not entered again. A walk is done three
 times before it is counted, so that what is kept from one time to the next has been made.
@@ -15,6 +15,8 @@ import json
 import sys
 import tempfile
 import threading
+from asyncio import AbstractEventLoop
+from collections import Counter
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -32,6 +34,8 @@ CRITERIA = adjudge.Criteria(
 RESPONSES = [{"response": ["Turn left.", "Turn left at the bakery."], "question": "How do I get there?"}]
 ROW = {"question": "When does it open?", "answer": "At nine.", "contexts": ["It opens at nine."]}
 TWO_ROWS = "data: rows.csv\nmodels: scripted\nrun: {run}\njudges:\n  - kind: direct\n    criteria: Is the answer clear?\n"
+
+Job = Callable[[], object]
 
 
 @dataclass
@@ -58,6 +62,12 @@ class Walk:
     @property
     def modules(self) -> set[str]:
         return {name.rsplit(":", 1)[0] for _, name in self.steps}
+
+    def stations(self) -> list[str]:
+        """Each module by the function that it is first entered by, and how often it is entered."""
+        first = {name.rpartition(":")[0]: name for _, name in reversed(self.steps)}
+        entered = Counter(name.rpartition(":")[0] for _, name in self.steps)
+        return [f"  {first[module]}  ×{entered[module]}" for module in dict.fromkeys(entered)]
 
     def chain(self) -> list[str]:
         """Each step indented by its depth; what one caller repeats stands there once, with how often."""
@@ -86,7 +96,7 @@ def _name(frame: FrameType) -> str:
     return f"{place}:{frame.f_code.co_qualname}"
 
 
-def walked(job: Callable[[], object]) -> Walk:
+def walked(job: Job) -> Walk:
     """What ``job`` calls, on its own thread and on the loop where models live."""
     for _ in range(3):
         job()
@@ -101,53 +111,42 @@ def walked(job: Callable[[], object]) -> Walk:
     return walk
 
 
-def _on_loop(loop: object, profile: Callable[[FrameType, str, object], None] | None) -> None:
+def _on_loop(loop: AbstractEventLoop, profile: Callable[[FrameType, str, object], None] | None) -> None:
     done = threading.Event()
 
     def set_there() -> None:
         sys.setprofile(profile)
         done.set()
 
-    loop.call_soon_threadsafe(set_there)  # type: ignore[attr-defined]
+    loop.call_soon_threadsafe(set_there)
     done.wait()
 
 
-def jobs(folder: Path) -> dict[str, Callable[[], object]]:
-    """The five of them, on scripted models."""
-    return {
-        "judgment": _judgment(),
-        "pairwise": _pairwise(),
-        "rag": _rag(),
-        "candidate": _candidate(),
-        "run": _run(folder),
-    }
-
-
-def _judgment() -> Callable[[], object]:
+def _judgment(_: Path) -> Job:
     judge = adjudge.DirectJudge(adjudge.ScriptedModel())
     return lambda: judge.evaluate(["Turn left at the bakery."], CRITERIA)
 
 
-def _pairwise() -> Callable[[], object]:
+def _pairwise(_: Path) -> Job:
     judge = adjudge.PairwiseJudge(adjudge.ScriptedModel(), check_positional_bias=True)
     return lambda: judge.evaluate(RESPONSES, CRITERIA)
 
 
-def _rag() -> Callable[[], object]:
+def _rag(_: Path) -> Job:
     judge = adjudge.RagEvaluator(adjudge.ScriptedModel())
     return lambda: judge.evaluate([ROW])
 
 
-def _candidate() -> Callable[[], object]:
+def _candidate(_: Path) -> Job:
+    """One candidate, verified by one criteria, and run."""
     writer = adjudge.ScriptedModel(["```python\noutput = 4\n```"])
-    from adjudge.strategy.agent import Agent
-    from adjudge.strategy.runtime import Runtime
-
-    runtime, agent = Runtime(sandbox="none"), Agent(output_schema=int, llm=writer)
+    verify = adjudge.QualitativeCriteria("The code is short.", adjudge.ScriptedModel(["PASS"], name="judge"))
+    strategy = adjudge.Strategy(verify, num_candidates=1)
+    runtime, agent = adjudge.Runtime(sandbox="none"), adjudge.Agent(output_schema=int, llm=writer, strategy=strategy)
     return lambda: runtime.jit(agent, "Give four.")
 
 
-def _run(folder: Path) -> Callable[[], object]:
+def _run(folder: Path) -> Job:
     (folder / "rows.csv").write_text("response\nTurn left.\nTurn left at the bakery.\n")
     number = iter(range(1_000_000))
 
@@ -173,19 +172,34 @@ def _command(*words: str) -> None:
             sys.argv = before
 
 
+WALKS: dict[str, Callable[[Path], Job]] = {
+    "judgment": _judgment,
+    "pairwise": _pairwise,
+    "rag": _rag,
+    "candidate": _candidate,
+    "run": _run,
+}
+"""Each with what it does, on scripted models, given a folder to work in."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The five walks through the house: calls, modules and chains.")
-    parser.add_argument("walks", nargs="*", help="judgment, pairwise, rag, candidate, run; all when none is named")
+    parser.add_argument("walks", nargs="*", help=f"{', '.join(WALKS)}; all when none is named")
+    parser.add_argument("--stations", action="store_true", help="print each module once, in the order they are entered")
     parser.add_argument("--chain", action="store_true", help="print what calls what, in order")
     given = parser.parse_args()
+    if unknown := [name for name in given.walks if name not in WALKS]:
+        parser.error(f"there is no walk {unknown[0]!r}: there are {', '.join(WALKS)}")
     with tempfile.TemporaryDirectory() as folder:
-        for name, job in jobs(Path(folder)).items():
-            if given.walks and name not in given.walks:
-                continue
-            walk = walked(job)
-            print(f"{name}: {len(walk.steps)} calls in {len(walk.modules)} modules")
-            if given.chain:
-                print("\n".join(walk.chain()), end="\n\n")
+        for name in given.walks or WALKS:
+            show(name, walked(WALKS[name](Path(folder))), stations=given.stations, chain=given.chain)
+
+
+def show(name: str, walk: Walk, *, stations: bool = False, chain: bool = False) -> None:
+    """How long it is, and what is on the way."""
+    print(f"{name}: {len(walk.steps)} calls in {len(walk.modules)} modules")
+    for lines in ([walk.stations()] if stations else []) + ([walk.chain()] if chain else []):
+        print("\n".join(lines), end="\n\n")
 
 
 if __name__ == "__main__":

@@ -58,12 +58,12 @@ if TYPE_CHECKING:
     from adjudge.gateway.open import open_model as open_model
     from adjudge.gateway.providers.scripted import ScriptedModel as ScriptedModel
     from adjudge.judges.aspect import AspectCritic as AspectCritic
-    from adjudge.judges.base_direct import BaseDirectJudge as BaseDirectJudge
-    from adjudge.judges.base_pairwise import BasePairwiseJudge as BasePairwiseJudge
+    from adjudge.judges.direct import BaseDirectJudge as BaseDirectJudge
     from adjudge.judges.direct import DirectJudge as DirectJudge
     from adjudge.judges.dummy import DummyDirectJudge as DummyDirectJudge
     from adjudge.judges.dummy import DummyPairwiseJudge as DummyPairwiseJudge
     from adjudge.judges.judge import Judge as Judge
+    from adjudge.judges.pairwise import BasePairwiseJudge as BasePairwiseJudge
     from adjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
     from adjudge.judges.prometheus import MPrometheusDirectJudge as MPrometheusDirectJudge
     from adjudge.judges.prometheus import MPrometheusPairwiseJudge as MPrometheusPairwiseJudge

@@ -24,11 +24,11 @@ from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.errors import ModelError
-from adjudge.judges.base_direct import Direct
-from adjudge.judges.base_pairwise import Pairwise
 from adjudge.judges.batches import Run
 from adjudge.judges.case import CaseJudge, PairwiseLike
+from adjudge.judges.direct import Direct
 from adjudge.judges.judge import InstanceLike
+from adjudge.judges.pairwise import Pairwise
 
 MakeDirectJudge = Callable[..., Direct]
 MakePairwiseJudge = Callable[..., Pairwise]

@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 from adjudge import DirectJudge
-from adjudge.aio.edges import same_as, sync_edge
+from adjudge.aio.event_loop import same_as, sync_edge
 
 
 class Adder:

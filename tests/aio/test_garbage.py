@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from adjudge import AspectCritic, ScriptedModel
-from adjudge.aio.garbage import collected_rarely
+from adjudge.engine.schedule import collected_rarely
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from adjudge import DirectJudge, ScriptedModel
+from adjudge.cli.judged import Judgments
+from adjudge.errors import RunError
+from adjudge.runs.execute import Judged
 from support import commands
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "WATSONX_API_KEY")
@@ -39,7 +44,7 @@ def test_json_is_one_document_with_votes_models_and_reasons() -> None:
     done = adjudge(
         "check", "x", "--criterion", "c", "-m", "scripted/PASS,FAIL,PASS", "-m", "scripted/huh", "--strictness", "3", "--json"
     )
-    found = json.loads(done.stdout)
+    (found,) = json.loads(done.stdout)["results"]
     assert found["verdict"] == "PASS"
     assert found["score"] == 1.0
     assert found["model_scores"] == {"scripted/PASS,FAIL,PASS": 1.0}
@@ -158,3 +163,26 @@ def test_half_a_character_in_a_row_costs_no_report(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "row" in done.stdout
     assert [json.loads(line)["verdict"] for line in out.read_text().splitlines()] == ["PASS", "PASS"]
+
+
+def test_what_was_paid_for_is_shown_where_the_disk_is_full(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("response\n1889\n1890\n")
+    done = adjudge(*CHECK, "-f", str(tmp_path / "rows.csv"), "-o", "/dev/full", "--json")
+    assert (done.returncode, done.stderr) == (1, "adjudge: /dev/full cannot be written: No space left on device\n")
+    assert json.loads(done.stdout)["summary"]["scored"] == 2
+
+
+def test_a_full_disk_behind_standard_output_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "adjudge", *CHECK, "x", "--json"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "adjudge: No space left on device\n")
+
+
+def test_judgments_that_find_no_room_to_wait_in_are_an_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    judgments = Judgments()
+    (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate(["x"], "Is it?")
+    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(RunError, match="No space left on device; TMPDIR"):
+        monkeypatch.setattr(judgments, "_file", full)
+        judgments.add(Judged("judge", 0, result, 0))

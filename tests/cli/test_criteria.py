@@ -39,7 +39,7 @@ def test_the_list_can_be_of_one_kind_and_another_language() -> None:
 
 
 def test_the_list_as_json_holds_everything() -> None:
-    found = json.loads(adjudge("--json", "--kind", "direct").stdout)
+    found = json.loads(adjudge("--json", "--kind", "direct").stdout)["results"]
     assert [each["name"] for each in found] == criteria_names()
     first = found[0]
     assert (first["kind"], first["language"], first["languages"]) == ("direct", "en", ["en", "ru"])
@@ -81,7 +81,7 @@ def test_the_file_can_be_had_as_a_start_and_is_accepted_back(tmp_path: Path) -> 
 
 
 def test_one_as_json() -> None:
-    found = json.loads(adjudge("show", "refusal", "--json", "--language", "ru").stdout)
+    (found,) = json.loads(adjudge("show", "refusal", "--json", "--language", "ru").stdout)["results"]
     assert (found["name"], found["language"], found["options"][0]["name"]) == ("refusal", "ru", "Отказ")
 
 
@@ -106,8 +106,8 @@ def test_findings_as_json(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(WARNED)
     done = adjudge("check", str(tmp_path / "own.yaml"), "--json")
     found = json.loads(done.stdout)
-    assert (done.returncode, found["criteria"], found["errors"], found["warnings"]) == (0, 1, 0, 1)
-    (finding,) = found["findings"]
+    assert (done.returncode, found["summary"]) == (0, {"criteria": 1, "errors": 0, "warnings": 1})
+    (finding,) = found["results"]
     assert (finding["severity"], finding["criteria"], finding["field"]) == ("warning", "tone", "description")
 
 

@@ -43,6 +43,23 @@ def test_a_workbook_is_judged(tmp_path: Path) -> None:
     assert len(json.loads(done.stdout)["results"]) == 2
 
 
+@pytest.mark.parametrize("name", ["old.xls", "rows.ods"])
+def test_a_spreadsheet_of_another_kind_is_refused_with_the_way_out(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1")
+    done = adjudge("judge", "-f", name, "--criterion", "Is it good?", "-m", "scripted", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "save the table as .xlsx, or as CSV in UTF-8" in done.stderr
+
+
+def test_a_file_without_a_known_column_is_told_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("Отзыв\nХорошо\n")
+    done = adjudge("judge", "-f", "rows.csv", "--criterion", "Is it good?", "-m", "scripted", cwd=tmp_path)
+    assert done.stderr == (
+        "adjudge: rows.csv has no response column: name it with --column response=COLUMN "
+        "(columns={'response': 'COLUMN'}). It has: Отзыв\n"
+    )
+
+
 def test_empty_answers_are_flagged_and_judged(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("question,answer\nq,a\nq,\n")
     done = adjudge("check", "-f", "rows.csv", *CHECK, cwd=tmp_path)

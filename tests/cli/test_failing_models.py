@@ -116,13 +116,13 @@ def test_every_output_states_which_model_a_panel_lost_and_counts_the_same_calls(
         assert adjudge(monkeypatch, *asked) == 0
         sent = len(other.requests) + len(provider.requests)
     printed = json.loads(capsys.readouterr().out)
-    results = [result for one in printed["results"] for result in one.get("items", [one])]
+    results = printed["results"]
     assert sum(bool(result.get("excluded_models")) for result in results) == 10
     if command == "check":
         assert printed["summary"]["excluded_models"] == {"mistral/mistral-small-latest": 10}
         assert printed["summary"]["calls"] == sent - 10
     assert adjudge(monkeypatch, "runs", "show", "kept", "--json") == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = json.loads(capsys.readouterr().out)["run"]
     ((judge, lost),) = shown["excluded_models"].items()
     assert lost == {"mistral/mistral-small-latest": 10}
     assert sum(vote["calls"] for result in results for vote in result["votes"]) == sent - 10

@@ -64,10 +64,16 @@ def test_candidates_are_shown_with_code_votes_cost_and_why_then_the_result(serve
     assert done.stdout.strip().splitlines()[-2] == "result: 4"
 
 
+def test_the_result_is_shown_where_it_cannot_be_written(server: dict[str, str]) -> None:
+    done = adjudge(*FOUR, "-o", "/dev/full", **server)
+    assert (done.returncode, done.stderr) == (1, "adjudge: /dev/full cannot be written: No space left on device\n")
+    assert "result: 4" in done.stdout
+
+
 def test_json_is_one_document_with_every_vote(server: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = adjudge(*FOUR, *JUDGED, "--fresh-samples", "2", "--json", "-o", str(out), **server)
-    found = json.loads(done.stdout)
+    (found,) = json.loads(done.stdout)["results"]
     assert found == json.loads(out.read_text())
     assert (found["output"], found["winner"], found["cost"], found["compared"]) == (4, 2, 2.0, 2)
     assert found["fresh"] == {"cost": 2.0, "reason": None}
@@ -84,7 +90,7 @@ def test_half_a_character_in_a_reply_does_not_break_the_output(
     done = adjudge(*FOUR, *{"--json": ("--json",), "-o": ("-o", str(out)), "terminal": ()}[way], **server)
     assert (done.returncode, done.stderr) == (3, "")  # it is no Python, and that is all that is wrong
     if way != "terminal":
-        found = json.loads(done.stdout if way == "--json" else out.read_text(encoding="utf-8"))
+        found = json.loads(done.stdout)["results"][0] if way == "--json" else json.loads(out.read_text(encoding="utf-8"))
         assert found["candidates"][0]["code"] == "output = 4  # \ud83d"
 
 
@@ -104,7 +110,7 @@ def test_retries_are_shown() -> None:
 def test_inputs_are_given_as_json() -> None:
     model = f"scripted/{program('output = sum(numbers)')}"
     done = adjudge("Add.", "-m", model, "--sandbox", "none", "-n", "1", "--input", "numbers=[1, 2]", "--json")
-    assert json.loads(done.stdout)["output"] == 3, done.stderr
+    assert json.loads(done.stdout)["results"][0]["output"] == 3, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,7 @@ def pairs(tmp_path: Path) -> Path:
 def test_a_question_is_answered_with_yes_or_no() -> None:
     done = adjudge("judge", "Hello.", "--criterion", "Is it polite?", "-m", "scripted", "--json")
     (result,) = json.loads(done.stdout)["results"]
-    assert result["aggregated_score"] == 1.0
-    assert result["items"][0]["option"] == "Yes"
+    assert (result["score"], result["option"], result["criteria"]) == (1.0, "Yes", "Is it polite?")
 
 
 def test_ready_made_criteria_are_named(tmp_path: Path) -> None:
@@ -88,7 +87,7 @@ def test_responses_are_not_compared_without_what_the_criteria_read() -> None:
 
 def test_a_criterion_that_is_a_name_of_the_catalogue_is_no_question() -> None:
     done = adjudge("judge", "Hello.", "--criterion", "toxicity", "-m", "scripted", "--json")
-    assert json.loads(done.stdout)["results"][0]["items"][0]["option"] == "Civil"
+    assert json.loads(done.stdout)["results"][0]["option"] == "Civil"
 
 
 def test_criteria_come_from_a_file_too(tmp_path: Path) -> None:
@@ -97,7 +96,16 @@ def test_criteria_come_from_a_file_too(tmp_path: Path) -> None:
         "name: tone\ndescription: How friendly is it?\noptions:\n- {name: Warm, score: 1}\n- {name: Cold, score: 0}\n"
     )
     done = adjudge("judge", "Hello.", "-c", str(mine), "-m", "scripted", "--json")
-    assert json.loads(done.stdout)["results"][0]["items"][0]["option"] == "Warm"
+    assert json.loads(done.stdout)["results"][0]["option"] == "Warm"
+
+
+def test_a_table_of_several_criteria_has_no_nameless_mean_of_them() -> None:
+    done = adjudge("judge", "Hello.", "--criterion", "Is it polite?", "--criterion", "Is it long?", "-m", "scripted/Yes,No")
+    cells = [line.split() for line in done.stdout.splitlines()]
+    assert [row for row in cells if row[:1] == ["1"]] == [
+        ["1", "Is", "it", "polite?", "Yes", "1.00", "1/1"],
+        ["1", "Is", "it", "long?", "No", "0.00", "1/1"],
+    ]
 
 
 def test_several_criteria_give_an_aggregate_and_csv_one_row_a_judgment(tmp_path: Path) -> None:
@@ -109,6 +117,8 @@ def test_several_criteria_give_an_aggregate_and_csv_one_row_a_judgment(tmp_path:
         rows = list(csv.DictReader(file))
     assert [row["criteria"] for row in rows] == ["Is it polite?", "'=Is it long?"]
     assert {row["option"] for row in rows} == {"Yes"}
+    (row,) = json.loads(adjudge("judge", "Hello.", *questions, "-m", "scripted", "--json").stdout)["aggregates"]
+    assert (row["row"], row["aggregated_score"], len(row["per_criterion_score"])) == (1, 1.0, 2)
 
 
 @pytest.mark.parametrize(("script", "code"), [("Yes", 0), ("No", 4), ("huh", 5)])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from adjudge.cli.main import app
 from adjudge.runs.folder import run_info
 from support import commands
 
@@ -148,3 +151,23 @@ def test_the_command_line_says_what_becomes_of_bad_rows_of_an_eval_file(tmp_path
     judges = [{"kind": "aspect", "criteria": "It is short."}]
     (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
     assert adjudge(tmp_path, "run", "eval.yaml", *flag).returncode == code
+
+
+def test_prices_of_one_command_are_not_those_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "prices.yaml").write_text("scripted: {input: 1, output: 2}\n")
+    for before in ({}, {"ADJUDGE_PRICES": "mine.yaml"}):
+        monkeypatch.delenv("ADJUDGE_PRICES", raising=False)
+        for name, value in before.items():
+            monkeypatch.setenv(name, value)
+        words = [
+            "check",
+            "Turn left.",
+            "--criterion",
+            "Is it clear?",
+            "-m",
+            "scripted",
+            "--prices",
+            str(tmp_path / "prices.yaml"),
+        ]
+        assert not CliRunner().invoke(app, words).exception
+        assert os.environ.get("ADJUDGE_PRICES") == before.get("ADJUDGE_PRICES")

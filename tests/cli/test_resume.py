@@ -278,6 +278,6 @@ def test_a_run_folder_with_links_in_it_is_not_written_to(adjudge: Adjudge, tmp_p
 
 def test_the_signature_is_not_shown_as_anything_but_itself(adjudge: Adjudge) -> None:
     adjudge("check", "x", "--criterion", "c", "-m", "scripted", "--run", "kept")
-    command = json.loads(adjudge("runs", "show", "kept", "--json")[1])["command"]
+    command = json.loads(adjudge("runs", "show", "kept", "--json")[1])["run"]["command"]
     assert command["argv"][:2] == ["check", "x"]
     assert set(command) == {"argv", "cwd", "signature"}

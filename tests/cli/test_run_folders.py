@@ -115,7 +115,7 @@ def test_one_damaged_run_does_not_hide_the_others(adjudge: Adjudge) -> None:
     assert code == 0
     assert "complete" in said
     assert said.count("unreadable: the ledger") == 2
-    states = {one["folder"]: one["state"] for one in json.loads(adjudge("runs", "list", "--json")[1])}
+    states = {one["folder"]: one["state"] for one in json.loads(adjudge("runs", "list", "--json")[1])["results"]}
     assert states == {"runs/one": "complete", "runs/empty": "unreadable", "runs/noise": "unreadable"}
 
 
@@ -272,10 +272,10 @@ def test_a_run_is_watched_with_its_total_and_its_true_spending(adjudge: Adjudge,
     totals, spendings = [], []
 
     class Seen(Watch):
-        def saw(self, result: Result, spent: Spent | None = None) -> None:
+        def on_result(self, result: Result, spent: Spent | None = None) -> None:
             totals.append(self.total)
             spendings.append(spent)
-            super().saw(result, spent)
+            super().on_result(result, spent)
 
     monkeypatch.setattr("adjudge.cli.execute.Watch", Seen)
     direct = "  - {kind: direct, criteria: ['Is it kind?', 'Is it short?'], name: d}\n"
@@ -290,9 +290,9 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     from adjudge import AspectCritic
 
     (result,) = AspectCritic("c", "scripted").evaluate(["x"])
-    watch = Watch(2, quiet=True)
-    watch.saw(result, Spent(calls=7, usd=2.5))
-    watch.saw(result, Spent(calls=8, usd=2.75, unpriced=1))
+    watch = Watch(lambda: 2, quiet=True)
+    watch.on_result(result, Spent(calls=7, usd=2.5))
+    watch.on_result(result, Spent(calls=8, usd=2.75, unpriced=1))
     assert "$2.75, price not known" in watch.note()
 
 

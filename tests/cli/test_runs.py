@@ -204,11 +204,11 @@ def test_run_folders_are_listed_shown_compared_and_collected(project: Path) -> N
     listed = adjudge("runs", "list", cwd=project).stdout
     assert "runs/one" in listed
     assert "complete" in listed
-    assert len(json.loads(adjudge("runs", "list", "--json", cwd=project).stdout)) == 2
+    assert len(json.loads(adjudge("runs", "list", "--json", cwd=project).stdout)["results"]) == 2
     shown = adjudge("runs", "show", "runs/one", cwd=project).stdout
     assert "dates: scored 12; mean 1.000" in shown
     assert '"strictness": 1' in shown
-    assert json.loads(adjudge("runs", "show", "runs/one", "--json", cwd=project).stdout)["votes"] == 36
+    assert json.loads(adjudge("runs", "show", "runs/one", "--json", cwd=project).stdout)["run"]["votes"] == 36
     assert "0 settings and 0 judgments differ" in adjudge("runs", "diff", "runs/one", "runs/two", cwd=project).stdout
     assert "would delete runs/two" in adjudge("runs", "gc", "--older-than", "0", cwd=project).stdout
     assert (project / "runs/two/ledger.sqlite").exists()

@@ -45,6 +45,8 @@ def folder(tmp_path: Path) -> Path:
         (["compare", "--criterion", "c"], "say what to compare"),
         (["rag", "--csv", "rows.csv", "--model-provider", "ollama"], "belong together"),
         (["check", "x", "--criterion", "c", "--base-url", "http://127.0.0.1:9/v1"], "name one with -m"),
+        (["check", "x", "--criterion", "c", "--fail-under", "high"], "'high' is no number from 0 to 1"),
+        (["check", "x", "--criterion", "c", "--fail-under", "c="], "'' is no number from 0 to 1"),
         (["run"], "say which eval file to run"),
         (["run", "eval.yaml", "--no-such-option"], "No such option"),
     ],
@@ -115,7 +117,7 @@ def test_several_models_are_a_matrix_of_judges_and_models(
     assert done.returncode == 0, done.stderr
     assert len(provider.requests) == 2 * 3 * 3  # models, rows, one aspect and two questions
     shown = adjudge("runs", "show", "runs/eval", "--json", cwd=folder)
-    judges = json.loads(shown.stdout)["configuration"]["judges"]
+    judges = json.loads(shown.stdout)["run"]["configuration"]["judges"]
     assert set(judges) == {
         f"{judge} [{model}]" for judge in ("It ends in Y.", "question") for model in ("openai/gpt-4o-mini", "openai/gpt-4o")
     }

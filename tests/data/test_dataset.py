@@ -176,6 +176,18 @@ def test_a_row_without_two_responses_is_a_bad_row(write: Callable[..., Path]) ->
         list(read_comparisons(path, ["z", "y"]))
 
 
+def test_a_file_without_columns_to_compare_is_told_of_once(write: Callable[..., Path]) -> None:
+    bad: list[BadRow] = []
+    path = write("a.csv", "question,old,new\n" + "q,x,y\n" * 3)
+    with pytest.raises(RunError) as told:
+        list(read_comparisons(path, on_bad_row=bad.append))
+    assert not bad
+    assert str(told.value) == (
+        f"{path} has no columns of responses that are known by their names: name them with --column COLUMN --column COLUMN "
+        "(responses=[…]). It has: question, old, new"
+    )
+
+
 def test_the_row_is_kept_as_it_was_read(write: Callable[..., Path]) -> None:
     (instance,) = read_instances(write("a.jsonl", '{"answer": "a", "Conversation History": "h", "n": 1}\n'))
     assert instance.fields == {"response": "a", "history": "h"}

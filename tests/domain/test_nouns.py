@@ -296,3 +296,8 @@ def test_the_identity_of_an_instance_is_what_it_says(fields: list[dict[str, str 
 def test_the_identity_is_the_same_in_every_process() -> None:
     assert Instance({"response": "ё", "contexts": ["a", "b"]}).identity == "2a69177dbe5b4c5228001b1b8bb002f9"
     assert Instance({"response": "\ud800"}).identity
+
+
+def test_a_request_is_found_in_caches_that_older_versions_wrote() -> None:
+    request = Request(Prompt((Message("user", "x é"),), 1), schema={"a": [1, 2.0]}, temperature=1.0, labels=("a",), sample=2)
+    assert request.key == "2e262489add08022a24abfe1a5b2d3688c69e37e34673b4d26d051c0ea828164"

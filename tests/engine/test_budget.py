@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, SetupError, Status
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
-from adjudge.gateway.layers.account import Account, Spent
-from adjudge.gateway.layers.budget import Allowance, Budget
+from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, most_tokens
+from adjudge.gateway.layers.budget import Budget, OpenBudget
 from adjudge.gateway.open import open_model
 from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.token_estimate import LONGEST_ANSWER, most_tokens
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import insert, sealed
 from adjudge.runs.folder import run_info
@@ -191,7 +190,7 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
         nonlocal sent
         account = Account.of(disk[-1]) if disk else Account()
         account.write_off()
-        allowance = Allowance(Budget(max_calls=limit if budgeted else None), PriceTable({}), account, kept_by(disk))
+        open_budget = OpenBudget(Budget(max_calls=limit if budgeted else None), PriceTable({}), account, kept_by(disk))
 
         async def server() -> Reply:
             nonlocal sent
@@ -206,7 +205,7 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
             with suppress(BudgetSpent):
                 while sent < 500:
                     with suppress(Unavailable):
-                        await allowance.send("m", a_request(), server)
+                        await open_budget.send("m", a_request(), server)
 
         tasks = [asyncio.create_task(request()) for _ in range(at_once)]
         for _ in range(turns):
@@ -226,21 +225,21 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
 
 def test_a_clean_end_gives_back_what_was_leased_and_a_kill_costs_little(tmp_path: Path) -> None:
     account = Account()
-    allowance = Allowance(Budget(max_calls=1000), PriceTable({}), account, kept_by([]))
+    open_budget = OpenBudget(Budget(max_calls=1000), PriceTable({}), account, kept_by([]))
 
     async def server() -> Reply:
         return Reply("PASS", usage=Usage(1, 10, 10))
 
     async def some() -> None:
         for _ in range(10):
-            await allowance.send("m", a_request(), server)
+            await open_budget.send("m", a_request(), server)
 
     asyncio.run(some())
     assert 10 < account.leased <= 10 + 1000 // 16
     killed = Account.of(json.loads(json.dumps(account.to_dict())))
     killed.write_off()
     assert killed.settled == account.leased
-    ended = Account.of(json.loads(json.dumps(allowance.closed())))
+    ended = Account.of(json.loads(json.dumps(open_budget.closed())))
     ended.write_off()
     assert (ended.settled, ended.lost) == (10, Spent())
 
@@ -248,8 +247,8 @@ def test_a_clean_end_gives_back_what_was_leased_and_a_kill_costs_little(tmp_path
 def test_what_was_under_way_at_a_kill_counts_with_what_it_was_expected_to_take() -> None:
     account = Account({"m": Usage(2, 20, 20)}, failed=1, leased=8, each=Spent(1, 300, 0.5))
     account.write_off()
-    allowance = Allowance(None, PriceTable({}), account)
-    assert allowance.spent == Spent(8, 40 + 5 * 300, 2.5, 2)
+    open_budget = OpenBudget(None, PriceTable({}), account)
+    assert open_budget.spent == Spent(8, 40 + 5 * 300, 2.5, 2)
 
 
 # -- money and tokens --------------------------------------------------------------------
@@ -280,8 +279,8 @@ def overshoot(model: Priced, budget: Budget, rows: int = 600) -> tuple[float, fl
     with suppress(BudgetSpent):
         texts = [f"text {number}" for number in range(rows)]
         AspectCritic("c", open_model(cast(Any, model), max_concurrency=200)).evaluate(texts, budget=budget)
-    allowance = Allowance(budget)
-    costs = [allowance.cost(model.name, usage) for usage in model.usages]
+    open_budget = OpenBudget(budget)
+    costs = [open_budget.cost(model.name, usage) for usage in model.usages]
     if budget.max_usd is not None:
         return sum(cost.usd for cost in costs) - budget.max_usd, max((cost.usd for cost in costs), default=0.0)
     assert budget.max_tokens is not None

@@ -150,7 +150,7 @@ def test_the_run_says_how_it_was_made(tmp_path: Path) -> None:
     assert made["settings"]["definition"] == "c"
     assert made["models"]["scripted"]["identity"] == "scripted"
     assert len(made["templates"]["aspect.jinja"]) == 64
-    assert made["versions"].keys() == {"adjudge", "python"}
+    assert made["versions"].keys() == {"adjudge", "python", "reader", "pooling"}
 
 
 def test_keys_are_not_in_the_ledger(tmp_path: Path, provider: FakeProvider) -> None:
@@ -301,13 +301,13 @@ def test_rows_are_read_as_they_are_needed(tmp_path: Path) -> None:
 
     seen = 0
 
-    def saw(number: int, result: object) -> None:
+    def on_result(number: int, result: object) -> None:
         nonlocal seen, most
         seen += 1
         most = max(most, read - seen)
 
     judge = AspectCritic("c", open_model(ScriptedModel(), max_concurrency=8))
-    event_loop.run(judge.judge_stream(rows(), saw, run=tmp_path))
+    event_loop.run(judge.judge_stream(rows(), on_result, run=tmp_path))
     assert seen == 600
     assert most <= judge.width == 16
     assert under_way == 0
@@ -516,8 +516,8 @@ def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_ask
 @asynccontextmanager
 async def votes_of(judge: AspectCritic, folder: Path) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
     """Who answers the judge's ballots in a run, and one of them."""
-    asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration())
-    async with opened(Run(folder), {"judges": {"c": asker.configuration}}, None) as run:
+    asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration)
+    async with opened(Run(folder), {"c": asker.configuration()}, None) as run:
         (ballot,) = judge.plan(judge.prepare("x"), ())
         yield RecordedVotes(run, asker), ballot
 
@@ -526,3 +526,11 @@ def test_the_latency_of_a_repaired_vote_is_that_of_all_its_replies() -> None:
     said = [Reply("what?", latency=1.5), Reply("well?", latency=0.25), Reply("PASS", latency=2.0)]
     (vote,) = AspectCritic("c", ScriptedModel(said)).evaluate("x").votes
     assert (vote.repairs, vote.latency) == (2, 3.75)
+
+
+def test_another_judge_is_refused_in_one_line_that_names_both(tmp_path: Path) -> None:
+    AspectCritic("It gives a year.", models=ScriptedModel()).evaluate(["x"], run=tmp_path / "run")
+    with pytest.raises(RunError) as refused:
+        DirectJudge(ScriptedModel()).evaluate(["x"], "Is it?", run=tmp_path / "run")
+    told = "configuration: judges.AspectCritic is not there any more; judges.DirectJudge was not there. Restore"
+    assert told in str(refused.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adjudge import LLM
@@ -33,7 +35,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 def open_way(provider: FakeProvider, name: str, **changed: object) -> LLM:
     id, options = WAYS[name]
     url = provider.base_url(name)
-    given: dict[str, object] = {} if "{url}" in id else {"base_url": url}
+    given: dict[str, Any] = {} if "{url}" in id else {"base_url": url}
     return LLM(id.format(url=url), max_retries=0, **{**given, **options, **changed})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -341,6 +340,6 @@ def test_an_empty_panel_is_a_setup_error() -> None:
         open_panel([])
 
 
-def test_options_reach_each_model_of_a_panel(tmp_path: Path) -> None:
-    panel = open_panel(["scripted", judge], max_concurrency=3)
-    assert {model.max_concurrency for model in panel.values()} == {3}
+def test_a_model_of_a_panel_keeps_the_options_it_was_opened_with() -> None:
+    panel = open_panel([open_model("scripted", max_concurrency=3), judge])
+    assert [model.max_concurrency for model in panel.values()] == [3, 32]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adjudge import SetupError
 from adjudge.domain.message import Usage
 from adjudge.gateway.layers.account import Account, Spent
-from adjudge.gateway.layers.budget import Allowance
+from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.gateway.prices import Price, PriceTable
 
 
@@ -81,8 +81,8 @@ def test_a_wrong_file_of_prices_is_named(tmp_path: Path, text: str) -> None:
 
 def test_calls_without_a_price_are_counted_apart() -> None:
     used = {"openai/gpt-4o-mini": Usage(2, 1_000_000, 0), "acme/unheard-of": Usage(3, 1_000_000, 0)}
-    allowance = Allowance(account=Account(used))
-    assert allowance.spent == Spent(5, 2_000_000, pytest.approx(0.15), 3)  # type: ignore[arg-type]
+    open_budget = OpenBudget(account=Account(used))
+    assert open_budget.spent == Spent(5, 2_000_000, pytest.approx(0.15), 3)  # type: ignore[arg-type]
 
 
 SPENT = st.builds(Spent, *[st.integers(0, 10**6)] * 2, st.integers(0, 10**6).map(float), st.integers(0, 100))

@@ -15,8 +15,8 @@ from adjudge import Outcome, Status
 from adjudge.domain.message import Reply, Usage
 from adjudge.engine.schedule import _ask
 from adjudge.errors import BudgetSpent
+from adjudge.gateway.layers.account import measured, token_count
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.token_estimate import measured, token_count
 from adjudge.reports.summary import summarise
 from adjudge.runs.folder import run_info
 from support.asking import a_request, ask, critic, marked, open_at

@@ -17,11 +17,9 @@ from adjudge.engine import ask as asking
 from adjudge.engine import likelihood
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.judge import Judge
-from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.judges.pairwise import BasePairwiseJudge, PairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
@@ -45,7 +43,7 @@ OPEN = {"Judge", "BaseDirectJudge", "BasePairwiseJudge", "DummyDirectJudge", "Du
 
 
 def test_every_judge_that_asks_models_is_a_frozen_dataclass() -> None:
-    kinds = {name: kind for name in judges.__all__ if issubclass(kind := getattr(judges, name), Judge)}
+    kinds = {name: kind for name in judges.HOME_OF if issubclass(kind := getattr(judges, name), Judge)}
     assert {name for name, kind in kinds.items() if name not in OPEN and not kind.__dataclass_params__.frozen} == set()
     assert set(kinds) >= OPEN | set(MAKERS) - {"RagEvaluator"}
 

@@ -18,10 +18,8 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.vote import Outcome
 from adjudge.errors import BudgetSpent, ModelError, SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.direct import DirectJudge
-from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
+from adjudge.judges.pairwise import BasePairwiseJudge, PairwiseJudge
 
 TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
 TEXTS = [f"text {number}" for number in range(10)]

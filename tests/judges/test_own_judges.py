@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +14,15 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import DirectInstance, Instance
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Status
 from adjudge.domain.vote import Outcome
+from adjudge.engine.run import Run
 from adjudge.errors import ModelError, Refused, RunError
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.judge import InstanceLike
+from adjudge.judges.pairwise import BasePairwiseJudge
+from adjudge.reports.export import export
+from adjudge.runs.folder import run_info
 
 TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
 QUESTION = "Which is longer?"
@@ -329,3 +333,63 @@ def test_the_dummy_chooses_by_chance_the_same_for_the_same_seed() -> None:
 def test_the_pairwise_dummy_prefers_the_longer_response() -> None:
     results = DummyPairwiseJudge()([["a", "bb"], ["aaa", "bb"], ["a", "b"]], QUESTION)
     assert [result.selected_option for result in results] == [1, 0, 0]
+
+
+@dataclass
+class Fixed(BaseDirectJudge):
+    """Always says the same, and counts."""
+
+    says: str = "Yes"
+    model: str = "one"
+    _asked: int = 0
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
+        self._asked += len(instances)
+        return [self.says for _ in criteria]
+
+
+def test_a_fork_takes_no_answer_of_the_same_judge_with_other_settings(tmp_path: Path) -> None:
+    Fixed(says="Yes").evaluate(["x"], "Is it?", run=tmp_path / "one")
+    forked = Run(tmp_path / "two", fork_of=tmp_path / "one")
+    assert Fixed(says="No").evaluate(["x"], "Is it?", run=forked)[0].option == "No"
+    several = Fixed(says="Yes", self_consistency=3)
+    assert several.evaluate(["x"], "Is it?", run=Run(tmp_path / "three", fork_of=tmp_path / "one"))[0].votes_valid == 3
+    assert several._asked == 2, "what holds still is not asked again"
+    other = DummyDirectJudge(seed=2)
+    texts = [f"text {number}" for number in range(9)]
+    DummyDirectJudge(seed=1).evaluate(texts, "Is it?", run=tmp_path / "dummy")
+    again = other.evaluate(texts, "Is it?", run=Run(tmp_path / "dummy two", fork_of=tmp_path / "dummy"))
+    assert [one.option for one in again] == [one.option for one in other.evaluate(texts, "Is it?")]
+
+
+def test_a_run_of_a_judge_of_ones_own_is_not_resumed_with_another_model(tmp_path: Path) -> None:
+    Fixed(model="one").evaluate(["x"], "Is it?", run=tmp_path / "run")
+    with pytest.raises(RunError, match=r'settings\.model: "one" → "two"'):
+        Fixed(model="two").evaluate(["x"], "Is it?", run=tmp_path / "run")
+
+
+def test_a_setting_that_changes_while_it_works_does_not_lose_the_votes(tmp_path: Path) -> None:
+    @dataclass
+    class Counting(BaseDirectJudge):
+        count: int = 0
+
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
+            self.count += 1
+            return ["Yes" for _ in instances]
+
+    Counting(batch_size=1).evaluate(["x", "y", "z"], "Is it?", run=tmp_path / "run")
+    again = Counting(batch_size=1)
+    assert [one.option for one in again.evaluate(["x", "y", "z"], "Is it?", run=tmp_path / "run")] == ["Yes"] * 3
+    assert again.count == 0
+
+
+def test_metadata_that_json_does_not_know_leaves_the_run_readable(tmp_path: Path) -> None:
+    class Odd(BaseDirectJudge):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+            return [DirectInstanceResult(selected_option="Yes", metadata={"p": [math.nan, math.inf, 0.5]}) for _ in instances]
+
+    Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")
+    assert run_info(tmp_path / "run").rows == 1
+    assert Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")[0].metadata["p"] == ["nan", "inf", 0.5]
+    export(tmp_path / "run", tmp_path / "run.jsonl")
+    assert "NaN" not in (tmp_path / "run.jsonl").read_text()

@@ -557,3 +557,10 @@ def test_what_the_caller_gave_is_never_changed(texts: list[str]) -> None:
     before = ({"response": list(texts), "question": "WHY"}, Criteria("longer", QUESTION, OPTIONS))
     PairwiseJudge(longest(), check_positional_bias=True)([fields], criteria)
     assert (fields, criteria) == before
+
+
+def test_a_split_between_others_is_no_tie_of_the_one_that_wins() -> None:
+    model = ScriptedModel(['{"explanation": "", "selected_option": "B", "ranking": ["B", "A", "C"]}'] * 2)
+    (result,) = PairwiseJudge(model, check_positional_bias=True)([["x", "y", "z"]], "Which is better?")
+    assert (result.selected_option, result.certainty, result.ranking) == (1, 1.0, (2, 1, 2))
+    assert not result.tie

@@ -20,15 +20,14 @@ from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges import base
 from adjudge.judges.aspect import AspectCritic
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.judge import Judge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.judges.prometheus import MPrometheusDirectJudge
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.rag.evaluator import RagEvaluator
 
-PUBLIC = [kind for name in judges.__all__ if issubclass(kind := getattr(judges, name), Judge)] + [RagEvaluator]
+PUBLIC = [kind for name in judges.HOME_OF if issubclass(kind := getattr(judges, name), Judge)] + [RagEvaluator]
 EVALUATING = ("__call__", "evaluate", "aevaluate", "evaluate_multi_criteria", "aevaluate_multi_criteria", "judge_items")
 CALLS = (*EVALUATING, "prepare", "ready_made", "harmlessness")
 
@@ -143,4 +142,4 @@ def test_one_instance_by_itself_is_judged_too() -> None:
 
 def test_the_base_classes_are_where_evalassist_has_them() -> None:
     assert [getattr(base, name) for name in base.__all__] == [getattr(judges, name) for name in base.__all__]
-    assert base.__all__ == ["BaseDirectJudge", "BasePairwiseJudge", "Judge"]
+    assert base.__all__ == ["BaseDirectJudge", "BaseJudge", "BasePairwiseJudge", "Judge"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,29 +10,38 @@ from support.records import PUBLIC, SAMPLES
 
 SEED = PUBLIC.parent / "seeds" / "evalassist-judges.md"
 ENGINE = re.compile(r"CrossProviderInferenceEngine\(.*?\n    \)", re.DOTALL)
-
-without_seed = pytest.mark.skipif(not SEED.is_file(), reason="the seed document is not part of this project")
-
-
-def scripts(page: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+SCRIPT = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
+OURS = SCRIPT.findall((SAMPLES / "evalassist.md").read_text(encoding="utf-8"))
+GRADES = {"Direct": "Feedback: It helps. [RESULT] 4", "Pairwise": "Feedback: It helps. [RESULT] B"}
 
 
 def ported(script: str) -> str:
     script = script.replace("evalassist.judges", "adjudge.judges")
     script = script.replace("from unitxt.inference import CrossProviderInferenceEngine", "from adjudge import open_model")
+    for kind, reply in GRADES.items():
+        script = script.replace(f"MPrometheus{kind}Judge(billions_of_params=3)", f'MPrometheus{kind}Judge("scripted/{reply}")')
     return ENGINE.sub('open_model("scripted", **DEFAULT_JUDGE_INFERENCE_PARAMS)', script)
 
 
+def shown(script: str, capsys: pytest.CaptureFixture[str]) -> str:
+    exec(compile(ported(script), "script", "exec"), {"__name__": "__main__"})
+    return capsys.readouterr().out
+
+
+def test_there_are_twelve_scripts() -> None:
+    assert len(OURS) == 12
+
+
+@pytest.mark.parametrize("place", range(len(OURS)))
+def test_the_script_prints_what_it_printed_there(place: int, capsys: pytest.CaptureFixture[str]) -> None:
+    script, expected = OURS[place]
+    assert shown(script, capsys) == expected
+
+
+@pytest.mark.skipif(not SEED.is_file(), reason="the seed document is not part of this project")
 @pytest.mark.parametrize("place", range(2))
-@pytest.mark.parametrize(
-    "page", [pytest.param(SAMPLES / "evalassist.md", id="samples"), pytest.param(SEED, id="seed", marks=without_seed)]
-)
-def test_the_script_runs(page: Path, place: int, capsys: pytest.CaptureFixture[str]) -> None:
-    script = ported(scripts(page)[place])
-    assert "open_model" in script
+def test_the_script_of_the_seed_runs(place: int, capsys: pytest.CaptureFixture[str]) -> None:
+    script = SCRIPT.findall(SEED.read_text(encoding="utf-8"))[place][0]
     if "DirectJudge" not in script.partition("judge =")[0].replace("BaseDirectJudge", ""):
         script = "from adjudge.judges import DirectJudge\n" + script  # the README uses a name that it does not import
-    exec(compile(script, "seed", "exec"), {})
-    shown = capsys.readouterr().out
-    assert "1.0" in shown or "Aggregated score: 1.00" in shown
+    assert "1.0" in shown(script, capsys)

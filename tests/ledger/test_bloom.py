@@ -7,7 +7,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.ledger.bloom import BloomFilter
+from adjudge.ledger.ledger import BloomFilter
 
 
 def key(number: int) -> bytes:

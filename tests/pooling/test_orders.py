@@ -15,7 +15,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import Compared
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.pooling.orders import balanced_orders, flip_rate, noise_rate
+from adjudge.pooling.contests import balanced_orders, flip_rate, noise_rate
 
 SAID = st.text("PF-", max_size=5)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pooled import PARTLY, PASS_FAIL, votes
 
 from adjudge.domain.results import Status
-from adjudge.pooling.panel import Panel, panel, status_of
+from adjudge.pooling.majority import Panel, panel, status_of
 
 
 def pooled(*said: str, min_valid: int = 1) -> Panel:

@@ -77,7 +77,7 @@ def test_html_shows_hostile_text_as_text_and_needs_no_network(run: Path, tmp_pat
     assert "default-src 'none'" in (tmp_path / "out.html").read_text()
     for text in ("<script>alert(1)</script>", "{{ 7 * 7 }}{% raw %}", "<b>so</b> | it", "два\nтри"):
         assert text in page.text
-    assert page.tags.count("details") == 2 * len(HOSTILE), "each row, and its votes folded in it"
+    assert page.tags.count("details") == 2 * len(HOSTILE) + 1, "each row, its votes folded in it, and the parameters"
 
 
 def test_markdown_keeps_its_table_whatever_the_rows_hold(run: Path, tmp_path: Path) -> None:

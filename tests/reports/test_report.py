@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
+from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.domain.message import Request
 from adjudge.errors import ModelError
 from adjudge.rag import RagEvaluator
@@ -18,6 +18,7 @@ from adjudge.reports.decision import decision
 from adjudge.reports.export import export, report_of_run
 from adjudge.reports.gate import Bar, mean_gate
 from adjudge.reports.judgment import Judgment
+from adjudge.reports.numbers import number_text
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.report import Report, ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
@@ -127,12 +128,39 @@ def test_a_gate_says_what_was_measured_the_bar_by_how_much_and_what_is_needed(th
     assert decision(three_criteria).startswith("Not ready: ")
 
 
+def test_the_sentence_on_top_begins_with_the_criteria_that_missed_their_bars() -> None:
+    asked = ["Is it kind?", "Is it kind and old?", "Is it kind and new?", "Is it long?"]
+    judge = DirectJudge(ScriptedModel(three), max_repairs=0)
+    tally = ReportTally(replace(Setup.of_judge(judge, "rows.csv"), bars=(Bar("DirectJudge", 0.5),)))
+    for one in judgments_of(judge, judge.evaluate(["a"] * 4, asked)):
+        tally.add(one)
+    assert decision(tally.report()).startswith("Not ready: Is it long?: mean 0.00, bar 0.50 missed by 0.50; Is it kind?: ")
+
+
+def test_the_sentence_on_top_names_the_compared_system_that_missed_its_bar() -> None:
+    judge = PairwiseJudge(ScriptedModel(["B"] * 10))
+    rows = [Instance({"response": [f"a {row}", f"b {row}"]}, metadata={"systems": ("old", "new")}) for row in range(10)]
+    tally = ReportTally(replace(Setup.of_judge(judge, "pairs.csv"), bars=(Bar("PairwiseJudge", 0.6, "old"),)))
+    for one in judgments_of(judge, judge.evaluate(rows, "Which is better?")):
+        tally.add(one)
+    assert decision(tally.report()) == "Not ready: old: win rate 0.00, bar 0.60 missed by 0.60; new: win rate 1.00."
+
+
+def test_the_sentence_on_top_names_the_dimension_that_missed_its_bar(rag_run: tuple[Path, RagEvaluator]) -> None:
+    run, evaluator = rag_run
+    tally = ReportTally(replace(Setup.of_judge(evaluator, "rows.csv"), bars=(Bar("RagEvaluator", 1.0, "groundedness"),)))
+    for one in judgments_of(evaluator, evaluator.evaluate(EXAMPLE, run=run)):
+        tally.add(one)
+    assert ", bar 1.00 missed by " in decision(tally.report())
+    assert "Groundedness: mean 0." in decision(tally.report())
+
+
 @pytest.mark.parametrize("language", ["en", "ru"])
 @pytest.mark.parametrize("lines", [["PASS"], ["FAIL"], ["huh"], [ModelError("down")]])
 def test_every_gate_has_a_sentence_in_both_languages(language: str, lines: list[str | Exception]) -> None:
     results = DirectJudge(ScriptedModel(lines), max_repairs=0).evaluate(["a"], "Is it?")
     for bar in (0.0, 0.5, 1.0):
-        assert mean_gate("j", "c", summarise(results), bar).sentence(language).count(f"{bar:.3f}") >= 1
+        assert mean_gate("j", "c", summarise(results), bar).sentence(language).count(number_text(bar, 3, language)) >= 1
 
 
 def test_reasons_are_grouped_and_counted_in_every_output() -> None:
@@ -161,6 +189,12 @@ def test_a_reason_is_the_same_whatever_row_it_is_of(one: str, other: str, same: 
     assert (kind_of(one) == kind_of(other)) is same
 
 
+def test_options_without_scores_are_counted_in_the_sentence_on_top() -> None:
+    tone = Criteria("tone", "What is the tone?", [CriteriaOption("Kind"), CriteriaOption("Rude")])
+    judge = DirectJudge(ScriptedModel(["Kind", "Rude", "Kind"]))
+    assert decision(report_of(judge, judge.evaluate(["a", "b", "c"], tone))) == "tone: Kind 2, Rude 1."
+
+
 def test_the_columns_of_the_input_are_kept_under_their_names(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,question,answer,human,score\nx,Why?,So.,yes,7\n")
@@ -178,6 +212,16 @@ def test_a_row_that_a_program_made_has_its_fields() -> None:
     one = Judgment.of("j", 1, result)
     assert (flat(one)["response"], flat(one)["input_status"], flat(one)["status"]) == ("r", "s", "scored")
     assert record(one)["fields"] == {"response": "r", "status": "s"}
+
+
+def test_a_column_that_has_the_name_we_would_give_another_one_takes_nothing_from_it() -> None:
+    (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate(
+        [Instance({"response": "r", "option": "theirs", "input_option": "another", "input_input_option": "a third"})],
+        "Is it?",
+    )
+    row = flat(Judgment.of("j", 1, result))
+    assert (row["option"], row["input_option"], row["input_input_option"]) == ("Yes", "another", "a third")
+    assert row["input_input_input_option"] == "theirs"
 
 
 class _Shown(HTMLParser):
@@ -204,3 +248,23 @@ def test_the_page_of_a_pairwise_run_names_the_systems(tmp_path: Path) -> None:
     assert set(_Shown(html_page(report)).badges) == {"answer_b"}
     assert "| answer\\_b | 9 | 0 | 0 | 1.00 |" in markdown_page(report)
     assert report.entries[0].votes, "the votes of what is shown are there, folded"
+
+
+def test_a_panel_shows_each_model_by_itself_in_every_output(tmp_path: Path) -> None:
+    yes, no = ScriptedModel(["Yes"], name="kind"), ScriptedModel(["No"], name="strict")
+    judge = DirectJudge([yes, no, yes])
+    report = report_of(judge, judge.evaluate(["a", "b"], "Is it?", run=tmp_path))
+    wanted = {"kind": (1.0, 2), "strict": (0.0, 2), "kind 2": (1.0, 2)}
+    for made in (report, report_of_run(tmp_path)):
+        assert {model: tuple(one) for model, one in made.sections[0].summary.models.items()} == wanted
+        assert "| strict | 0.000 | 2 / 2 |" in markdown_page(made)
+        assert "Each model by itself" in html_page(made)
+    alone = DirectJudge(yes)
+    assert not report_of(alone, alone.evaluate(["a"], "Is it?")).sections[0].summary.models
+
+
+def test_parameters_stand_before_the_rows() -> None:
+    judge = DirectJudge(ScriptedModel(["Yes"]))
+    report = report_of(judge, judge.evaluate(["a"], "Is it?"), source="rows.csv")
+    for page, rows in ((markdown_page(report), "## Worst first"), (html_page(report), 'id="answers"')):
+        assert page.index("rows.csv") < page.index("arameters") < page.index(rows) or page.index("arameters") < page.index(rows)

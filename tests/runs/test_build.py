@@ -20,7 +20,7 @@ from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
 from adjudge.runs.build import instances, judges, needed_fields, open_entry
 from adjudge.runs.eval_file import EvalFile, load_eval, parse_eval
-from adjudge.runs.model_entry import ModelEntry
+from adjudge.runs.project import ModelEntry
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "eval.yaml"
 OWN = "name: kindness\ndescription: Is it kind?\noptions: [{name: Kind, score: 1}, {name: Unkind, score: 0}]\n"

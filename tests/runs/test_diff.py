@@ -250,9 +250,9 @@ def test_the_command_says_what_changed_and_what_only_one_has(tmp_path: Path, com
 def test_json_holds_the_same(tmp_path: Path, command: Callable[..., str]) -> None:
     one, two = made(tmp_path / "one", named(r1="<a>", r3="c")), made(tmp_path / "two", named(r0="x", r1="<a>"), "<a>")
     told = json.loads(command(one, two, "--json"))
-    assert (told["schema"], told["settings"]) == ("adjudge.diff/1", [])
-    assert told["counts"] == {"compared": 1, "changed": 1, "only_in_one": 1, "only_in_two": 1}
-    (change,) = told["changes"]
+    assert (told["schema"], told["kind"], told["settings"]) == ("adjudge.results/1", "diff", [])
+    assert told["summary"] == {"compared": 1, "changed": 1, "only_in_one": 1, "only_in_two": 1}
+    (change,) = told["results"]
     assert change["before"] == {
         "judge": "AspectCritic", "criteria": "aspect", "row": 1, "id": "r1", "status": "scored", "score": 1.0, "chosen": "PASS"
     }  # fmt: skip
@@ -263,7 +263,7 @@ def test_json_holds_the_same(tmp_path: Path, command: Callable[..., str]) -> Non
 def test_json_of_runs_that_do_not_differ_is_json(tmp_path: Path, command: Callable[..., str]) -> None:
     one = made(tmp_path / "one", ["a"])
     told = json.loads(command(one, one, "--json"))
-    assert (told["changes"], told["only_in_one"], told["only_in_two"]) == ([], [], [])
+    assert (told["results"], told["only_in_one"], told["only_in_two"]) == ([], [], [])
 
 
 def test_a_terminal_shows_a_hundred_rows_of_a_kind_and_all_on_request(tmp_path: Path, command: Callable[..., str]) -> None:

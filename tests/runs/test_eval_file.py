@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from adjudge.errors import SetupError
 from adjudge.reading.types import keys_of
 from adjudge.runs.eval_file import DataEntry, EvalFile, load_eval, parse_eval, schema
-from adjudge.runs.model_entry import ModelEntry
+from adjudge.runs.project import ModelEntry
 
 JUDGE = "judges: [{kind: aspect, criteria: It is short.}]\n"
 SCHEMA = schema()

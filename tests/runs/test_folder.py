@@ -14,8 +14,8 @@ from adjudge import AspectCritic, DirectJudge, Instance, Outcome, RunError, Scri
 from adjudge.cli.main import main
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.gateway.open import open_model
-from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.file import FILE, connect, under_lock
+from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import seal_sql
 from adjudge.reports.export import export
 from adjudge.runs import Run
@@ -60,7 +60,7 @@ def test_failed_calls_are_one_number_in_the_terminal_in_json_and_in_reports(
             main()
         shown.append(capsys.readouterr().out)
     assert "1 vote, 1 without an answer; 3 failed calls" in shown[0]
-    told = json.loads(shown[1])
+    told = json.loads(shown[1])["run"]
     assert (told["failed_votes"], told["failed_calls"]) == (1, 3)
     for ending in ("md", "html"):
         export(run, tmp_path / f"page.{ending}")

@@ -132,4 +132,4 @@ def test_the_identity_of_each_judge_is_shown(tmp_path: Path) -> None:
     AspectCritic("It is kind.", ScriptedModel()).evaluate(["a"], run=tmp_path)
     identities = run_info(tmp_path).identities
     assert f"AspectCritic: judge identity {identities['AspectCritic']}" in adjudge("runs", "show", tmp_path).stdout
-    assert json.loads(adjudge("runs", "show", tmp_path, "--json").stdout)["judge_identities"] == identities
+    assert json.loads(adjudge("runs", "show", tmp_path, "--json").stdout)["run"]["judge_identities"] == identities

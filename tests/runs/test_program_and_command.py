@@ -89,7 +89,7 @@ def test_both_folders_are_shown_exported_and_compared_alike(tmp_path: Path, name
     assert shown[0] == shown[1]
     diff = json.loads(commands.adjudge("runs", "diff", "program", "command", "--json", cwd=tmp_path).stdout)
     assert diff["settings"] == []
-    assert diff["counts"] == {"compared": 4, "changed": 0, "only_in_one": 0, "only_in_two": 0}
+    assert diff["summary"] == {"compared": 4, "changed": 0, "only_in_one": 0, "only_in_two": 0}
 
 
 def _figures(shown: str) -> str:

@@ -6,7 +6,7 @@ import os
 import random
 from collections.abc import Iterator
 
-COUNT = int(os.environ.get("ADJUDGE_TABLES", "300"))
+COUNT = int(os.environ.get("ADJUDGE_TABLES", "120"))
 """``make test-oracles`` tries ten thousand."""
 
 

@@ -26,9 +26,8 @@ from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
-from adjudge.judges.direct import DirectJudge
+from adjudge.judges.direct import BaseDirectJudge, DirectJudge
+from adjudge.judges.pairwise import BasePairwiseJudge
 from adjudge.stats.bias import BiasReport, positional_bias
 from adjudge.stats.student import t_cdf, t_quantile
 

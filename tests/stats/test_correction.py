@@ -7,10 +7,9 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge.stats.clusters import design_effect, variance_of_mean
 from adjudge.stats.correction import (
     Stratum,
     corrected_mean,
@@ -24,7 +23,7 @@ from adjudge.stats.correction import (
     to_unit,
 )
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.intervals import mean_interval, share_interval, upper_limit, wilson
+from adjudge.stats.intervals import design_effect, mean_interval, share_interval, upper_limit, variance_of_mean, wilson
 from adjudge.stats.named_estimators import ppi_plus_plus, ppi_with_t, rogan_gladen
 from adjudge.stats.refusal import adds_nothing, chance_p_value, labels_needed, no_better_than_chance, refusal, too_few
 
@@ -150,6 +149,7 @@ def test_one_label_repeated_within_a_conversation_counts_once() -> None:
     assert copies.width > 0.95 * alone.width > 2 * fooled.width
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=3, max_size=40))
 def test_clustered_errors_are_those_of_statsmodels(rows: list[tuple[float, int]]) -> None:
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is an oracle for development only")
@@ -161,6 +161,7 @@ def test_clustered_errors_are_those_of_statsmodels(rows: list[tuple[float, int]]
     assert design_effect(values, groups) >= 1
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 60).flatmap(lambda hits: st.tuples(st.just(hits), st.integers(max(1, hits), 90))), st.floats(0.01, 0.3))
 def test_the_exact_upper_limit_is_scipys(case: tuple[int, int], risk: float) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
@@ -168,6 +169,7 @@ def test_the_exact_upper_limit_is_scipys(case: tuple[int, int], risk: float) -> 
     assert upper_limit(*case, risk=risk) == pytest.approx(wanted, abs=1e-9)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(BITS, BITS), min_size=2, max_size=60))
 def test_the_test_against_chance_is_fishers(pairs: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
@@ -176,6 +178,7 @@ def test_the_test_against_chance_is_fishers(pairs: list[tuple[int, int]]) -> Non
     assert chance_p_value([f for f, _ in pairs], [y for _, y in pairs]) == pytest.approx(wanted, abs=1e-9)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=60))
 def test_of_scores_the_test_against_chance_is_that_of_the_correlation(pairs: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.stats.bootstrap import Draws
@@ -88,6 +88,7 @@ def test_only_ties_make_equals() -> None:
     assert found.padded
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 5))
 def test_naming_the_loser_first_changes_nothing(seed: int, players: int) -> None:
     contests = tournament(random.Random(seed), players, 30, 0.3)
@@ -139,15 +140,15 @@ def test_a_judge_that_likes_the_first_and_the_longer_one_is_seen_through() -> No
     choice = random.Random(41)
     force = {"a": 0.6, "b": 0.0, "c": -0.6}
     contests, longer = [], []
-    for _ in range(3000):
+    for _ in range(1500):
         one, other = choice.sample(sorted(force), 2)
         lengths = {name: choice.lognormvariate(5 + (name == "c"), 0.3) for name in (one, other)}
         longer.append(relative_length(lengths[one], lengths[other]))
         logit = force[one] - force[other] + 0.5 + 2 * longer[-1]
         contests.append(Contest(one, other, one if choice.random() < 1 / (1 + math.exp(-logit)) else other))
     found = controlled_ranking(contests, {"length": longer})
-    assert found.effects["shown first"] == pytest.approx(0.5, abs=0.15)
-    assert found.effects["length"] == pytest.approx(2, abs=0.4)
+    assert found.effects["shown first"] == pytest.approx(0.5, abs=0.2)
+    assert found.effects["length"] == pytest.approx(2, abs=0.6)
     assert sorted(found.ratings, key=lambda name: -found.ratings[name]) == ["a", "b", "c"]
     plain: Strengths = strengths(Counter(contests))
     assert plain.log_strengths["c"] > plain.log_strengths["b"]

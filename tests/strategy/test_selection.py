@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import QualitativeCriteria, QuantitativeCriteria, ScriptedModel, SetupError, best_of
-from adjudge.domain.message import Reply, Request
+from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, NoValidCandidate
 from adjudge.strategy import Selection, abest_of
 
@@ -360,6 +360,8 @@ def test_sys_exit_in_a_function_of_the_strategy_fails_its_candidate(function: An
 
 class Slowly:
     """A model whose candidates come one after the other."""
+
+    capabilities = Capabilities()
 
     def __init__(self, step: float = 0.15) -> None:
         self.name = "slowly"

@@ -20,6 +20,7 @@ import pytest
 from adjudge import (
     Criteria,
     CriteriaOption,
+    DirectJudge,
     Instance,
     ModelError,
     Outcome,
@@ -327,7 +328,21 @@ def test_an_engine_that_keeps_its_replies_is_not_asked_for_several() -> None:
     assert result.option == "Yes"
 
 
+def test_a_judge_of_ours_asks_a_ready_engine() -> None:
+    (result,) = DirectJudge(LineEngine(use_cache=False))(["Hello."], "Is it kind?")
+    assert (result.option, result.votes[0].model) == ("Yes", "line-engine")
+
+
 # -- criteria ------------------------------------------------------------------------
+
+
+def test_criteria_are_found_by_their_name_in_the_catalogue() -> None:
+    found = from_unitxt("metrics.llm_as_judge.direct.criteria.reference_document_faithfulness")
+    assert found.option_names
+    with pytest.raises(SetupError, match="catalogue has no"):
+        from_unitxt("metrics.nothing.of.the.kind")
+    with pytest.raises(SetupError, match="is no criteria"):
+        from_unitxt("metrics.accuracy")
 
 
 @pytest.mark.parametrize("name", criteria_names("direct"))

@@ -14,11 +14,15 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from adjudge.errors import SetupError
 
+S = TypeVar("S")
 T = TypeVar("T")
+C = TypeVar("C")
+P = ParamSpec("P")
 caller_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("caller_loop", default=None)
 """The loop that awaits us, where there is one: the caller's own async functions are run there."""
 
@@ -92,6 +96,17 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
         return future.result()
 
 
+@contextmanager
+def holding(variable: ContextVar[T | None], value: T | None) -> Iterator[None]:
+    """Inside, ``variable`` is ``value``; where that is None, it stays what it was."""
+    token = variable.set(value) if value is not None else None
+    try:
+        yield
+    finally:
+        if token:
+            variable.reset(token)
+
+
 async def visit(coroutine: Coroutine[object, object, T]) -> T:
     """Await from any event loop what has to run on the home loop."""
     here, loop = asyncio.get_running_loop(), home_loop()
@@ -145,3 +160,30 @@ async def _close() -> None:
     for closer in _closers:
         await closer()
     asyncio.get_running_loop().stop()
+
+
+def sync_edge(call: Callable[Concatenate[S, P], Coroutine[object, object, T]]) -> Callable[Concatenate[S, P], T]:
+    """The same method for sync code: with its parameters, its types and its docstring, in scripts, threads and notebooks.
+
+    A subclass that overrides the async method changes both.
+    """
+    edge = _through(call, run)
+    edge.__name__ = call.__name__.removeprefix("a")
+    edge.__qualname__ = call.__qualname__.removesuffix(call.__name__) + edge.__name__
+    return edge
+
+
+def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Another name for a method, also where a subclass overrides it."""
+    return _through(method, lambda result: result)
+
+
+def _through(method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]) -> Callable[Concatenate[S, P], T]:
+    """A method that calls ``method``, or what a subclass has in its place, and gives what ``finish`` makes of its result."""
+    name = method.__name__
+
+    @wraps(method)
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return finish(getattr(self, name)(*args, **kwargs))
+
+    return call

@@ -11,19 +11,19 @@ from adjudge.aio.event_loop import caller_loop
 from adjudge.aio.threads import started
 
 
-async def call(function: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+async def call(function: Callable[..., object], /, *args: object) -> object:
     """What the function returns, awaited where that is a coroutine."""
     if inspect.iscoroutinefunction(function):
-        return await _where_it_belongs(function(*args, **kwargs))
-    answer = await _in_thread(function, args, kwargs)
+        return await _where_it_belongs(function(*args))
+    answer = await _in_thread(function, args)
     return await _where_it_belongs(answer) if inspect.iscoroutine(answer) else answer
 
 
-async def call_contained(function: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+async def call_contained(function: Callable[..., object], /, *args: object) -> object:
     """``call`` for functions that work on what a model wrote: ``sys.exit`` inside is their failure, not the program's end."""
     if inspect.iscoroutinefunction(function):
-        return await _where_it_belongs(_contained(function(*args, **kwargs)))
-    answer = await _contained(_in_thread(function, args, kwargs))
+        return await _where_it_belongs(_contained(function(*args)))
+    answer = await _contained(_in_thread(function, args))
     return await _where_it_belongs(_contained(answer)) if inspect.iscoroutine(answer) else answer
 
 
@@ -34,10 +34,10 @@ async def _contained(coroutine: Coroutine[object, object, object]) -> object:
         raise RuntimeError(f"it called sys.exit({'' if error.code is None else repr(error.code)})") from error
 
 
-async def _in_thread(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+async def _in_thread(function: Callable[..., object], args: tuple[object, ...]) -> object:
     """In a thread of its own: a call that hangs keeps no other call waiting, and not the process either."""
     name = f"adjudge {getattr(function, '__name__', 'call')}"
-    return await asyncio.wrap_future(started(partial(function, *args, **kwargs), name))
+    return await asyncio.wrap_future(started(partial(function, *args), name))
 
 
 async def _where_it_belongs(coroutine: Coroutine[object, object, object]) -> object:

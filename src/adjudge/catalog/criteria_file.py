@@ -11,7 +11,7 @@ from typing import Any
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
 from adjudge.errors import SetupError
-from adjudge.reading.values import Place, WrongValue, flag, list_of, mapping, number, one_of, phrase, text, texts
+from adjudge.reading.values import Place, WrongValue, flag, list_of, mapping, number, one_of, phrase, text, text_in, texts
 from adjudge.reading.yaml_text import load_yaml
 
 PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
@@ -37,7 +37,7 @@ def parse_entries(content: str, file: str, language: str = "en") -> list[Catalog
 def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
     """What the file holds, entry by entry, not yet looked at."""
     path = Path(path)
-    return _numbered(_load(content_of(path), str(path)))
+    return _numbered(_load(text_in(path), str(path)))
 
 
 def parse_entry(value: object, place: Place, language: str = "en", kind: Kind = "direct") -> CatalogEntry:
@@ -137,16 +137,6 @@ def _fields(value: object, place: Place) -> dict[str, str | list[str]]:
 
 def _context(value: object, place: Place) -> list[str] | None:
     return None if value is None else texts(value, place)
-
-
-def content_of(path: Path) -> str:
-    """The text of a file, which must be UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SetupError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
 
 
 def _load(content: str, file: str) -> Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from click import UsageError
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
-from adjudge.cli.inputs import columns_from, given_beside, is_rows, rows_in, texts_in
+from adjudge.cli.inputs import columns_from, rows_in, texts_in
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
@@ -19,8 +20,7 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_criteria import Aspect, Said
-from adjudge.runs.eval_file import AspectEntry
+from adjudge.runs.eval_file import Aspect, AspectEntry, Said
 
 
 @command()
@@ -43,18 +43,12 @@ def check(
     early_stop: bool,
     file: Path | None,
     column: tuple[str, ...],
-    user_input: str | None,
-    reference: str | None,
-    context: tuple[str, ...],
+    given: Mapping[str, str | Sequence[str]],
     output: Path | None,
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Judge a text, a file or every row of a data set against one criterion.
-
-    Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Judge a text, a file or every row of a data set against one criterion."""
     check_writable(output)
     judge = AspectEntry(
         kind="aspect",
@@ -65,17 +59,16 @@ def check(
         seed=flags.seed,
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column))
-    given = given_beside(user_input, reference, context)
     made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
-    outcome = Outcome(made)
+    outcome = Outcome(made, baseline=flags.baseline)
     if flags.dry_run:
-        show_estimate(made.estimate())
+        show_estimate(made.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
     shown = None if as_json else partial(show_results, results, critic, flags.language)
-    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown, single=not is_rows(file))
+    return finish(outcome, judgments, output, shown)
 
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:

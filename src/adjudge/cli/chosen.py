@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from click import UsageError
 
 from adjudge.gateway.open import default_model
-from adjudge.runs.model_entry import ModelEntry, ServerEntry
-from adjudge.runs.project import Project, find_project
+from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 
 
 def model_entries(
@@ -20,4 +19,4 @@ def model_entries(
     if not named and (server.says_anything or project.base_url):
         raise UsageError("a server was named, and no model to ask there: name one with -m, such as -m openai/gpt-4o-mini")
     entries = (ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),))
-    return tuple(project.complete(server.over(entry)) for entry in entries)
+    return tuple(project.with_defaults(server.over(entry)) for entry in entries)

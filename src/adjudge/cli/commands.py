@@ -42,6 +42,7 @@ COMMANDS = {
     "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
     "models": Entry("models", "models", "List the providers; pull the embedded model."),
     "doctor": Entry("doctor", "doctor", "Check what is installed and which models answer."),
+    "schema": Entry("schema", "schema", "Print the JSON schema of what --json prints."),
     "serve-model": Entry("serve", "serve_model", "Serve the embedded weights over HTTP."),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import get_args
@@ -13,6 +12,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import raw_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import Finding, lint_file
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json
 from adjudge.cli.show_criteria import show_catalogue, show_entry, show_findings
 from adjudge.data.dataset import field_names
@@ -33,7 +33,7 @@ def criteria(context: click.Context, kind: Kind | None, language: str, as_json: 
         return ExitCode.OK
     entries = [entry for name in catalog.all_names(language) if kind in (None, (entry := catalog.entry(name, language)).kind)]
     if as_json:
-        _print_json([_as_json(entry) for entry in entries])
+        print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
     else:
         show_catalogue(entries, language)
     return ExitCode.OK
@@ -50,7 +50,7 @@ def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
     if as_yaml:
         click.echo(catalog.source(name, language), nl=False)
     elif as_json:
-        _print_json(_as_json(entry))
+        print_results("criteria", {"criteria": 1}, [_as_json(entry)])
     else:
         show_entry(entry, language)
     return ExitCode.OK
@@ -65,7 +65,7 @@ def check(file: Path, data: Path | None, as_json: bool) -> int:
     count = len(raw_entries(file))
     findings = lint_file(file, field_names(data) if data else None)
     if as_json:
-        _print_json({"file": str(file), "criteria": count, **_counts(findings), "findings": plain(findings)})
+        print_results("findings", {"criteria": count, **_counts(findings)}, map(plain, findings), {"file": str(file)})
     else:
         show_findings(findings, count)
     return ExitCode.COULD_NOT_RUN if _counts(findings)["errors"] else ExitCode.OK
@@ -84,7 +84,3 @@ def _as_json(entry: CatalogEntry) -> dict[str, object]:
         "languages": catalog.languages_of(entry.criteria.name),
         **(about if isinstance(about, dict) else {}),
     }
-
-
-def _print_json(value: object) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))

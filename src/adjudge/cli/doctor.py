@@ -16,16 +16,16 @@ from rich.text import Text
 import adjudge
 from adjudge.aio import event_loop
 from adjudge.cli.chosen import model_entries
+from adjudge.cli.json_text import print_results
 from adjudge.cli.models import key_state
-from adjudge.cli.options import command, server
+from adjudge.cli.options import as_json, command, server
 from adjudge.cli.show import clean
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.build import open_entry
-from adjudge.runs.model_entry import ModelEntry, ServerEntry
-from adjudge.runs.project import FILE, PYPROJECT, Project, find_project
+from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEntry, find_project
 
 EXTRAS = {
     "excel": "openpyxl",
@@ -47,13 +47,20 @@ _PATIENCE = 10.0
     help="Model to reach; repeatable. Default: the project's, else one of each provider whose key is set.",
 )
 @server
-def doctor(model: tuple[str, ...], base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]) -> int:
+@as_json
+def doctor(
+    model: tuple[str, ...],
+    base_url: str | None,
+    api_key_env: str | None,
+    header: tuple[tuple[str, str], ...],
+    as_json: bool,
+) -> int:
     """Look at the installation. Nothing is paid for, and no key is printed.
 
     Exit codes: 0 every model was reached, 1 one was not.
     """
     project = find_project()
-    console = Console(highlight=False)
+    console = Console(highlight=False, quiet=as_json)
     console.print(f"adjudge {adjudge.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     console.print(Text(clean(_read_from(project))), soft_wrap=True)
     console.print(_installed())
@@ -61,12 +68,15 @@ def doctor(model: tuple[str, ...], base_url: str | None, api_key_env: str | None
     at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
     named = model or project.model or at.says_anything or project.base_url
     ids = [*model] if named else [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
-    if not named and not ids:
-        console.print("no key is set and no model was named: nothing to reach (-m provider/model tries one)")
-        return ExitCode.OK
-    entries = model_entries(ids, at, project=project)
+    nothing = not named and not ids
+    entries = () if nothing else model_entries(ids, at, project=project)
     states = event_loop.run(_reach_all(entries))
-    console.print(_reached(entries, states))
+    if as_json:
+        _print_json(project, entries, states)
+    elif nothing:
+        console.print("no key is set and no model was named: nothing to reach (-m provider/model tries one)")
+    else:
+        console.print(_reached(entries, states))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
 
 
@@ -74,6 +84,26 @@ def _read_from(project: Project) -> str:
     if project.path is None:
         return f"configuration: none ({FILE}, or [tool.adjudge] in {PYPROJECT}, here or in a folder above)"
     return f"configuration: {project.path} ({', '.join(project.given) or 'it says nothing'})"
+
+
+def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequence[State]) -> None:
+    reached = sum(state.reached for state in states)
+    keys = {spec.key_variable: bool(key_for(spec)) for spec in PROVIDERS.values() if spec.key_variable}
+    more = {
+        "version": adjudge.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "configuration": str(project.path) if project.path else None,
+        "extras": {extra: find_spec(module) is not None for extra, module in EXTRAS.items()},
+        "keys": keys,
+    }
+    summary = {"reached": reached, "not_reached": len(states) - reached}
+    print_results("doctor", summary, map(_as_json, entries, states), more)
+
+
+def _as_json(entry: ModelEntry, state: State) -> dict[str, object]:
+    place = shown(entry.base_url) if entry.base_url else None
+    return {"model": shown(entry.model), "base_url": place, "reached": state.reached, "message": state.words}
 
 
 def _installed() -> Table:

@@ -6,34 +6,40 @@ import click
 
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
+from adjudge.reports.numbers import number_text
+from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.words import counted
 
-_JUDGING = (
-    "The lower end is what has to be asked, answered in a word; the upper one every vote at length, each tenth asked again."
-)
 
-
-def show_estimate(found: Estimate, what: str = "judgments", ends: str = _JUDGING) -> None:
+def show_estimate(
+    found: Estimate, language: str = "en", what: Sentence = "judgments", ends: Sentence = "ends of judging"
+) -> None:
     """Calls, tokens and money, each from … to …; what is not known is said. ``ends`` says what both ends mean."""
-    click.echo(f"{what}: {found.rows:,}")
+    click.echo(sentence(what, language, count=_thousands(found.rows, language)))
     if found.answered:
-        click.echo(f"answered already: {counted(found.answered, 'vote')}")
-    click.echo(f"calls: {_span(*found.calls)}")
-    click.echo(f"tokens: {_span(*found.tokens)}")
-    click.echo(f"cost: {_cost(found)}")
-    click.echo(ends)
+        click.echo(sentence("answered already", language, votes=counted(found.answered, "vote", language)))
+    click.echo(sentence("calls", language, span=_span(*found.calls, language)))
+    click.echo(sentence("tokens", language, span=_span(*found.tokens, language)))
+    click.echo(sentence("cost", language, cost=_cost(found, language)))
+    click.echo(sentence(ends, language))
 
 
-def _cost(found: Estimate) -> str:
+def _cost(found: Estimate, language: str) -> str:
     low, high = found.usd
-    unknown = f"the price of {', '.join(found.unpriced)} is not known" if found.unpriced else ""
+    unknown = sentence("price of", language, models=", ".join(found.unpriced)) if found.unpriced else ""
     if not high and not found.calls[1]:
-        return "nothing: all of it is answered already"
+        return sentence("all answered", language)
     if not high:
-        return unknown or "nothing: the models run on this machine"
-    known = f"${low:.4f} to ${high:.4f} (prices of {PriceTable.load().dated}, or your own)"
+        return unknown or sentence("nothing to pay", language)
+    ends = {"low": number_text(low, 4, language), "high": number_text(high, 4, language)}
+    known = sentence("known price", language, dated=PriceTable.load().dated, **ends)
     return f"{known}; {unknown}" if unknown else known
 
 
-def _span(low: int, high: int) -> str:
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+def _span(low: int, high: int, language: str) -> str:
+    ends = _thousands(low, language), _thousands(high, language)
+    return ends[0] if low == high else sentence("to", language, low=ends[0], high=ends[1])
+
+
+def _thousands(count: int, language: str) -> str:
+    return f"{count:,}".replace(",", "\u00a0") if language == "ru" else f"{count:,}"

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,20 +17,23 @@ from adjudge.cli.options import Flags
 from adjudge.cli.show import clean
 from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import FILE
 from adjudge.reports.again import Again
-from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import Report
+from adjudge.reports.russian import localised
+from adjudge.reports.sentences import sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
-from adjudge.runs.execute import AnswersEmpty, BlankRowsSkipped, EvalRun, Event, Judged, RowSkipped
-from adjudge.runs.model_entry import ServerEntry
+from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
+from adjudge.runs.project import ServerEntry
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -69,9 +71,15 @@ def typed(
     )
 
 
-def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], **more: Any) -> DataEntry:
+def data_entry(flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()) -> DataEntry:
     """The rows that were named; without a file, none are read."""
-    return DataEntry(path=str(file or ""), columns=tuple(columns.items()), limit=flags.limit, encoding=flags.encoding, **more)
+    return DataEntry(
+        path=str(file or ""),
+        columns=tuple(columns.items()),
+        responses=tuple(responses),
+        limit=flags.limit,
+        encoding=flags.encoding,
+    )
 
 
 def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
@@ -83,9 +91,17 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
 
 
 def use_prices(path: Path | None) -> None:
-    """Have everything in this process count by the user's own prices."""
+    """Have everything count by the user's own prices until the command ends."""
     if path is not None:
+        before = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = str(path.absolute())
+        click.get_current_context().call_on_close(lambda: _restore(before))
+
+
+def _restore(prices: str | None) -> None:
+    os.environ.pop(VARIABLE)
+    if prices is not None:
+        os.environ[VARIABLE] = prices
 
 
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
@@ -97,16 +113,20 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
 
 
 @contextmanager
-def resumable(folder: Path | None) -> Iterator[None]:
+def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
-    if folder is not None:
-        end_gently()
+    end_gently()
+    place = shlex.quote(str(folder))
     try:
         yield
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
-        raise RunStopped(f"{halt}. Resume it with: adjudge resume {shlex.quote(str(folder))}") from halt
+        raise RunStopped(f"{halt}. {sentence('resume', language, folder=place)}") from halt
+    except KeyboardInterrupt as interrupt:
+        if folder is None:
+            raise
+        raise click.Abort(sentence("stopped at once, kept", language, folder=place)) from interrupt
 
 
 class Seen:
@@ -115,7 +135,7 @@ class Seen:
     def __init__(self, outcome: Outcome, *, quiet: bool) -> None:
         self.outcome = outcome
         self.quiet = quiet
-        self.watch = Watch(None if quiet else outcome.run.total(), quiet=quiet)
+        self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
         self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
@@ -123,11 +143,21 @@ class Seen:
         """Count it, and show it where that helps."""
         self.outcome.see(event)
         if isinstance(event, Judged):
-            self.watch.saw(event.result, event.spent)
-        elif isinstance(event, RowSkipped) and self.outcome.skipped <= _MOST_TOLD:
-            click.echo(f"skipped {clean(str(event.row))}", err=True)
-        elif isinstance(event, BlankRowsSkipped | AnswersEmpty):
-            click.echo(clean(str(event.rows)), err=True)
+            self.watch.on_result(event.result, event.spent)
+        elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
+            click.echo(clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True)
+        elif isinstance(event, BlankRows | EmptyAnswers):
+            click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
+        elif isinstance(event, VoteCast):
+            self.watch.on_vote()
+        elif isinstance(event, Stopping):
+            click.echo(self._stopping(), err=True)
+
+    def _stopping(self) -> str:
+        folder, language = self.outcome.run.folder, self.outcome.run.file.language
+        if folder is None:
+            return sentence("stopping", language)
+        return clean(sentence("stopping, kept", language, folder=shlex.quote(str(folder))))
 
     def keep(self, event: Event) -> None:
         """The same, and remember the judgment."""
@@ -136,44 +166,74 @@ class Seen:
             self.judged.add(event)
 
 
-def judge_all(seen: Seen) -> Judgments:
-    """Carry it out: the judgments in the order of the rows."""
-    with resumable(seen.outcome.run.folder), seen.watch:
-        seen.outcome.run.execute(seen.keep, kept=seen.outcome.facts)
-    if seen.outcome.skipped:
-        click.echo(skipped_rows(seen.outcome), err=True)
+def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
+    """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read.
+
+    Where it is stopped and not kept, those that there are: what was paid for is not lost.
+    """
+    outcome = seen.outcome
+    with resumable(outcome.run.folder, outcome.run.file.language), seen.watch:
+        try:
+            outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare)
+        except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
+            if outcome.run.folder is not None or not len(seen.judged):
+                raise
+            _tell_of(halt, outcome)
+    if outcome.skipped:
+        click.echo(skipped_rows(outcome), err=True)
     return seen.judged
+
+
+def _tell_of(halt: BaseException, outcome: Outcome) -> None:
+    """What came of an interrupted command is not all there is: the report and the exit code say so."""
+    language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
+    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=halt)
+    outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
+    click.echo(clean(outcome.stopped), err=True)
 
 
 def skipped_rows(outcome: Outcome) -> str:
     """How many there were."""
-    return f"{counted(outcome.skipped, 'row')} could not be judged"
+    language = outcome.run.file.language
+    return sentence("skipped", language, rows=counted(outcome.skipped, "row", language))
 
 
 def finish(
     outcome: Outcome,
     judged: Iterable[Judged],
-    results: Iterable[Mapping[str, object]],
     output: Path | None,
     show: Callable[[], None] | None,
-    *,
-    single: bool = False,
-) -> ExitCode:
+    aggregates: Iterable[Mapping[str, object]] | None = None,
+) -> int:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
 
-    ``single``: one text was judged, so that its result stands by itself in the JSON.
+    ``aggregates``: of each row that was judged by several criteria, for the JSON.
     """
-    report, run = outcome.report(), outcome.run
-    if output:
-        labels = {one.name: one.label for one in run.judges}
-        rows = Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
-        write_judgments(output, rows, report.setup.dimensions)
+    report, rows = outcome.report(), judgments_of(outcome, judged)
+    unwritten = _written(rows, report, output) if output else None
     if show is None:
-        print_json(report, results, single=single)
+        print_json(report, rows, aggregates, (output,) if output and not unwritten else ())
     else:
-        _show(outcome, report, show, output)
+        _show(outcome, report, show, None if unwritten else output)
     warn(report)
+    if unwritten:
+        raise unwritten
     return outcome.exit_code()
+
+
+def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | None:
+    """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
+    try:
+        write_judgments(output, rows, report.setup.dimensions)
+    except OSError as error:
+        return RunError(f"{output} cannot be written: {error.strerror or error}")
+    return None
+
+
+def judgments_of(outcome: Outcome, judged: Iterable[Judged]) -> Again[Judgment]:
+    """What was judged, as reports read it."""
+    labels = {one.name: one.label for one in outcome.run.judges}
+    return Again(lambda: (Judgment.of(labels[one.judge], one.number + 1, one.result, votes=True) for one in judged))
 
 
 def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:

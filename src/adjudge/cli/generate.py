@@ -15,6 +15,7 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
 from adjudge.cli.inputs import command_line
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     FROM_ONE,
     FROM_ZERO,
@@ -32,21 +33,19 @@ from adjudge.cli.options import (
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.engine.run import Run
-from adjudge.errors import NoValidCandidate
+from adjudge.errors import NoValidCandidate, RunError
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.files import text_file
 from adjudge.reports.table import check_writable
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
 from adjudge.strategy.strategy import Costing, Strategy, Verifier
-
-_ENDS = "The lower end is a first text of every candidate; the upper one every try of each, at length, with all its samples."
 
 
 @command()
@@ -143,9 +142,9 @@ def generate(
     if flags.dry_run:
         return _estimate(runtime, agent, task, inputs, flags.run)
     selection = _select(runtime, agent, task, inputs, flags)
-    _write(selection, output, as_json)
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
+    _write(selection, output, as_json)
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
 
 
@@ -159,7 +158,7 @@ def _costings(expressions: Sequence[str], scale: dict[str, Any], asked: dict[str
 
 def _estimate(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None) -> ExitCode:
     known = KnownVotes(run) if run else None
-    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), "candidates", _ENDS)
+    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), runtime.language, "candidates", "ends of candidates")
     return ExitCode.OK
 
 
@@ -187,9 +186,14 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
 
 
 def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
-    text = json.dumps(selection.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character, as JSON writes it
-    if path:
-        path.write_text(text + "\n", encoding="utf-8")
+    found = selection.to_dict()
     if as_json:
-        click.echo(text)
+        print_results("selection", {"candidates": len(selection.candidates)}, [found])
+    if path is None:
+        return
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
+    try:
+        with text_file(path) as file:  # half a character, as JSON writes it
+            file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

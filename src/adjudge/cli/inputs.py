@@ -11,8 +11,8 @@ from pathlib import Path
 from click import UsageError
 
 from adjudge.cli.origin import signed
-from adjudge.data.dataset import ROW_FILES, STDIN
-from adjudge.data.sources.open import is_data_file
+from adjudge.data.dataset import STDIN
+from adjudge.data.sources.open import DATA_FILES, is_data_file
 from adjudge.data.sources.text import likely_encoding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -40,7 +40,7 @@ def command_line() -> dict[str, object]:
 
 def is_rows(file: Path | None) -> bool:
     """Whether the file holds rows rather than one text; what comes in by ``--file -`` is rows."""
-    return file is not None and (str(file) == STDIN or file.suffix.lower() in ROW_FILES)
+    return file is not None and (str(file) == STDIN or file.suffix.lower() in DATA_FILES)
 
 
 def rows_in(text: str | None, file: Path | None) -> Path | None:
@@ -59,12 +59,6 @@ def refuse_files(texts: Sequence[str]) -> None:
     """Typed where a text belongs, the names of data files would be judged as if they were the texts."""
     if texts and all(map(is_data_file, texts)):
         raise UsageError(f"{texts[0]!r} is a file, and its name would be judged: give its rows with --file {texts[0]}")
-
-
-def given_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
-    """The fields that --user-input, --reference and --context give."""
-    given = {"user_input": user_input, "reference": reference, "contexts": contexts or None}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def check_given(criteria: Criteria, fields: Collection[str]) -> None:

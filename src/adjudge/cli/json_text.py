@@ -1,4 +1,4 @@
-"""A JSON document with a long list in it, printed as it is read."""
+"""What ``--json`` prints: one envelope for all commands, and its long lists as they are read."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
+from adjudge.reports.shapes import SCHEMA
 
-def echo_json(before: Mapping[str, object], name: str, each: Iterable[object]) -> None:
-    """One object: what stands before the list, and the list under its name."""
-    parts = [*map(_entry, before.items()), _listed(name, each)]
+
+def print_results(
+    kind: str, summary: Mapping[str, object], results: Iterable[object], more: Mapping[str, object] | None = None
+) -> None:
+    """A document of ``adjudge.results``. ``more``: what its kind has beside the results; an iterator is printed as a list."""
+    empty: dict[str, object] = {"criteria": [], "gates": [], "notes": []}
+    echo_json({"schema": SCHEMA, "kind": kind, "summary": summary, **empty, **(more or {}), "results": iter(results)})
+
+
+def echo_json(whole: Mapping[str, object]) -> None:
+    """One object; where a value is an iterator, a list of what it gives, printed as it comes."""
     click.echo("{", nl=False)
-    for number, part in enumerate(parts):
+    for number, (name, value) in enumerate(whole.items()):
         click.echo("," if number else "")
-        for piece in part:
+        for piece in _listed(name, value) if isinstance(value, Iterator) else _entry(name, value):
             click.echo(piece, nl=False)
     click.echo("\n}")
 
 
-def _entry(item: tuple[str, object]) -> Iterator[str]:
-    name, value = item
+def _entry(name: str, value: object) -> Iterator[str]:
     yield f"  {_text(name)}: {_text(value, 2).lstrip()}"
 
 
-def _listed(name: str, each: Iterable[object]) -> Iterator[str]:
+def _listed(name: str, each: Iterator[object]) -> Iterator[str]:
     yield f"  {_text(name)}: ["
     number = -1
     for number, value in enumerate(each):
@@ -35,4 +43,4 @@ def _listed(name: str, each: Iterable[object]) -> Iterator[str]:
 def _text(value: object, indent: int = 0) -> str:
     """JSON holds no line breaks but its own."""
     space = " " * indent
-    return space + json.dumps(value, ensure_ascii=False, indent=2).replace("\n", f"\n{space}")
+    return space + json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", f"\n{space}")

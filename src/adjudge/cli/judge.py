@@ -15,7 +15,7 @@ from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
-from adjudge.cli.inputs import check_given, columns_from, given_beside, is_rows, refuse_files, rows_in, texts_in
+from adjudge.cli.inputs import check_given, columns_from, is_rows, refuse_files, rows_in, texts_in
 from adjudge.cli.options import (
     PATH,
     Flags,
@@ -42,8 +42,7 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_criteria import Said
-from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry
+from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry, Said
 from adjudge.runs.execute import Judged
 
 
@@ -66,9 +65,7 @@ def judge(
     named: tuple[str, ...],
     file: Path | None,
     column: tuple[str, ...],
-    user_input: str | None,
-    reference: str | None,
-    context: tuple[str, ...],
+    given: Mapping[str, str | Sequence[str]],
     self_consistency: int,
     check_positional_bias: bool,
     feedback: bool,
@@ -76,16 +73,11 @@ def judge(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Judge texts by one criteria, or by several with equal weights.
-
-    Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Judge texts by one criteria, or by several with equal weights."""
     wanted = _criteria(criterion, named, "direct", flags.language)
     multi = MultiCriteria.of(wanted)
     multi.check_scores()
     check_writable(output)
-    given = given_beside(user_input, reference, context)
     judged = _judged_field(wanted, given)
     entry = DirectEntry(
         kind="direct",
@@ -98,15 +90,16 @@ def judge(
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
     texts = _complete(texts_in(text, file, judged, flags.encoding), given, wanted)
-    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags))
+    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags), baseline=flags.baseline)
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
-    results = Again(lambda: (composite(each[0].instance, multi, each) for each in _by_row(judgments, len(wanted))))
-    shown = None if as_json else partial(show_judgments, results, flags.language)
-    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
+    rows = Again(lambda: ((row, composite(each[0].instance, multi, each)) for row, each in _by_row(judgments, len(wanted))))
+    shown = None if as_json else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
+    aggregates = ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
+    return finish(outcome, judgments, output, shown, aggregates)
 
 
 @command()
@@ -122,16 +115,14 @@ def judge(
 @bias
 @output
 @as_json
-@judging(fail_under=gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable."))
+@judging({"fail_under": gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable.")})
 def compare(
     responses: tuple[str, ...],
     criterion: tuple[str, ...],
     named: tuple[str, ...],
     file: Path | None,
     column: tuple[str, ...],
-    user_input: str | None,
-    reference: str | None,
-    context: tuple[str, ...],
+    given: Mapping[str, str | Sequence[str]],
     contests: str,
     tie: bool,
     self_consistency: int,
@@ -140,16 +131,11 @@ def compare(
     as_json: bool,
     flags: Flags,
 ) -> int:
-    """Say which of two or more responses is better, and over several rows which system wins.
-
-    Exit codes: 0 all compared (and the gate holds), 1 could not run, 2 usage, 3 some comparisons have no outcome, 4 gate failed,
-    5 gate inconclusive.
-    """
+    """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(criterion, named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError("compare takes one criteria at a time on the command line")
     check_writable(output)
-    given = given_beside(user_input, reference, context)
     entry = PairwiseEntry(
         kind="pairwise",
         criteria=tuple(map(Said, wanted)),
@@ -161,15 +147,15 @@ def compare(
         seed=flags.seed,
     )
     data, texts = _comparisons(responses, file, column, wanted[0].to_evaluate_field, flags)
-    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags))
+    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags), baseline=flags.baseline)
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(PairwiseInstanceResult)
     shown = None if as_json else partial(show_comparisons, results, flags.language)
-    return finish(outcome, judgments, (one.to_dict() for one in results), output, shown)
+    return finish(outcome, judgments, output, shown)
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
@@ -197,12 +183,12 @@ def _complete(texts: list[Instance], given: Mapping[str, object], wanted: Sequen
     return texts
 
 
-def _by_row(judged: Iterable[Judged], criteria: int) -> Iterator[list[DirectInstanceResult]]:
-    """The results of each row that has one by every criteria."""
-    for _, row in groupby(judged, lambda one: one.row):
+def _by_row(judged: Iterable[Judged], criteria: int) -> Iterator[tuple[int, list[DirectInstanceResult]]]:
+    """(row, its results) of each row that has one by every criteria."""
+    for number, row in groupby(judged, lambda one: one.row):
         each = [one.result for one in row if isinstance(one.result, DirectInstanceResult)]
         if len(each) == criteria:
-            yield each
+            yield number, each
 
 
 def _comparisons(

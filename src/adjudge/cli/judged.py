@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 from array import array
 from collections.abc import Iterator
-from tempfile import SpooledTemporaryFile
+from contextlib import suppress
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TypeVar
 from weakref import finalize
 
 from adjudge.domain.results import Result
+from adjudge.errors import RunError
 from adjudge.reports.again import Again
 from adjudge.runs.execute import Judged
 
@@ -23,7 +25,7 @@ class Judgments:
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it goes with this object
-        finalize(self, self._file.close)
+        finalize(self, _close, self._file)
         self._places = array("Q")
         self._numbers = array("Q")
 
@@ -32,9 +34,12 @@ class Judgments:
 
     def add(self, judged: Judged) -> None:
         """One more."""
-        self._places.append(self._file.seek(0, 2))
-        self._numbers.append(judged.number)
-        pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
+        try:
+            self._places.append(self._file.seek(0, 2))
+            self._numbers.append(judged.number)
+            pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
+        except OSError as error:
+            raise RunError(f"{gettempdir()}, where judgments wait to be shown: {error.strerror}; TMPDIR names another") from error
 
     def __iter__(self) -> Iterator[Judged]:
         for index in sorted(range(len(self)), key=self._numbers.__getitem__):
@@ -44,3 +49,9 @@ class Judgments:
     def results(self, kind: type[R]) -> Again[R]:
         """The results of this kind."""
         return Again(lambda: (one.result for one in self if isinstance(one.result, kind)))
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
+    """Nobody needs what there was no room for."""
+    with suppress(OSError):
+        file.close()

@@ -12,7 +12,7 @@ import click
 import adjudge
 from adjudge.cli.commands import LazyCommands
 from adjudge.errors import AdjudgeError
-from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 
 
 @click.group(cls=LazyCommands, name="adjudge", invoke_without_command=True, context_settings={"show_default": True})
@@ -37,12 +37,20 @@ def main() -> None:
         code = _show_usage(error)
     except AdjudgeError as error:
         code = _complain(str(error), ExitCode.COULD_NOT_RUN)
-    except (KeyboardInterrupt, click.Abort):
-        code = _complain("interrupted", 130)
+    except (KeyboardInterrupt, click.Abort) as error:
+        code = _complain(str(error) or "interrupted", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away; nothing is left to say
         code = ExitCode.COULD_NOT_RUN
+    except OSError as error:
+        code = _complain(_of_the_system(error), ExitCode.COULD_NOT_RUN)
+        sys.stdout = None  # what it still holds found no room, and would be tried again at the end
     sys.exit(code or 0)
+
+
+def _of_the_system(error: OSError) -> str:
+    """Such as a full disk behind standard output."""
+    return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
 
 
 def _show_usage(error: click.ClickException) -> int:
@@ -54,8 +62,10 @@ def _show_usage(error: click.ClickException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    from adjudge.cli.show import clean  # not loaded by those who have nothing to complain of
+    from adjudge.cli.language import spoken  # not loaded by those who have nothing to complain of
+    from adjudge.cli.show import clean
+    from adjudge.reports.russian import localised
 
-    one_line = " ".join(message.split())
+    one_line = localised(" ".join(message.split()), spoken())
     click.echo(clean(f"adjudge: {one_line}"), err=True)
     return code

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import TracebackType
+from typing import NamedTuple
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from adjudge.cli.options import Group, argument
+from adjudge.cli.json_text import print_results
+from adjudge.cli.options import Group, argument, as_json
 from adjudge.domain.message import Capabilities
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
@@ -19,11 +22,17 @@ from adjudge.local.weights.store import KNOWN, condition
 
 
 @click.group(cls=Group, invoke_without_command=True)
+@as_json
 @click.pass_context
-def models(context: click.Context) -> int:
+def models(context: click.Context, as_json: bool) -> int:
     """List the providers, how to name their models, which key they need and whether it is set."""
-    if context.invoked_subcommand is None:
-        Console(highlight=False).print(_listed())
+    if context.invoked_subcommand is not None:
+        return 0
+    entries = list(_entries())
+    if as_json:
+        print_results("models", {"models": len(entries)}, map(_as_json, entries))
+    else:
+        Console(highlight=False).print(_listed(entries))
     return 0
 
 
@@ -35,7 +44,7 @@ def pull(name: str) -> int:
     A second call does nothing; one after damage repairs it.
     """
     with PullWatch() as watch:
-        weights.pull(name, watch.say, watch.saw)
+        weights.pull(name, watch.say, watch.on_result)
     return 0
 
 
@@ -52,7 +61,7 @@ class PullWatch:
         """Print a line."""
         self._progress.console.print(line, soft_wrap=True, markup=False)
 
-    def saw(self, what: str, done: int, total: int) -> None:
+    def on_result(self, what: str, done: int, total: int) -> None:
         """Move the bar of ``what``; without a total it only shows that something is done."""
         if what not in self._tasks:
             for earlier in self._tasks.values():
@@ -68,19 +77,42 @@ class PullWatch:
         self._progress.stop()
 
 
-def _listed() -> Table:
+class _Entry(NamedTuple):
+    """A line of the list."""
+
+    provider: str
+    example: str
+    can_do: Sequence[str]
+    spec: ProviderSpec | None = None
+    state: str = ""
+    """Of what needs no key."""
+
+
+def _entries() -> Iterator[_Entry]:
+    for spec in (*PROVIDERS.values(), URL):
+        example = spec.example if spec is URL else f"{spec.name}/{spec.example}"
+        yield _Entry(spec.name, example, can_do(_capabilities(spec)), spec)
+    local = can_do(LocalModel.capabilities)
+    for name in KNOWN:
+        yield _Entry("local", f"local/{name}", local, state=f"none needed, {_weights_state(name)}")
+    yield _Entry("local", "local/PATH.gguf", local, state="none needed")
+    yield _Entry("replay", "replay/PATH.jsonl", ["recorded replies"])
+    yield _Entry("scripted", "scripted/PASS,FAIL", ["fixed replies, for trying things out"])
+
+
+def _listed(entries: Sequence[_Entry]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("provider", "for example", "key", "can do"):
         table.add_column(heading)
-    for spec in (*PROVIDERS.values(), URL):
-        example = spec.example if spec is URL else f"{spec.name}/{spec.example}"
-        table.add_row(spec.name, example, key_state(spec), can_do(_capabilities(spec)))
-    for name in KNOWN:
-        table.add_row("local", f"local/{name}", f"none needed, {_weights_state(name)}", can_do(LocalModel.capabilities))
-    table.add_row("local", "local/PATH.gguf", "none needed", can_do(LocalModel.capabilities))
-    table.add_row("replay", "replay/PATH.jsonl", "", "recorded replies")
-    table.add_row("scripted", "scripted/PASS,FAIL", "", "fixed replies, for trying things out")
+    for one in entries:
+        table.add_row(one.provider, one.example, key_state(one.spec) if one.spec else one.state, ", ".join(one.can_do))
     return table
+
+
+def _as_json(one: _Entry) -> dict[str, object]:
+    variable = one.spec.key_variable if one.spec else None
+    key = {"key_variable": variable, "key_set": bool(variable and one.spec and key_for(one.spec))}
+    return {"provider": one.provider, "example": one.example, **key, "can_do": list(one.can_do), "state": one.state}
 
 
 def key_state(spec: ProviderSpec) -> str:
@@ -90,15 +122,14 @@ def key_state(spec: ProviderSpec) -> str:
     return f"{spec.key_variable} ({'set' if key_for(spec) else 'not set'})"
 
 
-def can_do(capabilities: Capabilities) -> str:
+def can_do(capabilities: Capabilities) -> list[str]:
     """Capabilities in words."""
     names = {
         "JSON schema": capabilities.json_schema,
         "log-probabilities": capabilities.logprobs,
-        "several samples": capabilities.samples,
         "seed": capabilities.seed,
     }
-    return ", ".join(name for name, able in names.items() if able)
+    return [name for name, able in names.items() if able]
 
 
 def _weights_state(name: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,15 +34,33 @@ def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     bars = []
     for text in given:
         name, _, number = text.rpartition("=")
+        if not _is_number(number):
+            raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", context, parameter)
         bars.append((name, float(SHARE(number, parameter, context))))
     return bars[0][1] if len(bars) == 1 and not bars[0][0] else tuple(bars) or None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
 
 
 class Argument(click.Argument):
     """An argument that says what it is."""
 
-    def __init__(self, *names: Any, help: str = "", **settings: Any) -> None:
-        super().__init__(*names, **settings)
+    def __init__(
+        self,
+        param_decls: Sequence[str],
+        required: bool | None = None,
+        *,
+        help: str = "",
+        nargs: int | None = None,
+        type: click.ParamType[Any] | None = None,
+        default: object = None,
+    ) -> None:
+        super().__init__(param_decls, required, nargs=nargs, type=type, default=default)
         self.about = help
         self.metavar = f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
 
@@ -66,9 +86,17 @@ def _write_arguments(parameters: Sequence[click.Parameter], formatter: click.Hel
             formatter.write_dl(rows)
 
 
-def argument(name: str, help: str, **settings: Any) -> Callable[[F], F]:
+def argument(
+    name: str,
+    help: str,
+    *,
+    required: bool | None = None,
+    nargs: int | None = None,
+    type: click.ParamType[Any] | None = None,
+    default: object = None,
+) -> Callable[[F], F]:
     """An argument with a line of help."""
-    return click.argument(name, cls=Argument, help=help, **settings)
+    return click.argument(name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default)
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
@@ -85,6 +113,29 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def _given_as(
+    name: str, make: Callable[..., object], taken: Sequence[str], *options: Decorator[Any]
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of the ``taken`` values."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def call(**typed: Any) -> int:
+            made = make(**{one: typed.pop(one) for one in taken})
+            return function(**{name: made}, **typed)
+
+        decorated: Callable[..., int] = together(*options)(call)
+        return decorated
+
+    return decorate
+
+
+def _beside(user_input: str | None, reference: str | None, context: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
+    """The fields that --user-input, --reference and --context give."""
+    typed = {"user_input": user_input, "reference": reference, "contexts": context or None}
+    return {name: value for name, value in typed.items() if value is not None}
 
 
 models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
@@ -140,7 +191,8 @@ named = click.option(
 user_input = click.option("--user-input", help="The question that is answered.")
 reference = click.option("--reference", help="A good answer to compare with.")
 contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
-accompanying = together(user_input, reference, contexts)
+accompanying = _given_as("given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts)
+"""Gives the command ``given``: field → what was typed for it."""
 language = click.option(
     "--language",
     type=LANGUAGE,
@@ -172,6 +224,7 @@ def gate(help: str) -> Decorator[Any]:
 
 
 fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
+baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
 confidence = click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
@@ -225,6 +278,7 @@ class Flags:
     quiet: bool
     dry_run: bool
     fail_under: FailUnder | None
+    baseline: Path | None
     confidence: float | None
     not_worse_than: str | None
     margin: float | None
@@ -265,6 +319,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "quiet": quiet,
     "dry_run": dry_run,
     "fail_under": fail_under,
+    "baseline": baseline,
     "confidence": confidence,
     "not_worse_than": not_worse_than,
     "margin": margin,
@@ -273,38 +328,46 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
 }
 
 
-def judging(**other: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name."""
-    return _given_as(Flags, *{**_JUDGING, **other}.values())
+_EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could not run, 2 usage, 3 some have no result,
+4 gate failed, 5 gate inconclusive."""
+
+
+def judging(other: Mapping[str, Decorator[Any]] | None = None) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those of that name.
+
+    What the exit codes of such a command mean is added to its help.
+    """
+    decorate = _flags(Flags, *{**_JUDGING, **(other or {})}.values())
+
+    def explained(function: Callable[..., int]) -> Callable[..., int]:
+        function.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_EXIT_CODES}"
+        return decorate(function)
+
+    return explained
 
 
 def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
     """All options of RunFlags, given to the command as ``flags``."""
-    return _given_as(RunFlags, run_folder, resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run)
+    return _flags(RunFlags, run_folder, resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run)
 
 
-def _given_as(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        @wraps(function)
-        def call(**given: Any) -> int:
-            flags = _completed(kind(**{one.name: given.pop(one.name) for one in fields(kind)}))
-            return function(flags=flags, **given)
-
-        decorated: Callable[..., int] = together(*options)(call)
-        return decorated
-
-    return decorate
+def _flags(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    names = [one.name for one in fields(kind)]
+    return _given_as("flags", lambda **typed: _completed(kind(**typed)), names, *options)
 
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
+    from adjudge.cli.language import speak
     from adjudge.runs.project import find_project
 
     project = find_project()
     prices = flags.prices or project.prices_path
     if isinstance(flags, RunFlags):
         return replace(flags, prices=prices)
-    return replace(flags, language=flags.language or project.language or "en", prices=prices)
+    language = flags.language or project.language or "en"
+    speak(language)
+    return replace(flags, language=language, prices=prices)
 
 
 def budget_from(max_usd: float | None, max_calls: int | None, max_tokens: int | None) -> Budget | None:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 from click import UsageError
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, judge_all, ready, typed
+from adjudge.cli.execute import Seen, data_entry, judge_all, judgments_of, ready, typed
 from adjudge.cli.inputs import columns_from
-from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, command, gate, judging
-from adjudge.cli.show_report import say_columns, show_report, warn
+from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
+from adjudge.cli.show_report import print_json, say_columns, show_report, warn
+from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
-from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
 from adjudge.runs.eval_file import RagEntry
-from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, Event
+from adjudge.runs.execute import ColumnsChosen, Event
 
 _OTHER = {
     "models": click.option(
@@ -50,7 +50,8 @@ _OTHER = {
     default=ENTRIES,
     help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
 )
-@judging(**_OTHER)
+@as_json
+@judging(_OTHER)
 def rag(
     csv: Path,
     model_provider: str | None,
@@ -62,12 +63,12 @@ def rag(
     column: tuple[str, ...],
     output: Path,
     entries: int,
+    as_json: bool,
     flags: Flags,
 ) -> int:
     """Score every answer of a file on answer relevance, clarity, completeness, conciseness, groundedness and harmfulness.
 
-    Writes a Markdown, a CSV and an HTML report. Exit codes: 0 all scored (and the gate holds), 1 could not run, 2 usage,
-    3 some answers have no score, 4 gate failed, 5 gate inconclusive.
+    Writes a Markdown, a CSV and an HTML report.
     """
     ids, key = _models(model_provider, model_name, api_key, flags.model)
     entry = RagEntry(
@@ -79,21 +80,20 @@ def rag(
         seed=flags.seed,
     )
     data = data_entry(flags, csv, columns_from(column))
-    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key), shown=entries)
+    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key), baseline=flags.baseline, shown=entries)
     outcome.check_gates()
     if flags.dry_run:
-        show_estimate(outcome.run.estimate())
+        show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
-    outcome.run.check_source()
-    _check_folder(output)
-    judged = judge_all(_Rows(outcome, quiet=flags.quiet))
+    judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json), partial(_check_folder, output))
+    judgments = judgments_of(outcome, judged)
     report = outcome.report()
-    (label,) = (one.label for one in outcome.run.judges)
-    judgments = Again(lambda: (Judgment.of(label, one.number + 1, one.result) for one in judged))
     paths = write_reports(report, judgments, output)
-    if not flags.quiet:
+    if as_json:
+        print_json(report, judgments, files=paths)
+    elif not flags.quiet:
         show_report(report)
-    for path in paths:
+    for path in () if as_json else paths:
         click.echo(str(path))
     warn(report)
     return outcome.exit_code()
@@ -106,7 +106,7 @@ class _Rows(Seen):
         """Count it, and show it where that helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns, self.outcome.run.file.language)
-        if isinstance(event, BlankRowsSkipped):
+        if isinstance(event, BlankRows):
             self.outcome.see(event)
         else:
             super().event(event)

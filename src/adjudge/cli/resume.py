@@ -21,8 +21,7 @@ from adjudge.data.dataset import STDIN
 from adjudge.errors import RunError
 from adjudge.runs.eval_file import EvalFile, load_eval
 from adjudge.runs.folder import run_info
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 
 _RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate")
 _RUN = ("run", "folder")

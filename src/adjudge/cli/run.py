@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,13 +14,17 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line
+from adjudge.cli.language import speak
 from adjudge.cli.options import (
     PATH,
     argument,
+    as_json,
+    baseline,
     budget_from,
     command,
     confidence,
     dry_run,
+    encoding,
     fail_under,
     limits,
     margin,
@@ -28,6 +33,7 @@ from adjudge.cli.options import (
     resume,
     server,
 )
+from adjudge.cli.run_data import print_run
 from adjudge.cli.show import clean
 from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
@@ -36,8 +42,7 @@ from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.model_entry import ServerEntry
-from adjudge.runs.project import find_project
+from adjudge.runs.project import ServerEntry, find_project
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -60,6 +65,7 @@ gates: {fail_under: 0.8}
 @server
 @limits
 @fail_under
+@baseline
 @confidence
 @not_worse_than
 @margin
@@ -70,6 +76,11 @@ gates: {fail_under: 0.8}
 )
 @click.option("--fork", type=PATH, help="Reuse the answers of this other run that still apply.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where an answer had no verdict.")
+@click.option(
+    "-o", "--output", type=PATH, multiple=True, help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable."
+)
+@encoding
+@as_json
 @dry_run
 @quiet
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
@@ -88,12 +99,16 @@ def run(
     prices: Path | None,
     no_cache: bool,
     fail_under: FailUnder | None,
+    baseline: Path | None,
     confidence: float | None,
     not_worse_than: str | None,
     margin: float | None,
     stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
+    output: tuple[Path, ...],
+    encoding: str | None,
+    as_json: bool,
     dry_run: bool,
     quiet: bool,
     show_schema: bool,
@@ -114,35 +129,42 @@ def run(
     use_prices(prices or project.prices_path)
     at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
     wanted = load_eval(file, project)
+    speak(wanted.language)
     wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
     if stop_at_bad_row is not None:
         wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
     wanted = _gated(wanted, confidence, not_worse_than, margin)
+    if encoding:
+        wanted = replace(wanted, data=replace(wanted.data, encoding=encoding))
+    written = (*wanted.output_paths, *output)
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
     check_resumed(made.folder, resume=resume)
-    outcome = Outcome(made, fail_under)
+    outcome = Outcome(made, fail_under, baseline)
     outcome.check_gates()
     if dry_run:
-        show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed))
+        show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed), wanted.language)
         return ExitCode.OK
-    made.check_source()
-    _check_outputs(wanted)
-    seen, kept = Seen(outcome, quiet=quiet), made.folder or Path()
+    seen, kept = Seen(outcome, quiet=quiet or as_json), made.folder or Path()
     try:
-        with resumable(kept), seen.watch:
+        with resumable(kept, wanted.language), seen.watch:
             made.execute(
                 seen.event,
                 budget=budget_from(max_usd, max_calls, max_tokens),
                 fork_of=fork,
                 retry_failed=retry_failed,
                 kept=outcome.facts,
+                prepare=partial(_check_outputs, written),
             )
     except RunStopped:
         _show(outcome, kept, ())
         raise
-    for path in wanted.output_paths:
+    for path in written:
         export(kept, path)
-    _show(outcome, kept, wanted.output_paths)
+    if as_json:
+        print_run(outcome.report(), kept, written, votes=True)
+        warn(outcome.report())
+    else:
+        _show(outcome, kept, written)
     return outcome.exit_code()
 
 
@@ -168,9 +190,9 @@ def _gated(file: EvalFile, confidence: float | None, not_worse_than: str | None,
     return replace(file, gates=gates if margin is None else replace(gates, margin=margin))
 
 
-def _check_outputs(file: EvalFile) -> None:
+def _check_outputs(paths: Sequence[Path]) -> None:
     """Before anything is paid for, not after."""
-    for path in file.output_paths:
+    for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

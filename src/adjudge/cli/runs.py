@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -12,16 +11,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals
+from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show import clean
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.export import FORMATS, export
+from adjudge.reports.export import FORMATS, export, report_of_run
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
-from adjudge.runs.folder import CriteriaInfo, RunInfo, delete_run, find_runs, last_written, reading, run_info
+from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 
 _DAY = 86_400
@@ -41,7 +42,7 @@ def list_runs(parent: Path, as_json: bool) -> int:
     """List the runs in a folder, the newest last."""
     found = [_readable(folder) for folder in find_runs(parent)]
     if as_json:
-        click.echo(json.dumps([_data(one) for one in found], ensure_ascii=False, indent=2))
+        print_results("runs", {"runs": len(found)}, map(run_data, found))
         return 0
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("run", "started", "judgments", "without a score", "calls", "cost", "state"):
@@ -57,10 +58,10 @@ def list_runs(parent: Path, as_json: bool) -> int:
 @as_json
 def show_run(folder: Path, as_json: bool) -> int:
     """Show what a run holds, what it cost and how it was set up."""
-    info = run_info(folder)
     if as_json:
-        click.echo(json.dumps({**_data(info), "configuration": info.configuration}, ensure_ascii=False, indent=2))
+        print_run(report_of_run(folder, shown=0), folder)
         return 0
+    info = run_info(folder)
     console = Console(highlight=False)
     console.print(Text(clean(f"{info.folder}: {info.state}"), style="bold"))
     for one in info.criteria:
@@ -185,28 +186,3 @@ def _money(info: RunInfo, model: str | None = None) -> str:
     unknown = ", ".join(name for name, cost in costs.items() if cost is None)
     known = f"${total:.4f}" if total or not unknown else ""
     return " and ".join(part for part in (known, f"price of {unknown} not known" if unknown else "") if part)
-
-
-def _data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
-    if not isinstance(info, RunInfo):
-        return {"folder": str(info[0]), "state": "unreadable", "error": str(info[1])}
-    return {
-        "folder": str(info.folder),
-        "state": info.state,
-        "judgments": info.judges,
-        "judge_identities": info.identities,
-        "criteria": [asdict(one) for one in info.criteria],
-        "means": {one.judge: one.mean for one in info.criteria if _only(one, info) and one.mean is not None},
-        "excluded_models": info.excluded,
-        "votes": info.votes,
-        "failed_votes": info.failed_votes,
-        "failed_calls": info.failed_calls,
-        "calls": {model: usage.calls for model, usage in info.usage.items()},
-        "cost": _money(info),
-        **info.facts,
-    }
-
-
-def _only(one: CriteriaInfo, info: RunInfo) -> bool:
-    """Whether its judge has no other criteria, so that the mean is of one thing."""
-    return sum(other.judge == one.judge for other in info.criteria) == 1

@@ -21,6 +21,8 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
+from adjudge.reports.numbers import number_text, percent
+from adjudge.reports.russian import localised
 from adjudge.reports.summary import Summary
 from adjudge.reports.words import Word, counted, word
 
@@ -39,11 +41,11 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: 
     console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
-        console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(reason)}", style="yellow"))
+        console.print(Text(f"{word('excluded', language)} {clean(model)}: {clean(localised(reason, language))}", style="yellow"))
 
 
 def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language: str) -> None:
-    """One row per judgment; with several criteria the aggregate behind them."""
+    """One row per judgment. There is no mean over several criteria."""
     results = list(given)
     several = any(len(one.item_results) > 1 for one in results)
     table = headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
@@ -51,8 +53,6 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
         name = Text(clean(result.instance.id or str(number)))
         for entry in result.item_results:
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
-        if several:
-            table.add_row(name, Text("=", style="bold"), Text(""), Text(_aggregate(result), style="bold"), "", "")
     Console(highlight=False, soft_wrap=False).print(table)
 
 
@@ -64,9 +64,11 @@ def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -
         special = {None: word("no score", language), "tie": word("tie", language)}
         winner = Text(special.get(chosen if not isinstance(chosen, int) else "") or clean(result.winner or ""))
         ranks = " ".join("–" if rank is None else str(rank) for rank in result.ranking)
-        certain = "–" if result.certainty is None else f"{result.certainty:.0%}"
+        certain = "–" if result.certainty is None else percent(result.certainty, language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
-        table.add_row(Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result)))
+        table.add_row(
+            Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result, language))
+        )
     Console(highlight=False, soft_wrap=False).print(table)
 
 
@@ -94,22 +96,16 @@ def headed(language: str, *headings: Word) -> Table:
 def _cells(result: Result, language: str) -> tuple[Text, str, str, Text]:
     chosen = result.option if isinstance(result, DirectInstanceResult) else None
     verdict = Text(clean(chosen)) if chosen else Text(word("no score", language), style="bold yellow")
-    score = "–" if result.score is None else f"{result.score:.2f}"
-    return verdict, score, f"{result.votes_valid}/{result.votes_requested}", _brief(_reason(result))
+    score = "–" if result.score is None else number_text(result.score, 2, language)
+    return verdict, score, f"{result.votes_valid}/{result.votes_requested}", _brief(_reason(result, language))
 
 
-def _reason(result: Result) -> str | None:
+def _reason(result: Result, language: str) -> str:
     """The explanation; without one, the probability; without a verdict, why there is none."""
     if result.explanation:
         return result.explanation
     shown = next((_why(vote) for vote in result.votes if vote.verdict), None)
-    return shown or next((vote.reason for vote in result.votes if vote.reason), None)
-
-
-def _aggregate(result: MultiCriteriaDirectInstanceResult) -> str:
-    if result.aggregated_score is not None:
-        return f"{result.aggregated_score:.2f}"
-    return f"{result.lower_bound:.2f}…{result.upper_bound:.2f}"
+    return shown or localised(next((vote.reason for vote in result.votes if vote.reason), ""), language)
 
 
 def clean(text: str) -> str:
@@ -141,9 +137,10 @@ def _many(results: Sequence[AspectResult], language: str) -> Table:
     for heading in ("row", "verdict", "score", "votes", "explanation"):
         table.add_column(word(heading, language))
     for number, result in enumerate(results, 1):
-        score = "–" if result.score is None else f"{result.score:.2f}"
+        score = "–" if result.score is None else number_text(result.score, 2, language)
         votes = f"{result.votes_valid}/{result.votes_requested}"
         why = "; ".join(dict.fromkeys(filter(None, map(_why, _agreeing(result))))) or "; ".join(result.excluded_models.values())
+        why = localised(why, language)
         table.add_row(Text(clean(result.instance.id or str(number))), _verdict_word(result, language), score, votes, _brief(why))
     return table
 
@@ -160,9 +157,9 @@ def _why(vote: Vote) -> str | None:
 def _verdict(result: AspectResult, language: str) -> Text:
     title = Text.assemble(_verdict_word(result, language))
     if result.score is not None:
-        title.append(f"  {word('score', language)} {result.score:.2f}", style="bold")
+        title.append(f"  {word('score', language)} {number_text(result.score, 2, language)}", style="bold")
     if result.agreement is not None:
-        title.append(f"  {word('agreement', language)} {result.agreement:.0%}")
+        title.append(f"  {word('agreement', language)} {percent(result.agreement, language)}")
     if result.tie:
         title.append(f"  ({word('tie', language)})", style="yellow")
     return title
@@ -201,7 +198,7 @@ def footer(summary: Summary | None, language: str, usage: Usage | None = None) -
     if summary is None or summary.attempted == 1:
         return used
     bare = summary.without_number == summary.scored > 0  # comparisons, and options without scores: there is no mean to be had
-    mean = "" if bare else f"{word('mean', language)} {'–' if summary.mean is None else f'{summary.mean:.3f}'}; "
+    mean = "" if bare else f"{word('mean', language)} {'–' if summary.mean is None else number_text(summary.mean, 3, language)}; "
     scored = summary.scored if bare else scored_of(summary, language)
     counts = f"{word('attempted', language)} {summary.attempted}, {word('scored', language)} {scored}"
     return f"{mean}{counts}, {word('failed', language)} {summary.abstained + summary.failed}; {used}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -10,8 +9,9 @@ from pathlib import Path
 
 import click
 
+from adjudge.cli.json_text import print_results
 from adjudge.cli.show import clean
-from adjudge.runs.diff import Came, Change, JudgedRow, RunDiff, run_diff
+from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
 from adjudge.stats.difference import Outcome
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 
@@ -81,9 +81,11 @@ def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """The same as JSON, written as it is read."""
     with run_diff(one, two, flags.cluster) as found:
         comparisons = [each.to_dict() for each in compare_runs(one, two, found, flags.settings)]
-        for piece in _json(found, comparisons):
-            click.echo(piece, nl=False)
-        click.echo("")
+        counts = {"compared": found.compared, "changed": found.changed}
+        alone = {"only_in_one": found.alone(0), "only_in_two": found.alone(1)}
+        only = {"only_in_one": map(_row_data, found.only_in(0)), "only_in_two": map(_row_data, found.only_in(1))}
+        more = {"settings": found.settings, "comparisons": comparisons, **only}
+        print_results("diff", {**counts, **alone}, map(_change_data, found.changes()), more)
 
 
 def _show(lines: Iterable[str], count: int, most: int | None) -> None:
@@ -114,23 +116,6 @@ def _came(to: Came) -> str:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _json(found: RunDiff, comparisons: list[dict[str, object]]) -> Iterator[str]:
-    counts = {"compared": found.compared, "changed": found.changed, "only_in_one": found.alone(0), "only_in_two": found.alone(1)}
-    head = {"schema": "adjudge.diff/1", "settings": found.settings, "counts": counts, "comparisons": comparisons}
-    yield json.dumps(head, ensure_ascii=False)[:-1]
-    yield from _json_list("changes", map(_change_data, found.changes()))
-    yield from _json_list("only_in_one", map(_row_data, found.only_in(0)))
-    yield from _json_list("only_in_two", map(_row_data, found.only_in(1)))
-    yield "}"
-
-
-def _json_list(name: str, rows: Iterable[dict[str, object]]) -> Iterator[str]:
-    yield f', "{name}": ['
-    for place, row in enumerate(rows):
-        yield f"{',' if place else ''}\n{json.dumps(row, ensure_ascii=False)}"
-    yield "]"
 
 
 def _change_data(change: Change) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ import click
 from adjudge.domain.results import Result, Status
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.prices import PriceTable
+from adjudge.reports.sentences import sentence
+from adjudge.reports.words import counted, word
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -23,18 +26,27 @@ _SECONDS_A_LINE = 30.0
 class Watch:
     """Rate, failures, money and time left on standard error; nothing there where there is one judgment, or ``quiet``."""
 
-    def __init__(self, total: int | None, *, quiet: bool, prices: PriceTable | None = None) -> None:
-        self.total = total
+    def __init__(
+        self, total: Callable[[], int | None], *, quiet: bool, prices: PriceTable | None = None, language: str = "en"
+    ) -> None:
+        self._count = total
+        self.language = language
+        self._votes = 0
         self._own_prices = prices
         self._done = self._failed = self._unpriced = 0
         self._usd = 0.0
         self._started = self._said = time.monotonic()
-        self._shown = shown = total != 1 and not quiet
-        self._bar = _bar() if shown and sys.stderr.isatty() else None
-        self._lines = shown and self._bar is None
-        self._task = self._bar.add_task("judging", total=total, note="") if self._bar else None
+        self._shown = not quiet
+        self._bar = _bar() if self._shown and sys.stderr.isatty() and self.total != 1 else None
+        self._lines = self._shown and self._bar is None
+        self._task = self._bar.add_task(word("judging", language), total=self.total, note="") if self._bar else None
 
-    def saw(self, result: Result, spent: Spent | None = None) -> None:
+    @cached_property
+    def total(self) -> int | None:
+        """How many there will be; counted when somebody asks, since that takes a pass over the rows."""
+        return self._count()
+
+    def on_result(self, result: Result, spent: Spent | None = None) -> None:
         """Count one more. ``spent``: by the whole run so far, where that is known; else what the votes took is added up."""
         self._done += 1
         self._failed += result.status is not Status.SCORED
@@ -42,11 +54,20 @@ class Watch:
             self._add(result)
         elif spent is not None:
             self._usd, self._unpriced = spent.usd, spent.unpriced
+        self._show(1)
+
+    def on_vote(self) -> None:
+        """Count one more vote: a row may take many, and long."""
+        self._votes += 1
+        self._show(0)
+
+    def _show(self, advance: int) -> None:
         if self._bar and self._task is not None:
-            self._bar.update(self._task, advance=1, note=self.note())
-        elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE:
+            self._bar.update(self._task, advance=advance, note=self.note())
+        elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE and self.total != 1:
             self._said = time.monotonic()
-            click.echo(f"judged {self._done}{f' of {self.total}' if self.total else ''}; {self.note()}", err=True)
+            done = f"{self._done} {word('of', self.language)} {self.total}" if self.total else str(self._done)
+            click.echo(sentence("judged so far", self.language, done=done, note=self.note()), err=True)
 
     @cached_property
     def _prices(self) -> PriceTable:
@@ -61,13 +82,14 @@ class Watch:
     def note(self) -> str:
         """How it goes, in a few words."""
         rate = self._done / max(time.monotonic() - self._started, 1e-6)
-        parts = [f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s"]
+        parts = [counted(self._votes, "vote", self.language)] if self._votes else []
+        parts.append(f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s")
         if self._usd:
             parts.append(f"${self._usd:.2f}" if self._usd >= 1 else f"${self._usd:.4f}")
         if self._unpriced:
-            parts.append("price not known")
+            parts.append(sentence("price not known", self.language))
         if self._failed:
-            parts.append(f"{self._failed} without a score")
+            parts.append(sentence("unscored", self.language, count=self._failed))
         return ", ".join(parts)
 
     def __enter__(self) -> Watch:

@@ -114,7 +114,10 @@ class Columns:
             raise RunError(f"{name} has no column {self._id!r} (wanted as id); {has}")
         for field in self._needed:
             if field not in self.chosen:
-                raise RunError(f"{name} has no {field} column; name one with columns or --column. I{has[1:]}")
+                raise RunError(
+                    f"{name} has no {field} column: name it with --column {field}=COLUMN "
+                    f"(columns={{{field!r}: 'COLUMN'}}). I{has[1:]}"
+                )
 
     def fields(self, cells: Mapping[str, object]) -> dict[str, str | list[str]]:
         """The row's texts by field. A ValueError says which is missing."""
@@ -127,7 +130,7 @@ class Columns:
         }
         for field in self._needed:
             if field not in given:
-                raise ValueError(f"the row has no {self.chosen.get(field, field)!r}; it has: {', '.join(cells)}")
+                raise ValueError(nothing_in(self.chosen.get(field, field), cells))
         return given
 
     def name(self, cells: Mapping[str, object]) -> str | None:
@@ -139,6 +142,11 @@ class Columns:
             if value is not None and value != "":
                 return str(value)
         return None
+
+
+def nothing_in(column: str, cells: Mapping[str, object]) -> str:
+    """What is wrong with a row in which a text is missing."""
+    return f"there is nothing in {column!r}" if column in cells else f"the row has no {column!r}; it has: {', '.join(cells)}"
 
 
 def choose_columns(found: Sequence[str], wanted: Mapping[str, str], name: object, needed: Sequence[str]) -> dict[str, str]:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Generic, TypeVar
 
-from adjudge.data.columns import ALIASES, Columns, choose_columns, column_for, column_in, folded, is_blank_row, text_of
+from adjudge.data.columns import (
+    ALIASES,
+    Columns,
+    choose_columns,
+    column_for,
+    column_in,
+    folded,
+    is_blank_row,
+    nothing_in,
+    text_of,
+)
 from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
 from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
@@ -32,6 +44,7 @@ __all__ = [
     "read_instances",
 ]
 
+N = TypeVar("N", BlankRows, EmptyAnswers)
 OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
 OnEmptyAnswers = Callable[[EmptyAnswers], None]
@@ -74,8 +87,8 @@ def read_instances(
 
     judged = needed[0] if needed else "response"
     origin, rows = open_source(source, format, encoding, judged)
-    empty = _Empty(origin, judged, on_empty_answers)
-    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit, empty)
+    asked = _Reading(origin, chosen, made, judged, limit)
+    return _each(asked, rows, on_bad_row, on_blank_rows, on_empty_answers)
 
 
 def read_comparisons(
@@ -96,14 +109,31 @@ def read_comparisons(
     The rest is as for ``read_instances``.
     """
     named = dict(columns or {})
-    chosen = Columns({**{column: column for column in responses}, **named}, (), id)
+    chosen = _Compared({**{column: column for column in responses}, **named}, (), id, named=bool(responses))
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
 
     origin, rows = open_source(source, format, encoding)
-    empty = _Empty(origin, "response", on_empty_answers)
-    return _each(origin, _Filled(origin, rows, on_blank_rows), chosen, made, on_bad_row, limit, empty)
+    asked = _Reading(origin, chosen, made, "response", limit)
+    return _each(asked, rows, on_bad_row, on_blank_rows, on_empty_answers)
+
+
+class _Compared(Columns):
+    """Those of comparisons: without responses that are named, some must be known by their names."""
+
+    def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, *, named: bool) -> None:
+        super().__init__(wanted, needed, id)
+        self._named = named
+
+    def require(self, found: Sequence[str], name: str) -> None:
+        """Say so when no row can have responses to compare."""
+        super().require(found, name)
+        if not self._named and not any(folded(one) in _LISTS or NUMBERED.fullmatch(one) for one in found):
+            raise RunError(
+                f"{name} has no columns of responses that are known by their names: name them with --column COLUMN "
+                f"--column COLUMN (responses=[…]). It has: {', '.join(found)}"
+            )
 
 
 def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
@@ -121,95 +151,95 @@ def field_names(source: Source, format: str | None = None, encoding: str | None 
     return filled | {field for field in ALIASES if column_for(field, filled) is not None}
 
 
-class _Filled:
-    """The rows of a source that hold something; those that do not are counted, and told of when all were seen."""
+class _Noted(Generic[N]):
+    """Rows of one kind, and told of when all were seen: how many there are, and the numbers of the first."""
 
-    def __init__(self, origin: Origin, rows: Rows, tell: OnBlankRows | None) -> None:
+    def __init__(self, origin: Origin, kind: type[N], tell: Callable[[N], None] | None) -> None:
         self._origin = origin
-        self._rows = rows
-        self._tell = tell or _warn
+        self._kind: type[N] = kind
+        self._tell: Callable[[N], None] = tell or _warn
         self._first: list[int] = []
         self.count = 0
 
-    def __iter__(self) -> Iterator[Row | BadRow]:
-        for row in self._rows:
-            if isinstance(row, BadRow) or isinstance(row.cells, Instance) or not is_blank_row(row.cells):
-                yield row
-                continue
-            self.count += 1
-            self._first += [row.number] if self.count <= _ROWS_NAMED else []
-
-    def tell(self) -> None:
-        """Say how many were passed over, where some were."""
-        if self.count:
-            self._tell(BlankRows(self._origin.name, self.count, self._origin.unit, tuple(self._first)))
-
-
-class _Empty:
-    """Counts rows whose judged text is empty, and tells of them when all were seen."""
-
-    def __init__(self, origin: Origin, judged: str, tell: OnEmptyAnswers | None) -> None:
-        self._origin = origin
-        self._judged = judged
-        self._tell = tell or _warn
-        self._first: list[int] = []
-        self._count = 0
-
-    def look(self, instance: Instance, number: int) -> None:
-        """Count it, where its text is empty."""
-        value = instance.fields.get(self._judged, ())
-        if any(map(is_blank, (value,) if isinstance(value, str) else value)):
-            self._count += 1
-            self._first += [number] if self._count <= _ROWS_NAMED else []
+    def add(self, number: int) -> None:
+        """One more."""
+        self.count += 1
+        self._first += [number] if self.count <= _ROWS_NAMED else []
 
     def tell(self) -> None:
         """Say how many there were, where there were some."""
-        if self._count:
-            self._tell(EmptyAnswers(self._origin.name, self._count, self._origin.unit, tuple(self._first)))
+        if self.count:
+            self._tell(self._kind(self._origin.name, self.count, self._origin.unit, tuple(self._first)))
 
 
-def _warn(rows: BlankRows | EmptyAnswers) -> None:
+def _filled(rows: Rows, blank: _Noted[BlankRows]) -> Iterator[Row | BadRow]:
+    """The rows that hold something."""
+    for row in rows:
+        if isinstance(row, BadRow) or isinstance(row.cells, Instance) or not is_blank_row(row.cells):
+            yield row
+        else:
+            blank.add(row.number)
+
+
+def _is_empty(instance: Instance, judged: str) -> bool:
+    """Whether the judged text, or one of them, is empty."""
+    value = instance.fields.get(judged, ())
+    return any(map(is_blank, (value,) if isinstance(value, str) else value))
+
+
+def _warn(rows: object) -> None:
     _LOG.warning("%s", rows)
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """How the rows of a source become instances."""
+
+    origin: Origin
+    columns: Columns
+    instance: Callable[[Mapping[str, object], str], Instance]
+    judged: str
+    """The field that is judged."""
+    limit: int | None
+
+
 def _each(
-    origin: Origin,
-    filled: _Filled,
-    chosen: Columns,
-    made: Callable[[Mapping[str, object], str], Instance],
+    wanted: _Reading,
+    rows: Rows,
     on_bad_row: OnBadRow | None,
-    limit: int | None,
-    empty: _Empty,
+    on_blank_rows: OnBlankRows | None,
+    on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
-    if limit is not None and limit < 1:
+    if wanted.limit is not None and wanted.limit < 1:
         return
-    rows = iter(filled)
-    first = list(islice(rows, _LOOKED_AT_FIRST))
-    _check_columns(origin, first, chosen)
-    tell = on_bad_row or _stop
+    origin, tell = wanted.origin, on_bad_row or _stop
+    blank, empty = _Noted(origin, BlankRows, on_blank_rows), _Noted(origin, EmptyAnswers, on_empty_answers)
+    filled = _filled(rows, blank)
+    first = list(islice(filled, _LOOKED_AT_FIRST))
+    _check_columns(origin, first, wanted.columns)
     count, trouble = 0, ""
-    for row in chain(first, rows):
-        made_or_bad = _made(origin, row, made)
-        if isinstance(made_or_bad, BadRow):
-            trouble = trouble or str(made_or_bad)
-            tell(made_or_bad)
+    for row in chain(first, filled):
+        instance = _instance(wanted, row)
+        if isinstance(instance, BadRow):
+            trouble = trouble or str(instance)
+            tell(instance)
             continue
         count += 1
-        if isinstance(row, Row):
-            empty.look(made_or_bad, row.number)
-        yield made_or_bad
-        if count == limit:
+        if isinstance(row, Row) and _is_empty(instance, wanted.judged):
+            empty.add(row.number)
+        yield instance
+        if count == wanted.limit:
             break
-    filled.tell()
+    blank.tell()
     empty.tell()
     if not count:
-        raise RunError(_nothing(origin, filled, trouble))
+        raise RunError(_nothing(origin, blank.count, trouble))
 
 
-def _nothing(origin: Origin, filled: _Filled, trouble: str) -> str:
+def _nothing(origin: Origin, blank: int, trouble: str) -> str:
     if trouble:
         return f"{origin.name} has no row that can be judged; {trouble}"
-    return f"{origin.name} has only blank rows" if filled.count else f"{origin.name} has no rows"
+    return f"{origin.name} has only blank rows" if blank else f"{origin.name} has no rows"
 
 
 def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:
@@ -221,15 +251,15 @@ def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Column
         chosen.require(found, origin.name)
 
 
-def _made(origin: Origin, row: Row | BadRow, made: Callable[[Mapping[str, object], str], Instance]) -> Instance | BadRow:
+def _instance(wanted: _Reading, row: Row | BadRow) -> Instance | BadRow:
     if isinstance(row, BadRow):
         return row
     if isinstance(row.cells, Instance):
         return row.cells
     try:
-        return made(row.cells, origin.place(row.number))
+        return wanted.instance(row.cells, wanted.origin.place(row.number))
     except (ValueError, SetupError) as error:
-        return origin.bad(row.number, str(error))
+        return wanted.origin.bad(row.number, str(error))
 
 
 def _stop(bad: BadRow) -> None:
@@ -274,7 +304,7 @@ def check_responses(cells: Mapping[str, object], texts: Mapping[str, object], na
     there = [column in texts for column in columns]
     missing = [column for place, column in enumerate(columns) if not there[place] and (named or any(there[place:]))]
     if missing:
-        raise ValueError(f"the row has no {missing[0]!r}; it has: {', '.join(map(str, cells))}")
+        raise ValueError(nothing_in(missing[0], cells))
 
 
 def _responses(texts: Mapping[str, str | list[str]], named: Sequence[str]) -> dict[str, str | Sequence[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 _ROLES = (("role", "content"), ("from", "value"))
 """How chats say who speaks, and what is said."""
@@ -18,13 +19,12 @@ def parsed(text: str) -> object:
     """What a text holds that is a list or an object in JSON, or as Python writes it; else the text itself."""
     if text[:1] not in ("[", "{") or len(text) > _LONGEST:
         return text
+    value: object = text
     for read in (json.loads, ast.literal_eval):
-        try:
-            found: object = read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        return found if isinstance(found, list | dict) else text
-    return text
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = read(text)
+            break
+    return value if isinstance(value, list | dict) else text
 
 
 def is_chat(value: object) -> bool:

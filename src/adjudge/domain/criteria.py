@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from string import ascii_uppercase
+from typing import Protocol, runtime_checkable
 
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
@@ -52,6 +54,26 @@ class CriteriaExample:
         object.__setattr__(self, "fields", Instance(self.fields).fields)
 
 
+@runtime_checkable
+class Judged(Protocol):
+    """A result of an earlier judgment, which may stand as an example."""
+
+    @property
+    def instance(self) -> Instance:
+        """What was judged."""
+        ...
+
+    @property
+    def selected_option(self) -> str | int | None:
+        """What it got: an option, or the place of the better response."""
+        ...
+
+    @property
+    def explanation(self) -> str | None:
+        """Why."""
+        ...
+
+
 @dataclass(frozen=True)
 class Criteria:
     """One question, its options, the field it judges and the fields it may read."""
@@ -64,6 +86,7 @@ class Criteria:
     context_fields: Sequence[str] | None = None
     """None: every other field of the instance is context; empty: none is."""
     examples: Sequence[CriteriaExample] = ()
+    """Results of earlier judgments may be given as well; they become examples."""
     higher_is_better: bool = True
     """Whether more of what the criteria is named after is better. Scores do not depend on it: 1.0 is the good end."""
 
@@ -75,7 +98,7 @@ class Criteria:
             raise SetupError(f"context_fields of criteria {self.name!r} must be a list of field names, not a text")
         if self.context_fields is not None:
             object.__setattr__(self, "context_fields", tuple(self.context_fields))
-        object.__setattr__(self, "examples", tuple(self.examples or ()))
+        object.__setattr__(self, "examples", tuple(_as_example(self.name, one) for one in self.examples or ()))
         _check_description(self.name, self.description)
         if self.options:  # without them the labels of responses are the options: judges know how many there are
             _check_examples(self.name, self.examples, self.option_names)
@@ -154,6 +177,22 @@ def _check_options(criteria: str, names: list[str | None]) -> None:
             raise SetupError(f"criteria {criteria!r} has an option without a name: write CriteriaOption('Good')")
         if names.count(name) > 1:
             raise SetupError(f"criteria {criteria!r} offers the option {name!r} twice")
+
+
+def _as_example(criteria: str, given: object) -> CriteriaExample:
+    """An example as it is; a result as the example it makes, the place of a response as its label."""
+    if isinstance(given, CriteriaExample):
+        return given
+    if not isinstance(given, Judged):
+        raise SetupError(
+            f"an example of criteria {criteria!r} is a CriteriaExample or the result of a judgment, not {type(given).__name__}"
+        )
+    option = given.selected_option
+    if not isinstance(given.instance, Instance) or option is None:
+        missing = "instance" if option is not None else "selected_option"
+        raise SetupError(f"an example of criteria {criteria!r} has no {missing}: an example shows a text and what it got")
+    label = ascii_uppercase[option] if isinstance(option, int) else option
+    return CriteriaExample(given.instance.fields, label, given.explanation or "")
 
 
 def _check_examples(criteria: str, examples: Sequence[CriteriaExample], names: Sequence[str]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import Literal
+from typing import Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 
@@ -70,11 +70,11 @@ class Capabilities:
     logprobs: bool = False
     exact_logprobs: bool = False
     """Of any token asked for, at no further cost: the model is in this process."""
-    samples: bool = False
-    """Several samples in one call."""
     seed: bool = False
     calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
     """Kind of label → how its log-probabilities are read; kinds that are not there are read as they are."""
+    fresh_samples: bool = True
+    """Whether a question that is asked again is answered anew, and not by the reply that was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +91,33 @@ class Request:
     """How many alternatives to report for each token; 0 asks for none."""
     labels: tuple[str, ...] = ()
     """Tokens whose probability as the first of the answer is wanted; the answer is then not written out."""
-    samples: int = 1
     sample: int = 0
     """Which repetition this is: two samples of one prompt are two requests."""
 
     @property
     def key(self) -> str:
         """Equal for requests that ask the same."""
-        return content_hash(self)
+        parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return content_hash({**parts, "samples": 1})  # as it was when several could be asked for: caches are found by it
+
+
+class Amounts:
+    """Counts that are added up field by field."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*[getattr(self, name) + getattr(other, name) for name in self.__slots__])
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(*[getattr(self, name) - getattr(other, name) for name in self.__slots__])
+
+    def __mul__(self, times: int) -> Self:
+        return type(self)(*[getattr(self, name) * times for name in self.__slots__])
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Amounts):
     """What answering cost."""
 
     calls: int = 0
@@ -113,32 +128,12 @@ class Usage:
     estimated: int = 0
     """Calls whose tokens are estimated by the length of the texts, since the provider did not say, or not sensibly."""
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.estimated + other.estimated,
-        )
-
-    def __sub__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls - other.calls,
-            self.prompt_tokens - other.prompt_tokens,
-            self.completion_tokens - other.completion_tokens,
-            self.cached_tokens - other.cached_tokens,
-            self.estimated - other.estimated,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model returned."""
 
     text: str
-    more: tuple[str, ...] = ()
-    """Further samples, where several were asked for in one call."""
     usage: Usage = Usage(calls=1)
     latency: float = 0.0
     """Seconds from request to reply, waiting for a free slot left out."""

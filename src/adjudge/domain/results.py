@@ -59,7 +59,7 @@ class Result:
     @property
     def votes_valid(self) -> int:
         """How many of them carry a verdict."""
-        return sum(vote.valid for vote in self.votes)
+        return sum(vote.verdict is not None for vote in self.votes)
 
     @property
     def reason(self) -> str | None:
@@ -69,7 +69,7 @@ class Result:
     @property
     def low_confidence(self) -> bool:
         """Whether a model said of a vote that counts that it is hardly more than a guess."""
-        return any(vote.low_confidence for vote in self.votes if vote.valid)
+        return any(vote.low_confidence for vote in self.votes if vote.verdict is not None)
 
     @property
     def usage(self) -> Usage:
@@ -79,9 +79,11 @@ class Result:
     @property
     def left_out(self) -> Mapping[str, str]:
         """Of a panel: the models none of whose votes counts, and why."""
-        counted = {vote.model for vote in self.votes if vote.valid}
-        lost = {vote.model: f"{vote.outcome.value}: {vote.reason}" for vote in self.votes if vote.model not in counted}
-        return lost if len({vote.model for vote in self.votes}) > 1 else {}
+        cast = [(vote.ballot.model, vote) for vote in self.votes]
+        if len({model for model, _ in cast}) < 2:
+            return {}
+        counted = {model for model, vote in cast if vote.verdict is not None}
+        return {model: f"{vote.outcome.value}: {vote.reason}" for model, vote in cast if model not in counted}
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a panel lost some."""
@@ -148,12 +150,23 @@ class DirectInstanceResult(_DirectFields):
         """The same as ``option``."""
         return self.option
 
+    @property
+    def model_scores(self) -> dict[str, float]:
+        """Of a panel: the mean score of each model's valid votes, where its options have scores."""
+        points = {option.name: option.points for option in self.criteria.options}
+        found: dict[str, list[float]] = {}
+        for vote in self.votes:
+            if vote.verdict and (score := points.get(vote.verdict.option)) is not None:
+                found.setdefault(vote.model, []).append(score)
+        return {model: sum(scores) / len(scores) for model, scores in found.items()}
+
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes."""
         bias = self.positional_bias
         shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
         own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
-        return super().to_dict(votes=votes) | own
+        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 else {}
+        return super().to_dict(votes=votes) | own | panel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +322,10 @@ class MultiCriteriaDirectInstanceResult:
 
     def to_dict(self) -> dict[str, object]:
         """This result as a JSON-ready dict."""
+        return {**self.aggregate(), "items": [entry.result.to_dict() for entry in self.item_results]}
+
+    def aggregate(self) -> dict[str, object]:
+        """The same without the results by each criteria."""
         return {
             "id": self.instance.id,
             "status": self.status.value,
@@ -317,7 +334,6 @@ class MultiCriteriaDirectInstanceResult:
             "upper_bound": self.upper_bound,
             "per_criterion_score": self.per_criterion_score,
             "per_criterion_contribution": self.per_criterion_contribution,
-            "items": [entry.result.to_dict() for entry in self.item_results],
         }
 
 

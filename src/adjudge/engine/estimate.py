@@ -17,6 +17,8 @@ from adjudge.engine.schedule import Plans
 from adjudge.gateway.prices import PriceTable
 
 I = TypeVar("I")  # noqa: E741
+Ends = tuple[int, int]
+"""At least, and at most."""
 _RENDERED_FIRST, _THEN_EVERY = 200, 50
 """Prompts are written out for the first ballots and for some of those after."""
 _CHARACTERS_A_TOKEN = {"low": (6.0, 5.0), "high": (3.2, 1.2)}
@@ -56,8 +58,8 @@ class _Share:
     """Calls that there will be in any case."""
     ballots: int = 0
     rendered: int = 0
-    ascii: int = 0
-    other: int = 0
+    characters: tuple[int, int] = (0, 0)
+    """ASCII and all others, in the prompts that were rendered."""
     written: bool = False
     """Whether it writes its answers out."""
 
@@ -70,8 +72,8 @@ class Estimate:
     """Judgments there would be."""
     answered: int
     """Ballots that the run's ledger knows already; equal ones count once."""
-    calls: tuple[int, int]
-    tokens: tuple[int, int]
+    calls: Ends
+    tokens: Ends
     usd: tuple[float, float]
     unpriced: tuple[str, ...] = field(default=())
     """Models whose price is not known; ``usd`` is without them."""
@@ -167,8 +169,8 @@ def _count(share: _Share, ballot: Ballot) -> None:
         text = prompt_for(ballot).text
         ascii_only = sum(map(str.isascii, text)) if not text.isascii() else len(text)
         share.rendered += 1
-        share.ascii += ascii_only
-        share.other += len(text) - ascii_only
+        plain, other = share.characters
+        share.characters = plain + ascii_only, other + len(text) - ascii_only
     share.ballots += _requests(ballot)
     share.written = share.written or ballot.mode == "generate"
 
@@ -179,7 +181,8 @@ def _usage(shares: Mapping[str, _Share], end: Literal["low", "high"]) -> dict[st
     for model, share in shares.items():
         repeated = round(share.ballots * (_REPEATED[end] if share.written else 1))
         calls = share.fewest if end == "low" else max(repeated, share.fewest)
-        prompt = (share.ascii / plain + share.other / other) / max(share.rendered, 1)
+        ascii_only, others = share.characters
+        prompt = (ascii_only / plain + others / other) / max(share.rendered, 1)
         found[model] = Usage(calls, round(calls * prompt), calls * (_ANSWER[end] if share.written else 1))
     return found
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import so_far
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
-from adjudge.gateway.layers.budget import Allowance, Budget, current
+from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.ledger import Ledger
+from adjudge.pooling import VERSION as POOLING
+from adjudge.prompts.template import wordings
+from adjudge.verdicts import VERSION as READER
 
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
@@ -36,7 +42,7 @@ class Run:
     """Another run whose answers are reused where they still apply."""
     retry_failed: bool = False
     """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     """What else to keep about the run, such as the command that made it."""
 
     @classmethod
@@ -60,7 +66,8 @@ class Asker:
     """What a ballot's vote is found by, in a run whose prompts were worded so."""
     at_once: Mapping[str, int]
     """Model → ballots that may be under way at once."""
-    configuration: Mapping[str, Any]
+    configuration: Callable[[], Mapping[str, object]] = dict
+    """What decides its votes, for the record of a run of its own."""
 
 
 class LiveVotes:
@@ -109,9 +116,9 @@ class LiveVotes:
 class OpenRun:
     """A run under way: its ledger, and what it may still spend."""
 
-    def __init__(self, ledger: Ledger, allowance: Allowance, *, retry_failed: bool = False) -> None:
+    def __init__(self, ledger: Ledger, open_budget: OpenBudget, *, retry_failed: bool = False) -> None:
         self.ledger = ledger
-        self.allowance = allowance
+        self.open_budget = open_budget
         self.retry_failed = retry_failed
         self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
 
@@ -127,8 +134,10 @@ class RecordedVotes(LiveVotes):
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         """What the ledger knows."""
-        self._run.allowance.go_on()
-        keys = [self._key(ballot) for ballot in ballots]
+        return self._recall(ballots, [self._key(ballot) for ballot in ballots])
+
+    def _recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
+        self._run.open_budget.raise_if_halted()
         votes = self._run.ledger.recall(ballots, keys)
         if not any(votes):
             return votes
@@ -149,7 +158,7 @@ class RecordedVotes(LiveVotes):
             await asyncio.wait([asked])
             if not asked.cancelled():
                 return asked.result()
-        (known,) = self.recall([ballot])  # since it was looked for, somebody may have asked the same
+        (known,) = self._recall([ballot], [key])  # since it was looked for, somebody may have asked the same
         if known:
             return known
         under_way[key] = answer = asyncio.get_running_loop().create_future()
@@ -254,87 +263,77 @@ async def answering(judge: Asker, run: RunLike | None, budget: Budget | None) ->
     elif outer is not None:
         yield PartOfRun(outer, judge)
     else:
-        async with begun(run, {judge.label: judge.configuration}, budget) as under_way:
+        judges = {judge.label: judge.configuration()} if run is not None or budget else {}
+        async with begun(run, judges, budget) as under_way:
             yield RecordedVotes(under_way, judge) if under_way else LiveVotes(judge)
 
 
 @asynccontextmanager
 async def begun(
-    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """Where every run begins, of a command or a program: kept where ``run`` says, else only counted.
 
     ``judges``: label → configuration; it need not be known where neither a run nor a budget is given.
     """
     if run is not None:
-        async with opened(Run.of(run), {"judges": dict(judges)}, budget) as under_way:
+        async with opened(Run.of(run), judges, budget) as under_way:
             yield under_way
         return
-    allowance = _unkept(budget)
-    if allowance:
-        _check_prices(budget, allowance.prices, *judges.values())
-    with _spending(allowance):
+    open_budget = _unkept(budget)
+    if open_budget:
+        _check_prices(budget, open_budget.prices, *judges.values())
+    with event_loop.holding(current, open_budget):
         yield None
 
 
 @asynccontextmanager
 async def everything_in(
-    run: RunFolder | None, judges: Mapping[str, Mapping[str, Any]], budget: Budget | None
+    run: RunFolder | None, judges: Mapping[str, Mapping[str, object]], budget: Budget | None
 ) -> AsyncIterator[OpenRun | None]:
     """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
     async with begun(run, judges, budget) as under_way:
-        with _inside(Around(under_way, []) if under_way else None):
+        with event_loop.holding(around, Around(under_way, []) if under_way else None):
             yield under_way
-
-
-@contextmanager
-def _inside(outer: Around | None) -> Iterator[None]:
-    token = around.set(outer) if outer else None
-    try:
-        yield
-    finally:
-        if token:
-            around.reset(token)
 
 
 @contextmanager
 def gathered(asked: list[bytes]) -> Iterator[None]:
     """Have the keys of all that is asked inside put into ``asked``; there are none where no run is around."""
     outer = around.get()
-    with _inside(replace(outer, asked=asked) if outer else None):
+    with event_loop.holding(around, replace(outer, asked=asked) if outer else None):
         yield
 
 
-def _unkept(budget: Budget | None) -> Allowance | None:
+def _unkept(budget: Budget | None) -> OpenBudget | None:
     """For a judgment that is kept nowhere. Without limits it belongs to the run around it, if there is one."""
     if budget:
-        return Allowance(budget)
-    return Allowance(prices=_NO_PRICES) if current.get() is None else None
+        return OpenBudget(budget)
+    return OpenBudget(prices=_NO_PRICES) if current.get() is None else None
 
 
 @asynccontextmanager
 async def opened(
-    run: Run, configuration: Mapping[str, Any], budget: Budget | None, prices: PriceTable | None = None
+    run: Run, judges: Mapping[str, Mapping[str, object]], budget: Budget | None, prices: PriceTable | None = None
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, and the same run resumes it"
-    _check_prices(budget, table, *configuration["judges"].values())
-    ledger = Ledger(folder, configuration, fork_of=other)
+    _check_prices(budget, table, *judges.values())
+    ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
-        allowance = Allowance(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
-        with _spending(allowance):
-            for name, fact in {**run.facts, "ended": None}.items():
-                await ledger.note(name, fact)
+        open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
+        with event_loop.holding(current, open_budget):
+            await ledger.note_all({**run.facts, "ended": None})
             try:
-                with event_loop.stoppable(lambda: allowance.stop(stopped)):
-                    yield OpenRun(ledger, allowance, retry_failed=run.retry_failed)
+                with event_loop.stoppable(lambda: open_budget.stop(stopped)):
+                    yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
                 await ledger.note("ended", "complete")
             except HALTS as halt:
                 await ledger.note("ended", str(halt))
                 raise
             finally:
-                ledger.note_soon(_SPENDING, allowance.closed())
+                ledger.note_soon(_SPENDING, open_budget.closed())
     finally:
         ledger.close()
 
@@ -347,11 +346,12 @@ def _account(ledger: Ledger) -> Account:
     return account
 
 
-def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, Any]) -> None:
+def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
     """A limit in dollars holds only where every price is known."""
     if budget is None or budget.max_usd is None:
         return
-    models = dict.fromkeys(model for configuration in configurations for model in configuration.get("models", {}))
+    asked = [models for one in configurations if isinstance(models := one.get("models"), Mapping)]
+    models = dict.fromkeys(model for each in asked for model in each)
     if unknown := [model for model in models if prices.of(model) is None]:
         raise SetupError(
             f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
@@ -359,12 +359,27 @@ def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Ma
         )
 
 
-@contextmanager
-def _spending(allowance: Allowance | None) -> Iterator[None]:
-    """Everything asked in here is counted."""
-    token = current.set(allowance) if allowance else None
-    try:
-        yield
-    finally:
-        if token:
-            current.reset(token)
+def provenance(
+    judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
+) -> dict[str, object]:
+    """Everything that decides what is asked and what is made of the answers."""
+    import platform
+    from importlib.metadata import version
+
+    return {
+        "judge": judge,
+        "settings": plain_settings(settings),
+        "models": {name: _model(model) for name, model in models.items()},
+        "criteria": [plain(one) for one in criteria],
+        "templates": wordings(language),
+        "versions": {"adjudge": version("adjudge"), "python": platform.python_version(), "reader": READER, "pooling": POOLING},
+    }
+
+
+def plain_settings(settings: Mapping[str, object]) -> object:
+    """Settings as JSON-ready data; of anything else, the name of its type."""
+    return json.loads(json.dumps(plain(settings), default=lambda thing: type(thing).__name__))
+
+
+def _model(model: OpenModel) -> dict[str, object]:
+    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}

@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from adjudge.aio.garbage import collected_rarely
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Vote
 from adjudge.errors import HALTS, AdjudgeError
+
+_RARELY = 50_000
+"""New objects between two looks. Python's own setting is 700, which is what a dozen requests make."""
+_batches = 0
+_usual = 0
+
+
+@contextmanager
+def collected_rarely() -> Iterator[None]:
+    """Look for cycles less often, and as before when the last of the batches that are under way has ended.
+
+    Each look goes through all that is under way, and finds nothing: requests leave no cycles. On the home loop only.
+    """
+    global _batches, _usual
+    first, *older = gc.get_threshold()
+    if not _batches:
+        _usual = first
+        gc.set_threshold(first and max(first, _RARELY), *older)  # 0: somebody has turned it off
+    _batches += 1
+    try:
+        yield
+    finally:
+        _batches -= 1
+        if not _batches:
+            gc.set_threshold(_usual, *gc.get_threshold()[1:])
+
 
 I = TypeVar("I")  # noqa: E741 - what is judged
 I_contra = TypeVar("I_contra", contravariant=True)
@@ -48,20 +75,21 @@ class Answers(Protocol):
         ...
 
 
-Saw = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
+OnResult = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
 
 
-async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, saw: Saw[R]) -> int:
-    """Have ``saw`` told of every item's result, with its place and its ballots, as they come; says how many items there were.
+async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, on_result: OnResult[R]) -> int:
+    """Call ``on_result`` with every item's place, result and ballots as they come; the number of items is returned.
 
     At a halt the items under way end as they can; then the halt is raised.
     """
-    work = _Work(judge, iter(items), answers, saw)
+    work = _Work(judge, iter(items), answers, on_result)
     workers: set[asyncio.Task[None]] = set()
+    most = judge.width
     with collected_rarely():
         try:
-            while work.ready and len(workers) < judge.width and not work.halt:
-                workers.add(asyncio.create_task(work.go_on()))
+            while work.ready and len(workers) < most and not work.halt:
+                workers.add(asyncio.create_task(work.take_items()))
                 await asyncio.sleep(0)  # where all is known, one worker is enough
             await asyncio.gather(*workers)
         finally:
@@ -76,16 +104,16 @@ async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, s
 class _Work(Generic[I, R]):
     """What the workers share: the items left, and whether to go on."""
 
-    def __init__(self, judge: Plans[I, R], items: Iterator[I], answers: Answers, saw: Saw[R]) -> None:
+    def __init__(self, judge: Plans[I, R], items: Iterator[I], answers: Answers, on_result: OnResult[R]) -> None:
         self.judge = judge
         self.items = items
         self.answers = answers
-        self.saw = saw
+        self.on_result = on_result
         self.count = 0
         self.ready = True
         self.halt: Exception | None = None
 
-    async def go_on(self) -> None:
+    async def take_items(self) -> None:
         """Take one item after the other."""
         for item in self._items():
             number, self.count = self.count, self.count + 1
@@ -94,7 +122,7 @@ class _Work(Generic[I, R]):
             except HALTS as halt:
                 self.halt = self.halt or halt
             else:
-                await self.saw(number, self.judge.pool(item, votes), ballots)
+                await self.on_result(number, self.judge.pool(item, votes), ballots)
             if self.halt:
                 return
             if number % _BREATH == 0:

@@ -28,7 +28,6 @@ async def written(model: OpenModel, request: Request) -> Vote:
         ask=lambda ballot: write(ballot, model, request),
         key=lambda ballot, wordings: writing_key(model, ballot, wordings),
         at_once={},
-        configuration={},
     )
     return await event_loop.visit(_answer(asker, writing_ballot(model, request)))
 

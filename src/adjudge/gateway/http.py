@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from adjudge.aio.event_loop import before_leaving
@@ -91,17 +91,22 @@ class Endpoint:
         in_headers = (value.rpartition(" ")[2] for name, value in self.headers.items() if _SECRET_HEADER.search(name))
         return frozenset({self.secret.reveal(), *in_headers, *redact.secrets_in(self.url), *self.private} - {""})
 
+    @property
+    def called(self) -> str:
+        """The model, as errors name it."""
+        return "/".join(filter(None, (self.provider, self.model)))
+
     @cached_property
     def host(self) -> str:
         """Host and port."""
         return redact.host_of(self.url)
 
-    def error(self, kind: type[ModelError], message: str, hint: str = "", **more: Any) -> ModelError:
+    def error(self, kind: type[ModelError], message: str, hint: str = "") -> ModelError:
         """An error that names this provider and model."""
-        return kind(message, provider=self.provider, model=self.model, hint=hint, **more)
+        return kind(message, provider=self.provider, model=self.model, hint=hint)
 
 
-Exchange = Coroutine[object, object, dict[str, Any]]
+Exchange = Coroutine[object, object, dict[str, object]]
 
 
 class _Unread(Exception):
@@ -123,7 +128,7 @@ def post_form(endpoint: Endpoint, form: Callable[[], str]) -> Exchange:
     return _exchange("POST", endpoint, form)
 
 
-async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, Any]:
+async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, object]:
     held: list[asyncio.Semaphore] = []  # until the answer is read and understood
     try:
         try:
@@ -190,7 +195,7 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
 
     host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
-        return SetupError(f"the URL of {endpoint.provider}/{endpoint.model} cannot be asked: check its base URL")
+        return SetupError(f"the URL of {endpoint.called} cannot be asked: check its base URL")
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
         return endpoint.error(ModelError, words, hint="check the user and password of the proxy in the environment")
@@ -198,7 +203,7 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     return endpoint.error(kind, f"the connection failed: {words}")
 
 
-def _object(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
+def _object(endpoint: Endpoint, raw: bytes) -> dict[str, object]:
     if len(raw) > _LARGE:
         _check_large(endpoint, raw)
     try:
@@ -232,7 +237,7 @@ def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) 
 def _meaning(endpoint: Endpoint, status: int, wait: float | None, raw: bytes, message: str) -> ModelError:
     retryable = status >= 500 or status in _RETRYABLE
     if status == 429 or (retryable and wait is not None):
-        return endpoint.error(RateLimited, message, retry_after=wait)
+        return RateLimited(message, provider=endpoint.provider, model=endpoint.model, retry_after=wait)
     if retryable:
         return endpoint.error(Unavailable, message)
     declined = rb"content[_ ](?:filter|policy|management)|ResponsibleAI" + (rb"|flagged|moderation" if status == 403 else b"")

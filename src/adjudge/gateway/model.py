@@ -37,26 +37,48 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class Identified(Protocol):
+    """A model that says which server or file is behind its name."""
+
+    @property
+    def identity(self) -> str:
+        """Its name, and what is behind it."""
+        ...
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A model whose scores need an explanation."""
+
+    @property
+    def note(self) -> str | None:
+        """What a reader of its scores must know."""
+        ...
+
+
 class Layer:
     """A link of the chain: a model around a model."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
+        self.provider: Model = inner.provider if isinstance(inner, Layer) else inner
+        """The innermost model."""
 
     @cached_property
     def name(self) -> str:
         """The innermost model's name."""
-        return self.inner.name
+        return self.provider.name
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """The innermost model's name, and where it has one, which server or file is behind it."""
-        return getattr(self.inner, "identity", self.inner.name)
+        return self.provider.identity if isinstance(self.provider, Identified) else self.provider.name
 
     @property
     def capabilities(self) -> Capabilities:
         """The innermost model's capabilities."""
-        return self.inner.capabilities
+        return self.provider.capabilities
 
     async def complete(self, request: Request) -> Reply:
         """Pass the request on; links override this and add one thing."""

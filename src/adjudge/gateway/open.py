@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Mode
@@ -17,14 +18,12 @@ from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.budget import Allowed
-from adjudge.gateway.layers.cache import Cache, Cached, JsonlCache
-from adjudge.gateway.layers.circuit import Circuit, Paused, Reached
-from adjudge.gateway.layers.guard import Guarded
+from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
 from adjudge.gateway.layers.limit import Limited
 from adjudge.gateway.layers.reply_store import ReplyStore
-from adjudge.gateway.layers.retry import Retrying, WithoutRejected
-from adjudge.gateway.layers.time import Timed
-from adjudge.gateway.model import Layer, Model, Replying
+from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
+from adjudge.gateway.layers.time import Guarded, Timed
+from adjudge.gateway.model import Identified, Layer, Model, Noted, Replying
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
@@ -42,7 +41,6 @@ class OpenModel(Layer):
 
     def __init__(
         self,
-        provider: Model,
         chain: Model,
         *,
         max_concurrency: int,
@@ -50,13 +48,12 @@ class OpenModel(Layer):
         seed: int | None,
     ) -> None:
         super().__init__(chain)
-        self.provider = provider
         self.max_concurrency = max_concurrency
         self.temperature = temperature
         self.seed = seed
         self.mode: Mode = "likelihood" if self.capabilities.exact_logprobs else "generate"
         """How judges ask it unless they are told otherwise."""
-        self.note: str | None = getattr(provider, "note", None)
+        self.note = self.provider.note if isinstance(self.provider, Noted) else None
         """What a reader of its scores must know."""
 
     def __repr__(self) -> str:
@@ -70,8 +67,10 @@ class OpenModel(Layer):
     @property
     def keeps_replies(self) -> bool:
         """Whether there is a cache with replies in it."""
-        size = getattr(self.inner.cache, "size", None) if isinstance(self.inner, Cached) else None
-        return isinstance(self.inner, Cached) and (size is None or size()[0] > 0)
+        if not isinstance(self.inner, Cached):
+            return False
+        cache = self.inner.cache
+        return cache.size()[0] > 0 if isinstance(cache, Counting) else True
 
     def has_reply(self, request: Request) -> bool:
         """Whether a kept reply answers this request."""
@@ -88,6 +87,22 @@ class OpenModel(Layer):
         Raises a ModelError when the server cannot be reached, or has no such model.
         """
         return not isinstance(self.provider, HttpProvider) or await event_loop.visit(self.provider.probe())
+
+
+class OpenSettings(TypedDict, total=False):
+    """What ``open_model`` takes beside the model."""
+
+    api_key: str | None
+    base_url: str | None
+    headers: Mapping[str, str] | None
+    temperature: float | None
+    seed: int | None
+    max_concurrency: int
+    timeout: float
+    max_retries: int
+    cache: Cache | str | Path | bool | None
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
 
 
 def open_model(
@@ -112,8 +127,8 @@ def open_model(
     ``cache`` is True for the user's cache of replies, a JSONL file to record them in, or an object with ``get`` and ``put``.
     """
     pace = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-    _check_limits(max_retries, max_concurrency=max_concurrency, timeout=timeout, **pace)
-    provider = _provider(id, _Server(api_key, base_url, Headers.of(headers)))
+    _check_limits(max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **pace})
+    provider = _provider(id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers()))
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
         circuit = Circuit(careful=isinstance(provider, HttpProvider))
@@ -121,16 +136,16 @@ def open_model(
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     kept = _cache(cache, provider)
     chain = Cached(reached, kept) if kept is not None else reached
-    return OpenModel(provider, chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
+    return OpenModel(chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
 
 
-def open_panel(models: ModelLike | Sequence[ModelLike] | None, **options: object) -> dict[str, OpenModel]:
+def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:
     """Every model by the name its votes carry; equal names get a number. None is the embedded model."""
     chosen = default_model() if models is None else models
-    several = list(chosen) if isinstance(chosen, list | tuple) else [chosen]
+    several: list[ModelLike] = list(chosen) if isinstance(chosen, list | tuple) else [chosen]  # type: ignore[list-item]
     if not several:
         raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
-    opened = [one if isinstance(one, OpenModel) else open_model(one, **options) for one in several]  # type: ignore[arg-type]
+    opened = [one if isinstance(one, OpenModel) else open_model(one) for one in several]
     panel: dict[str, OpenModel] = {}
     for model in opened:
         name, number = model.name, 1
@@ -156,7 +171,7 @@ def _cache(wanted: Cache | str | Path | bool | None, provider: Model) -> Cache |
     if isinstance(wanted, str | Path):
         return JsonlCache(wanted)
     if isinstance(wanted, bool) or wanted is None:
-        return user_cache() if wanted and hasattr(provider, "identity") else None
+        return user_cache() if wanted and isinstance(provider, Identified) else None
     return wanted
 
 
@@ -248,7 +263,7 @@ def _known(id: str) -> bool:
     return head in PROVIDERS or any(id.startswith(prefixes) for prefixes in closed)
 
 
-def _check_limits(max_retries: int, **limits: float | None) -> None:
+def _check_limits(max_retries: int, limits: Mapping[str, float | None]) -> None:
     if max_retries < 0:
         raise SetupError(f"max_retries must not be below zero: {max_retries}")
     for name, value in limits.items():

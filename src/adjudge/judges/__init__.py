@@ -6,8 +6,8 @@ from adjudge.lazy import loader
 
 HOME_OF = {
     "AspectCritic": "judges.aspect",
-    "BaseDirectJudge": "judges.base_direct",
-    "BasePairwiseJudge": "judges.base_pairwise",
+    "BaseDirectJudge": "judges.direct",
+    "BasePairwiseJudge": "judges.pairwise",
     "Criteria": "domain.criteria",
     "CriteriaExample": "domain.criteria",
     "CriteriaOption": "domain.criteria",
@@ -33,6 +33,15 @@ HOME_OF = {
     "UnitxtPairwiseJudge": "judges.unitxt",
 }
 """Where each name lives; the package's own table takes it over."""
-__all__ = sorted(HOME_OF)  # noqa: PLE0605
+_EVALASSIST = {
+    "BaseJudge": "judges.base",
+    "DEFAULT_JUDGE_INFERENCE_PARAMS": "judges.const",
+    "DirectPositionalBiasResult": "judges.types",
+    "InstanceResult": "judges.types",
+    "PairwisePositionalBiasResult": "judges.types",
+    "SingleSystemPairwiseInstanceResult": "judges.types",
+}
+"""What EvalAssist's scripts import from here under another name than ours."""
+__all__ = sorted([*HOME_OF, *_EVALASSIST])  # noqa: PLE0605
 
-__getattr__ = loader(__name__, HOME_OF)
+__getattr__ = loader(__name__, HOME_OF | _EVALASSIST)

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Concatenate, ParamSpec, overload
 
-from adjudge.aio.edges import sync_edge
+from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
 from adjudge.domain.ballot import Ballot, Mode
@@ -25,11 +25,8 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
-from adjudge.judges.notes import notes_on
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import OnFailure, at_least, check_mode, check_votes, checked_weights, seed_for
-from adjudge.pooling.majority import samples_still_needed
-from adjudge.pooling.panel import panel, status_of
+from adjudge.judges.settings import ModelPanel, OnFailure, at_least, check_mode, check_votes, checked_weights
+from adjudge.pooling.majority import notes_on, panel, samples_still_needed, status_of
 from adjudge.prompts.render import shown_fields
 
 PASS, FAIL = "PASS", "FAIL"
@@ -287,22 +284,10 @@ class AspectCritic(Judge[Instance, AspectResult]):
         if self.early_stop:
             said = [vote.verdict.option for vote in own if vote.verdict]
             remaining = samples_still_needed(said, remaining, self.criteria, self.min_valid)
-        return [self._ballot(name, instance, len(own) + i) for i in range(remaining)]
-
-    def _ballot(self, name: str, instance: Instance, sample: int) -> Ballot:
-        model = self.panel[name]
-        return Ballot(
-            criteria=self.criteria,
-            instance=instance,
-            question=question_of(self.criteria),
-            template="aspect",
-            model=name,
-            language=self.language,
-            mode=self.mode or model.mode,
-            sample=sample,
-            temperature=self.temperatures[name],
-            seed=seed_for(model, self.seed, sample),
-        )
+        question = question_of(self.criteria)
+        return [
+            self.ballot_for(self.criteria, instance, question, "aspect", name, len(own) + i, self.mode) for i in range(remaining)
+        ]
 
 
 def _is_tie(counted: Sequence[ModelVerdict], score: float | None) -> bool:

@@ -1,7 +1,9 @@
 """The base classes of judges, where EvalAssist has them."""
 
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.direct import BaseDirectJudge
 from adjudge.judges.judge import Judge
+from adjudge.judges.pairwise import BasePairwiseJudge
 
-__all__ = ["BaseDirectJudge", "BasePairwiseJudge", "Judge"]
+BaseJudge = Judge
+
+__all__ = ["BaseDirectJudge", "BaseJudge", "BasePairwiseJudge", "Judge"]

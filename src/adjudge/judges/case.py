@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Generic, TypeVar
 
-from adjudge.aio.edges import same_as, sync_edge
+from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, yes_no_criteria
-from adjudge.domain.frozen import NOTHING, FrozenDict
+from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
-from adjudge.engine.run import Asker, RunLike
+from adjudge.engine.ask import prompt_for
+from adjudge.engine.run import Asker, RunLike, plain_settings
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
-from adjudge.judges.notes import notes_on
 from adjudge.judges.own import ask_own, in_batches
-from adjudge.judges.prompted import prompt_of
-from adjudge.judges.settings import at_least, check_votes
-
-R = TypeVar("R", bound=Result)
-M = TypeVar("M")
-CriteriaLike = str | Criteria
-MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
-PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
-InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
-"""One or many; a data frame or a data set is its rows."""
-_DEFAULT_CONSISTENCY = 3
-_BATCHES_AT_ONCE = 8
+from adjudge.judges.settings import OwnSettings, at_least, check_votes
+from adjudge.ledger.ledger import key_of
+from adjudge.pooling.majority import notes_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +44,18 @@ class Case:
     def id(self) -> str | None:
         """What the caller calls the instance."""
         return self.instance.id
+
+
+R = TypeVar("R", bound=Result)
+M = TypeVar("M")
+CriteriaLike = str | Criteria
+MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
+PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
+InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
+"""One or many; a data frame or a data set is its rows."""
+_NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
+_DEFAULT_CONSISTENCY = 3
+_BATCHES_AT_ONCE = 8
 
 
 class CaseJudge(Judge[Case, R], Generic[R, M]):
@@ -215,6 +219,20 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """Judge each instance by the criteria at the same place; sync or async. Judges of one's own write this."""
         raise NotImplementedError(f"{type(self).__name__} has to write _run(instances, criteria)")
 
+    def recorded_settings(self) -> dict[str, object]:
+        """A judge of one's own has no panel: the models that it names are settings like any other."""
+        named = {} if self.panel else {name: getattr(self, name, None) for name in _NAMES_OF_MODELS}
+        return super().recorded_settings() | {name: value for name, value in named.items() if isinstance(value, str)}
+
+    def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
+        """A judge of one's own with other settings is another judge: a fork must not take the one's word for the other's."""
+        common = [entry.name for entry in fields(OwnSettings) if entry.name != "seed" or self.seed is None]
+        own = plain_settings({name: value for name, value in self.recorded_settings().items() if name not in common})
+        if self.panel or not own:
+            return super().vote_keys()
+        identity = content_hash(type(self).__name__, own)
+        return lambda ballot, wordings: key_of(ballot, identity, wordings)
+
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote: of the model that the ballot names, or of ``_run``."""
         if self.panel:
@@ -222,7 +240,39 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return await ask_own(self, self._run, ballot, *self.shown(ballot))
 
     async def _stream(
-        self, items: Iterable[Case], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
+        self, items: Iterable[Case], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
         async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
-            await super()._stream(items, saw, asker, run, budget)
+            await super()._stream(items, on_result, asker, run, budget)
+
+
+_NAME = "prompt"
+Render = Callable[[Ballot], Prompt]
+"""A function of a module: results travel between processes."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _PromptOf(Mapping[str, object]):
+    """``{"prompt": text}``. Rendering a ballot gives the same text every time."""
+
+    ballot: Ballot
+    render: Render
+
+    def __getitem__(self, name: str) -> object:
+        if name != _NAME:
+            raise KeyError(name)
+        return self.render(self.ballot).text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((_NAME,))
+
+    def __len__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def prompt_of(votes: Sequence[Vote], render: Render = prompt_for) -> Mapping[str, object]:
+    """What the first of the votes was asked, for the metadata of a result."""
+    return _PromptOf(votes[0].ballot, render) if votes else NOTHING

@@ -2,27 +2,181 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from adjudge.aio.edges import sync_edge
+from adjudge.aio.event_loop import sync_edge
+from adjudge.catalog.criteria import is_risk
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Usage
-from adjudge.domain.question import Choice, Rating
-from adjudge.domain.results import DirectInstanceResult
+from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.question import Choice, Rating, question_of
+from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
+from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import ModelError, Refused, SetupError
-from adjudge.judges.base_direct import BaseDirectJudge, Direct
-from adjudge.judges.case import Case
+from adjudge.judges.case import Case, CaseJudge, PairwiseLike
+from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.notes import notes_on
-from adjudge.judges.settings import ModelSettings, check_mode, seed_for
-from adjudge.pooling.majority import samples_still_needed
+from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name
+from adjudge.pooling.composite import composite
+from adjudge.pooling.contests import flip_rate, noise_rate
+from adjudge.pooling.majority import majority, notes_on, samples_still_needed, status_of
 from adjudge.prompts.render import render_improvement, render_persona, shown_fields
 from adjudge.verdicts.text import read_persona, read_text
+
+
+class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult]):
+    """What judges of single texts share: which ballots they write, and how the votes are pooled."""
+
+    def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
+        """A text is the field ``response``."""
+        return as_instance(item, "response")
+
+    def check(self, item: Case) -> None:
+        """The criteria must have options, its fields must be there, and its examples must have one of its options."""
+        if not item.criteria.options:
+            raise SetupError(f"criteria {item.criteria.name!r} offers no options: only comparisons can do without")
+        shown_fields(item.criteria, item.instance)
+        for example in item.criteria.examples:
+            if example.option not in item.criteria.option_names:
+                raise SetupError(f"an example of criteria {item.criteria.name!r} has no option of it: {example.option!r}")
+
+    def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
+        """With the options in the ballot's order. The criteria names the field that is judged: the only one, if so."""
+        criteria = ballot.criteria
+        *_, judged = shown_fields(criteria, ballot.instance)
+        shown = replace(criteria, options=ballot.question.shown(criteria.options), to_evaluate_field=judged)
+        return ballot.instance, shown
+
+    def fallback_result(self, result: DirectInstanceResult, choice: random.Random) -> DirectInstanceResult:
+        """A random option; the status stays what it was, so no aggregate takes it for a judgment."""
+        option = choice.choice(result.criteria.options)
+        return replace(result, option=option.name, score=option.points, fallback="random")
+
+    def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Every model as often as asked, in each order."""
+        return [] if votes else self.ballots(item)
+
+    def ballots(self, case: Case) -> list[Ballot]:
+        """All of them: the listed order first."""
+        question = question_of(case.criteria)
+        turned = [question.reversed()] if self.check_positional_bias and isinstance(question, Choice) else []
+        return [
+            self.ballot(case, model, asked, sample)
+            for asked in (question, *turned)
+            for model in self.panel or (type(self).__name__,)
+            for sample in range(self.samples)
+        ]
+
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
+        """One of them."""
+        return Ballot(case.criteria, case.instance, question, "direct", model, self.language, sample=sample)
+
+    def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
+        """The majority in the listed order; how far all votes agree with it; the other order beside it."""
+        if not self.check_positional_bias:
+            return self._pooled(item, votes)
+        forward = [vote for vote in votes if vote.order is None]
+        result = self._pooled(item, forward)
+        backward = [vote for vote in votes if vote.order is not None]
+        bias = self._bias(item, result, forward, backward)
+        return replace(_over_both_orders(result, item.criteria, votes), positional_bias=bias, notes=self.notes(item, votes))
+
+    def _pooled(self, case: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
+        said = [vote.verdict.option for vote in votes if vote.verdict]
+        case = replace(case, criteria=_with_integers(case.criteria, said)) if case.criteria.any_integer else case
+        won = majority(said, case.criteria)
+        scores = [(vote.verdict, _score(vote.verdict, case.criteria)) for vote in votes if vote.verdict]
+        agreeing = [(verdict, score) for verdict, score in scores if won and verdict.option == won.option]
+        mean = _mean([score for _, score in scores])
+        advice = [verdict.feedback for verdict, _ in agreeing if verdict.feedback is not None]
+        return DirectInstanceResult(
+            instance=case.instance,
+            criteria=case.criteria,
+            status=status_of(votes, won is not None),
+            votes=tuple(votes),
+            option=won.option if won else None,
+            score=mean if len(agreeing) == len(scores) else _mean([score for _, score in agreeing]),
+            mean_score=mean,
+            explanation=next((verdict.explanation for verdict, _ in agreeing), None),
+            feedback=self._feedback(case, won.option, advice) if won and advice else None,
+            agreement=won.agreement if won else None,
+            tie=won.tie if won else False,
+            metadata=self.metadata_with(votes, won.option if won else None),
+            notes=self.notes(case, votes),
+        )
+
+    def _bias(
+        self, case: Case, result: DirectInstanceResult, forward: Sequence[Vote], backward: Sequence[Vote]
+    ) -> PositionalBias:
+        other = self._pooled(case, backward)
+        differ = None if None in (result.option, other.option) else result.option != other.option
+        return PositionalBias(differ, other, flip_rate(forward, backward), noise_rate(forward, backward))
+
+    def _feedback(self, case: Case, option: str, advice: Sequence[str]) -> str | None:
+        """The first advice there is; empty when the best option was chosen."""
+        if not self.panel:  # a judge of one's own knows when it has something to say
+            return next(filter(None, advice), None)
+        criteria = replace(case.criteria, higher_is_better=False) if is_risk(case.criteria.name) else case.criteria
+        if option in criteria.best_options:
+            return ""
+        return next(filter(None, advice), None)
+
+    # -- several criteria ------------------------------------------------------
+
+    def check_multi_criteria(self, multi: MultiCriteria) -> None:
+        """Every option needs a score where scores are added up."""
+        multi.check_scores()
+
+    def combine(
+        self, instance: Instance, multi: MultiCriteria, results: Sequence[DirectInstanceResult]
+    ) -> MultiCriteriaDirectInstanceResult:
+        """The weighted sum of the scores."""
+        return composite(instance, multi, results)
+
+
+@dataclass(kw_only=True, eq=False)
+class BaseDirectJudge(OwnSettings, Direct):
+    """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case
+    a DirectInstanceResult or the name of an option; repetition, order and pooling are done here."""
+
+
+def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: Sequence[Vote]) -> DirectInstanceResult:
+    """The result of the listed order with what is said of all votes; one without a verdict stays without numbers."""
+    if result.option is None:
+        return replace(result, votes=tuple(votes))
+    verdicts = [vote.verdict for vote in votes if vote.verdict]
+    said = [verdict.option for verdict in verdicts]
+    offered = _with_integers(criteria, said)
+    agreement, mean = said.count(result.option) / len(said), _mean([_score(verdict, offered) for verdict in verdicts])
+    return replace(result, votes=tuple(votes), agreement=agreement, mean_score=mean)
+
+
+def _score(verdict: Verdict, criteria: Criteria) -> float | None:
+    """The judge's own score where it gave one, else the option's."""
+    own = verdict.score if isinstance(verdict, Chosen) else None
+    return criteria.option(verdict.option).points if own is None else own
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    """None unless there are scores and all of them are known. Equal ones are that score to the last digit."""
+    known = [score for score in scores if score is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return known[0] if len(set(known)) == 1 else sum(known) / len(known)
+
+
+def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:
+    """Criteria that accept any integer, with those that were said as options, the lowest first."""
+    if not criteria.any_integer or not said:
+        return criteria
+    return replace(criteria, options=[CriteriaOption(text) for text in sorted(set(said), key=int)])
+
 
 ValidOutputs = Sequence[str] | tuple[int, int] | range | None
 _MOST_INTEGERS = 1000
@@ -43,6 +197,7 @@ class DirectJudge(ModelSettings, Direct):
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
             log-probability, nothing is written. By default local models do the latter, all others the former.
         early_stop: ask only as many votes as can still change the option.
+        on_generation_failure: EvalAssist's name of ``on_failure``.
     """
 
     generate_feedback: bool = False
@@ -50,9 +205,12 @@ class DirectJudge(ModelSettings, Direct):
     generate_synthetic_persona: bool = False
     mode: Mode | None = None
     early_stop: bool = False
+    on_generation_failure: OnFailure | None = field(default=None, repr=False)
     _personas: dict[str, Vote] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure))
+        object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")
@@ -71,29 +229,19 @@ class DirectJudge(ModelSettings, Direct):
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every model as often as asked, in each order; with ``early_stop`` only what can still matter."""
+        adaptive = self.early_stop and not self.check_positional_bias and not item.criteria.any_integer
+        if not adaptive:
+            return [] if votes else self.ballots(item)
         remaining = self.ballots(item)[len(votes) :]
-        if not self.early_stop or self.check_positional_bias or item.criteria.any_integer:
-            return remaining
         said = [vote.verdict.option for vote in votes if vote.verdict]
         return remaining[: samples_still_needed(said, len(remaining), item.criteria)]
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
         """One question to one model."""
-        asked = self.panel[model]
-        return Ballot(
-            criteria=case.criteria,
-            instance=case.instance,
-            question=question,
-            template=case.template,
-            model=model,
-            language=self.language,
-            mode=self.mode or asked.mode if question.labels else "generate",
-            feedback=self.generate_feedback,
-            persona=self.judge_description_prompt,
-            sample=sample,
-            temperature=self.temperatures[model],
-            seed=seed_for(asked, self.seed, sample),
-        )
+        ballot = self.ballot_for(case.criteria, case.instance, question, case.template, model, sample, self.mode)
+        if not self.generate_feedback and self.judge_description_prompt is None:
+            return ballot
+        return replace(ballot, feedback=self.generate_feedback, persona=self.judge_description_prompt)
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - as the base class has it
         """What a reader of the result must know."""

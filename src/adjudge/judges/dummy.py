@@ -9,8 +9,8 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult
-from adjudge.judges.base_direct import BaseDirectJudge
-from adjudge.judges.base_pairwise import BasePairwiseJudge
+from adjudge.judges.direct import BaseDirectJudge
+from adjudge.judges.pairwise import BasePairwiseJudge
 
 
 @dataclass(kw_only=True, eq=False)

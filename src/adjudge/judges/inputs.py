@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from adjudge.data.columns import ALIASES, Columns, column_for, folded, is_id, text_of
 from adjudge.data.dataset import check_responses, comparison_of
-from adjudge.data.sources.frames import is_table, table_rows
-from adjudge.data.sources.open import is_data_file
+from adjudge.data.sources.open import is_data_file, is_table, table_rows
 from adjudge.data.sources.row import Row
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance

@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
+from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.question import Question
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.provenance import provenance
-from adjudge.engine.run import Asker, LiveVotes, RunLike, answering
+from adjudge.engine.run import Asker, LiveVotes, RunLike, answering, provenance
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
-from adjudge.judges.panel import NO_MODELS, ModelPanel
 from adjudge.judges.parameters import explain_parameters
-from adjudge.judges.settings import OnFailure, OnTooFew, at_least, one_of, temperature_for
+from adjudge.judges.settings import (
+    NO_MODELS,
+    ModelPanel,
+    OnFailure,
+    OnTooFew,
+    at_least,
+    check_samples,
+    one_of,
+    seed_for,
+    temperature_for,
+)
 from adjudge.ledger.ledger import key_of
 from adjudge.prompts.template import check_language
 
@@ -44,7 +52,7 @@ class Item(Protocol):
 
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
-_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "panel", "batch_size")
+_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "panel", "batch_size", "on_generation_failure")
 Progress = Callable[[R], None]
 """Called with each result as it comes."""
 InstanceLike = str | Mapping[str, object] | Instance
@@ -75,6 +83,7 @@ class Judge(ABC, Generic[I, R]):
         """A dataclass comes here when its fields are set."""
         self.check_settings()
         object.__setattr__(self, "panel", self.open_models())
+        check_samples(self.panel, self.samples)
 
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
@@ -122,6 +131,31 @@ class Judge(ABC, Generic[I, R]):
         """What each model is asked at."""
         return {name: temperature_for(model, self.temperature, self.samples) for name, model in self.panel.items()}
 
+    def ballot_for(
+        self,
+        criteria: Criteria,
+        instance: Instance,
+        question: Question,
+        template: str,
+        model: str,
+        sample: int,
+        mode: Mode | None = None,
+    ) -> Ballot:
+        """One question to one model, in the judge's language. What is not one of a few labels has to be written."""
+        asked = self.panel[model]
+        return Ballot(
+            criteria,
+            instance,
+            question,
+            template,
+            model,
+            self.language,
+            mode=mode or asked.mode if question.labels else "generate",
+            sample=sample,
+            temperature=self.temperatures[model],
+            seed=seed_for(asked, self.seed, sample),
+        )
+
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
         return await ask(ballot, self.panel[ballot.model], self.max_repairs)
@@ -151,59 +185,71 @@ class Judge(ABC, Generic[I, R]):
                 raise SetupError(f"instance {item.id or number}: {error}") from None
         results: dict[int, R] = {}
 
-        def saw(number: int, result: R) -> None:
+        def on_result(number: int, result: R) -> None:
             results[number] = result
             if progress:
                 progress(result)
 
-        await self.judge_stream(items, saw, run=run, budget=budget, criteria=self.criteria_of(items))
+        await self.judge_stream(items, on_result, run=run, budget=budget, criteria=self.criteria_of(items))
         return [results[number] for number in range(len(items))]
 
     async def judge_stream(
         self,
         items: Iterable[I],
-        saw: Callable[[int, R], None],
+        on_result: Callable[[int, R], None],
         *,
         run: RunLike | None = None,
         budget: Budget | None = None,
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
+        on_vote: Callable[[], None] | None = None,
     ) -> None:
-        """Have ``saw`` told of every result, with its item's place, in the order they come. Memory does not grow with items.
+        """Call ``on_result`` with every item's place and result, in the order they come. Memory does not grow with the items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
+        ``on_vote``: called after every vote that was asked for.
         """
-        configuration = self.configuration(criteria) if run or budget else {}
-        asker = Asker(label or type(self).__name__, self.ask, self.vote_key, self.panel.at_once, configuration)
-        await event_loop.visit(self._stream(items, saw, asker, run, budget))
+        name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
+        asked = self.ask if on_vote is None else _told(self.ask, on_vote)
+        asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
+        await event_loop.visit(self._stream(items, on_result, asker, run, budget))
 
     async def _stream(
-        self, items: Iterable[I], saw: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
+        self, items: Iterable[I], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
-        async with answering(asker, run, budget) as answers, _asking(self, answers):
+        async with answering(asker, run, budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
                 result = self._after_failure(result) if result.status is not Status.SCORED else result
                 await answers.keep_judgment(number, result, ballots)
-                saw(number, result)
+                on_result(number, result)
 
-            await answers.finish(await judge_each(self, items, answers, pooled))
+            with event_loop.holding(_ASKING, (self, answers)):
+                await answers.finish(await judge_each(self, items, answers, pooled))
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
         all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
-        answered = known or Known()
-        judge = Questions(self, all_votes, lambda ballot: self.vote_key(ballot, answered.wordings), self.panel.has_reply)
+        answered, key = known or Known(), self.vote_keys()
+        judge = Questions(self, all_votes, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
         return estimate(judge, items, answered, prices or PriceTable.load())
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""
         return key_of(ballot, self.panel.identities.get(ballot.model, ballot.model), wordings or {})
 
+    def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
+        """``vote_key``, the same for as long as one evaluation takes."""
+        return self.vote_key
+
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """Everything that decides what is asked and how it is pooled: the provenance of a run."""
-        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if _is_setting(entry.name)}  # type: ignore[arg-type]
-        return provenance(type(self).__name__, own, self.panel, criteria, self.language)
+        return provenance(type(self).__name__, self.recorded_settings(), self.panel, criteria, self.language)
+
+    def recorded_settings(self) -> dict[str, object]:
+        """What is set, but for the models, which are recorded by themselves."""
+        names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names if name[0] != "_" and name not in _NO_SETTINGS}
 
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
         """The criteria that ``items`` bring along, each once."""
@@ -222,14 +268,10 @@ _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", defa
 """The judge whose ballots are being asked, and who answers them."""
 
 
-@asynccontextmanager
-async def _asking(judge: object, answers: LiveVotes) -> AsyncIterator[None]:
-    token = _ASKING.set((judge, answers))
-    try:
-        yield
-    finally:
-        _ASKING.reset(token)
+def _told(ask: Callable[[Ballot], Awaitable[Vote]], on_vote: Callable[[], None]) -> Callable[[Ballot], Awaitable[Vote]]:
+    async def asked(ballot: Ballot) -> Vote:
+        vote = await ask(ballot)
+        on_vote()
+        return vote
 
-
-def _is_setting(name: str) -> bool:
-    return not name.startswith("_") and name not in _NO_SETTINGS
+    return asked

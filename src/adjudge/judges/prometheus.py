@@ -5,20 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Generic
 
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.question import Choice, Comparison, Rating
+from adjudge.domain.results import (
+    DirectInstanceResult,
+    MultiCriteriaDirectInstanceResult,
+    MultiCriteriaPairwiseInstanceResult,
+    PairwiseInstanceResult,
+)
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
-from adjudge.judges.base_direct import BaseDirectJudge, Direct
-from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
-from adjudge.judges.case import Case
-from adjudge.judges.prompted import prompt_of
-from adjudge.judges.settings import Contests, ModelSettings, seed_for
+from adjudge.judges.case import Case, CaseJudge, M, R, prompt_of
+from adjudge.judges.direct import BaseDirectJudge, Direct
+from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
+from adjudge.judges.settings import Contests, ModelSettings
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import shown_fields
 from adjudge.prompts.template import load
@@ -35,83 +42,6 @@ _LETTER = re.compile(rf"{_DECORATION}(?:Response{_DECORATION})?([AB])\b(?![^\S\n
 """A letter that ends its line: "A or B" and "a tie" name none."""
 _INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt")
 _REFERENCE_FIELDS = ("reference", "reference_answer")
-
-
-@BaseDirectJudge.register
-@dataclass(frozen=True, kw_only=True)
-class MPrometheusDirectJudge(ModelSettings, Direct):
-    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1 the lowest score.
-
-    Options without scores are taken worst first, and their grade is the score.
-
-    Parameters:
-        language: of notes on the result; the format is English.
-        max_repairs: has no effect: the format leaves no room for asking again.
-    """
-
-    def check(self, item: Case) -> None:
-        """Five options, all of them scored or none, and the judged field."""
-        super().check(item)
-        name, points = item.criteria.name, [option.points for option in item.criteria.options]
-        if len(points) != _GRADES:
-            raise SetupError(f"criteria {name!r} has {len(points)} options: Prometheus grades by five")
-        if 0 < points.count(None) < _GRADES:
-            raise SetupError(f"criteria {name!r} has options with a score and options without: give it to all five or to none")
-
-    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
-        """One question to one model."""
-        return _as_warm_as_wanted(super().ballot(case, model, question, sample), self)
-
-    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """The words of the format count."""
-        return super().vote_key(replace(ballot, template=_ABSOLUTE), wordings)
-
-    async def ask(self, ballot: Ballot) -> Vote:
-        """One grade."""
-        return await ask_as(ballot, self.panel[ballot.model], _absolute(ballot), lambda reply: _read(reply, _graded(ballot)))
-
-    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
-        """The prompt of the first vote."""
-        return prompt_of(votes, _absolute)
-
-
-@BasePairwiseJudge.register
-@dataclass(frozen=True, kw_only=True)
-class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, Pairwise):
-    """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format.
-
-    Parameters:
-        tie_enabled: False, since the format has none.
-        contests: "pairs", since two responses are compared at a time.
-        language: of notes on the result; the format is English.
-        max_repairs: has no effect: the format leaves no room for asking again.
-    """
-
-    tie_enabled: bool = False
-    contests: Contests = "pairs"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tie_enabled:
-            raise SetupError("Prometheus names A or B: tie_enabled=True cannot be had, leave it out")
-        if self.contests != "pairs":
-            raise SetupError("Prometheus compares two responses at a time: contests='joint' cannot be had, leave it out")
-
-    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
-        """One question to one model."""
-        return _as_warm_as_wanted(super().ballot(case, model, question, sample), self)
-
-    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """The words of the format count."""
-        return super().vote_key(replace(ballot, template=_RELATIVE), wordings)
-
-    async def ask(self, ballot: Ballot) -> Vote:
-        """One comparison."""
-        return await ask_as(ballot, self.panel[ballot.model], _relative(ballot), lambda reply: _read(reply, _lettered(ballot)))
-
-    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
-        """The prompt of the first vote."""
-        return prompt_of(votes, _relative)
 
 
 def _absolute(ballot: Ballot) -> Prompt:
@@ -135,11 +65,6 @@ def _relative(ballot: Ballot) -> Prompt:
     return Prompt(load(_RELATIVE, "en").messages(values))
 
 
-def _as_warm_as_wanted(ballot: Ballot, judge: MPrometheusDirectJudge | MPrometheusPairwiseJudge) -> Ballot:
-    seed = seed_for(judge.panel[ballot.model], judge.seed, ballot.sample)
-    return replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
-
-
 def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
     """By their scores, whichever end they are listed from; without scores as they are listed."""
     points = {option.name: option.points for option in criteria.options}
@@ -156,25 +81,21 @@ def _rubric(ballot: Ballot) -> list[CriteriaOption]:
     return options if ballot.question.order is None else options[::-1]
 
 
-def _graded(ballot: Ballot) -> Callable[[str], Verdict | None]:
-    def verdict(said: str) -> Verdict | None:
-        found = _GRADE.match(said)
-        grade = int(found[1]) if found else 0
-        if not 1 <= grade <= _GRADES:
-            return None
-        option = _rubric(ballot)[grade - 1]
-        place = 1.0 + _worst_first(ballot.criteria).index(option)
-        return Chosen(option.name, score=place if option.points is None else None)
-
-    return verdict
+def _graded(ballot: Ballot, text: str) -> Verdict | None:
+    """The option that a grade stands for."""
+    match = _GRADE.match(text)
+    grade = int(match[1]) if match else 0
+    if not 1 <= grade <= _GRADES:
+        return None
+    option = _rubric(ballot)[grade - 1]
+    place = 1.0 + _worst_first(ballot.criteria).index(option)
+    return Chosen(option.name, score=place if option.points is None else None)
 
 
-def _lettered(ballot: Ballot) -> Callable[[str], Verdict | None]:
-    def verdict(said: str) -> Verdict | None:
-        found = _LETTER.match(said)
-        return ballot.question.put_back(found[1].upper()) if found else None
-
-    return verdict
+def _lettered(ballot: Ballot, text: str) -> Verdict | None:
+    """The response that a letter stands for."""
+    match = _LETTER.match(text)
+    return ballot.question.put_back(match[1].upper()) if match else None
 
 
 def _read(reply: Reply, verdict_of: Callable[[str], Verdict | None]) -> Reading:
@@ -202,3 +123,93 @@ def _shown(ballot: Ballot) -> dict[str, object]:
         "context": [text for name, text in texts.items() if name not in (instruction, reference, judged)],
         "response": texts[judged][1],
     }
+
+
+@dataclass(frozen=True)
+class Form:
+    """A format: the template with its words, how a ballot is put into them, and the verdict that an answer names."""
+
+    template: str
+    prompt: Callable[[Ballot], Prompt]
+    verdict: Callable[[Ballot, str], Verdict | None]
+
+
+class _Prometheus(CaseJudge[R, M], Generic[R, M]):
+    """Asks in a format of its own."""
+
+    form: ClassVar[Form]
+
+    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
+        """The words of the format count."""
+        return super().vote_key(replace(ballot, template=self.form.template), wordings)
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """One grade or comparison."""
+        form = self.form
+        return await ask_as(
+            ballot, self.panel[ballot.model], form.prompt(ballot), lambda reply: _read(reply, partial(form.verdict, ballot))
+        )
+
+    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+        """The prompt of the first vote."""
+        return prompt_of(votes, self.form.prompt)
+
+
+_Grades = _Prometheus[DirectInstanceResult, MultiCriteriaDirectInstanceResult]
+_Compares = _Prometheus[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult]
+
+
+@BaseDirectJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
+    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1 the lowest score.
+
+    Options without scores are taken worst first, and their grade is the score.
+
+    Parameters:
+        language: of notes on the result; the format is English.
+        max_repairs: has no effect: the format leaves no room for asking again.
+    """
+
+    form = Form(_ABSOLUTE, _absolute, _graded)
+
+    def check(self, item: Case) -> None:
+        """Five options, all of them scored or none, and the judged field."""
+        super().check(item)
+        name, points = item.criteria.name, [option.points for option in item.criteria.options]
+        if len(points) != _GRADES:
+            raise SetupError(f"criteria {name!r} has {len(points)} options: Prometheus grades by five")
+        if 0 < points.count(None) < _GRADES:
+            raise SetupError(f"criteria {name!r} has options with a score and options without: give it to all five or to none")
+
+    def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
+        """One question to one model."""
+        return self.ballot_for(case.criteria, case.instance, question, "direct", model, sample, "generate")
+
+
+@BasePairwiseJudge.register
+@dataclass(frozen=True, kw_only=True)
+class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwise):
+    """Says which of two responses is better. More than two are compared in pairs; there is no tie in this format.
+
+    Parameters:
+        tie_enabled: False, since the format has none.
+        contests: "pairs", since two responses are compared at a time.
+        language: of notes on the result; the format is English.
+        max_repairs: has no effect: the format leaves no room for asking again.
+    """
+
+    form = Form(_RELATIVE, _relative, _lettered)
+    tie_enabled: bool = False
+    contests: Contests = "pairs"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tie_enabled:
+            raise SetupError("Prometheus names A or B: tie_enabled=True cannot be had, leave it out")
+        if self.contests != "pairs":
+            raise SetupError("Prometheus compares two responses at a time: contests='joint' cannot be had, leave it out")
+
+    def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
+        """One question to one model."""
+        return self.ballot_for(case.criteria, case.instance, question, "pairwise", model, sample, "generate")

@@ -14,8 +14,8 @@ from adjudge.domain.sampled import QualitativeResult
 from adjudge.domain.vote import Vote
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.judges.settings import at_least
+from adjudge.pooling.majority import status_of
 from adjudge.pooling.numbers import shares
-from adjudge.pooling.panel import status_of
 
 PASS, FAIL = "PASS", "FAIL"
 

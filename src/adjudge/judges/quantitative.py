@@ -17,8 +17,8 @@ from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.judges.settings import one_of
+from adjudge.pooling.majority import status_of
 from adjudge.pooling.numbers import AGGREGATIONS, Aggregation, aggregate, numbers_of, shares, spread
-from adjudge.pooling.panel import status_of
 
 
 @dataclass(frozen=True)

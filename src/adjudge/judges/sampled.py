@@ -21,9 +21,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.notes import notes_on
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import OnTooFew, at_least, check_votes, seed_for, temperature_for
+from adjudge.judges.settings import ModelPanel, OnTooFew, at_least, check_votes, temperature_for
+from adjudge.pooling.majority import notes_on
 from adjudge.verdicts.code_text import extract_code
 
 R = TypeVar("R", bound=SampledResult)
@@ -171,19 +170,8 @@ class SampledCriteria(_Samples, Judge[Instance, R], Generic[R]):
 
     def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
         """One question to one model."""
-        asked, criteria, question = self.panel[model], self.criteria_for(item), self.question
-        return Ballot(
-            criteria=criteria,
-            instance=item,
-            question=question,
-            template=self.template,
-            model=model,
-            language=self.language,
-            mode=asked.mode if question.labels else "generate",  # a number is not one of a few tokens
-            sample=sample,
-            temperature=temperature_for(asked, self.temperature, self.samples),
-            seed=seed_for(asked, self.seed, sample),
-        )
+        ballot = self.ballot_for(self.criteria_for(item), item, self.question, self.template, model, sample)
+        return replace(ballot, temperature=temperature_for(self.panel[model], self.temperature, self.samples))
 
     def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
         """What a reader of the result must know."""

@@ -1,15 +1,57 @@
-"""What is set of judges, and what may be: the fields that several kinds share, and the checks of their values."""
+"""What is set of judges, and what may be: the models, the fields that several kinds share, and the checks of their values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.frozen import FrozenDict
+from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, OpenModel
-from adjudge.judges.panel import ModelPanel
+from adjudge.gateway.open import OpenModel, open_panel
+from adjudge.judges.unitxt_engine import EngineLike, with_engines
+
+_ROOM_FOR_A_PANEL = 2048
+"""Items that may wait for one model of a panel while the others go on."""
+
+
+class ModelPanel(FrozenDict[OpenModel]):
+    """Models by the names on the ballots, as they were when the judge was made."""
+
+    @classmethod
+    def of(cls, models: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
+        """What a caller named, ready to be asked; None is the embedded model."""
+        return cls(open_panel(with_engines(models)))
+
+    @cached_property
+    def width(self) -> int:
+        """Items under way at once: enough to keep every model busy while others wait for a repair or a retry."""
+        busy = 2 * sum(self.at_once.values())
+        return busy if len(self) < 2 else max(busy, _ROOM_FOR_A_PANEL)
+
+    @cached_property
+    def at_once(self) -> Mapping[str, int]:
+        """Ballots that each model may have under way at once."""
+        return {name: model.max_concurrency for name, model in self.items()}
+
+    @cached_property
+    def identities(self) -> Mapping[str, str]:
+        """What each model is, wherever it is served."""
+        return {name: model.identity for name, model in self.items()}
+
+    def has_reply(self, ballot: Ballot) -> bool:
+        """Whether a cache would answer the ballot."""
+        model = self.get(ballot.model)
+        return model is not None and model.keeps_replies and all(map(model.has_reply, requests_for(ballot)))
+
+
+NO_MODELS = ModelPanel()
+"""That of a judge that asks nobody."""
+
 
 OnFailure = Literal["abstain", "raise", "random"]
 OnTooFew = Literal["fallback", "raise"]
@@ -56,10 +98,11 @@ class ModelSettings(VoteSettings):
     """The same with the models that are asked.
 
     Parameters:
-        inference_engine: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
+        inference_engine: one model or a panel: ids, model objects, functions ``prompt -> text`` or engines of unitxt's; None
+            is the embedded model.
     """
 
-    inference_engine: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=False, hash=False)
+    inference_engine: EngineLike | Sequence[EngineLike] | None = field(default=None, kw_only=False, hash=False)
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
@@ -92,6 +135,23 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
     for name, model in panel.items():
         if mode == "likelihood" and not model.capabilities.logprobs:
             raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
+
+
+def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
+    """Say so when several votes of a model would be copies of one."""
+    for name, model in panel.items():
+        if samples > 1 and not model.capabilities.fresh_samples:
+            raise SetupError(f"{name} keeps its replies, so that {samples} votes would be one: make it with use_cache=False")
+
+
+def failure_by_either_name(own: OnFailure, other: OnFailure | None) -> OnFailure:
+    """``on_failure``, which EvalAssist calls ``on_generation_failure``: whichever was given."""
+    if other is None or other == own:
+        return own
+    one_of("on_generation_failure", other, ("abstain", "raise", "random"))
+    if own != "abstain":
+        raise SetupError(f"on_failure={own!r} and on_generation_failure={other!r} are two names of one setting: give one")
+    return other
 
 
 def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> float:

@@ -8,7 +8,13 @@ from adjudge.domain.results import (
     MultiCriteriaDirectInstanceResult,
     MultiCriteriaItemResult,
     PairwiseInstanceResult,
+    PositionalBias,
+    SystemResult,
 )
+
+InstanceResult = DirectInstanceResult
+DirectPositionalBiasResult = PairwisePositionalBiasResult = PositionalBias
+SingleSystemPairwiseInstanceResult = SystemResult
 
 __all__ = [
     "Criteria",
@@ -16,11 +22,15 @@ __all__ = [
     "CriteriaOption",
     "DirectInstance",
     "DirectInstanceResult",
+    "DirectPositionalBiasResult",
     "Instance",
+    "InstanceResult",
     "MultiCriteria",
     "MultiCriteriaDirectInstanceResult",
     "MultiCriteriaItem",
     "MultiCriteriaItemResult",
     "PairwiseInstance",
     "PairwiseInstanceResult",
+    "PairwisePositionalBiasResult",
+    "SingleSystemPairwiseInstanceResult",
 ]

@@ -18,13 +18,12 @@ from adjudge.domain.verdict import Chosen, Compared, Verdict
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import HALTS, ModelError, SetupError
-from adjudge.gateway.open import OpenModel, open_model
-from adjudge.judges.base_direct import BaseDirectJudge, Direct
-from adjudge.judges.base_pairwise import BasePairwiseJudge, ContestSettings, Pairwise
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import Contests, VoteSettings, seed_for
+from adjudge.gateway.open import OpenModel
+from adjudge.judges.direct import BaseDirectJudge, Direct
+from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
+from adjudge.judges.settings import Contests, ModelPanel, VoteSettings, seed_for
 from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
-from adjudge.judges.unitxt_engine import GATE, EngineLike, EngineModel, in_thread, message_of, unitxt_package
+from adjudge.judges.unitxt_engine import GATE, EngineLike, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.read import Reading, read
 
@@ -68,7 +67,7 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
-        return _open(self.inference_engine, self.samples)
+        return _open(self.inference_engine)
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One judgment, two calls of the model."""
@@ -100,7 +99,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
-        return _open(self.inference_engine, self.samples)
+        return _open(self.inference_engine)
 
     @property
     def tie_offered(self) -> bool:
@@ -120,16 +119,9 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
         return replace(vote, verdict=Compared(better, vote.verdict.explanation))
 
 
-def _open(engines: EngineLike | Sequence[EngineLike] | None, samples: int) -> ModelPanel:
-    kind = unitxt_package().engine
-    several: list[Any] = list(engines) if isinstance(engines, list | tuple) else [engines]
-    for one in several:
-        if isinstance(one, kind) and one.use_cache and samples > 1:
-            raise SetupError(
-                f"{type(one).__name__} keeps its replies, so that {samples} votes would be one: make it with use_cache=False"
-            )
-    opened = [open_model(EngineModel(one), max_concurrency=1) if isinstance(one, kind) else one for one in several]
-    return ModelPanel.of(None if engines is None else opened)
+def _open(engines: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
+    unitxt_package()  # without it there is nothing to ask the models
+    return ModelPanel.of(engines)
 
 
 def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from adjudge.catalog.entry import pairwise_options
@@ -52,12 +53,14 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
     return kinds.CriteriaWithOptions(**shared, options=options, option_map=_option_map(_as_risk(criteria)))
 
 
-def from_unitxt(criteria: UnitxtCriteria, *, higher_is_better: bool | None = None) -> Criteria:
-    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours. One without options compares responses.
+def from_unitxt(criteria: UnitxtCriteria | str, *, higher_is_better: bool | None = None) -> Criteria:
+    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours, or its name in a catalogue on this machine. One without
+    options compares responses.
 
     unitxt scores a risk by how much of it there is (harmfulness: Yes is 1.0). Here 1.0 is the good end, so the scores of its
     risks are turned round; they are known by their names. ``higher_is_better=False`` says so of others, True of none.
     """
+    criteria = _from_catalogue(criteria) if isinstance(criteria, str) else criteria
     chosen_from = criteria if isinstance(criteria, UnitxtOptions) else None
     scores = (chosen_from.option_map if chosen_from else None) or {}
     named = criteria.name in _RISKS and scores.get("Yes") == max(scores.values(), default=None)
@@ -74,6 +77,20 @@ def from_unitxt(criteria: UnitxtCriteria, *, higher_is_better: bool | None = Non
         to_evaluate_field=criteria.prediction_field or "response",
         context_fields=_context_names(criteria.context_fields),
     )
+
+
+def _from_catalogue(name: str) -> UnitxtCriteria:
+    package = unitxt_package()
+    artifacts = import_module("unitxt.artifact")
+    try:
+        with package.settings.context(use_only_local_catalogs=True):
+            found, _ = artifacts.fetch_artifact(name)
+    except artifacts.UnitxtArtifactNotFoundError as error:
+        raise SetupError(f"unitxt's catalogue has no {name!r}") from error
+    if not isinstance(found, package.constants.Criteria):
+        raise SetupError(f"{name!r} is no criteria: unitxt has a {type(found).__name__} of that name")
+    criteria: UnitxtCriteria = found
+    return criteria
 
 
 def _as_risk(criteria: Criteria) -> Criteria:

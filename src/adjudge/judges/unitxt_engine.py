@@ -8,19 +8,19 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from time import perf_counter
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from adjudge.aio.threads import started
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError
-from adjudge.gateway.open import ModelLike
+from adjudge.gateway.open import ModelLike, OpenModel, open_model
 
 T = TypeVar("T")
 _THREAD = "adjudge unitxt"
@@ -81,10 +81,9 @@ async def in_thread(work: Callable[[], T]) -> T:
 class EngineModel:
     """An engine of unitxt's as a model of ours. It has its own temperature and seed."""
 
-    capabilities = Capabilities()
-
     def __init__(self, engine: UnitxtEngine) -> None:
         self.engine = engine
+        self.capabilities = Capabilities(fresh_samples=not engine.use_cache)
         self.name = type(engine).__name__
         with suppress(Exception):  # not every engine has an id
             self.name = str(engine.get_engine_id())
@@ -108,6 +107,22 @@ class EngineModel:
         return text
 
 
+def with_engines(models: EngineLike | Sequence[EngineLike] | None) -> ModelLike | Sequence[ModelLike] | None:
+    """The same models, those that are engines of unitxt's as models of ours. They are asked one thing at a time."""
+    if isinstance(models, list | tuple):
+        return [_opened(one) if _is_engine(one) else one for one in models]
+    return _opened(models) if _is_engine(models) else models  # type: ignore[return-value]  # narrowed by what its class has
+
+
+def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:
+    """By what its class has: a stand-in has every method, and an engine can be called like a function."""
+    return all(callable(getattr(type(model), name, None)) for name in ("infer", "get_engine_id"))
+
+
+def _opened(engine: UnitxtEngine) -> OpenModel:
+    return open_model(EngineModel(engine), max_concurrency=1)
+
+
 class _Gate:
     """unitxt is not made for threads: one at a time is inside it, and steps out while its model answers."""
 
@@ -115,23 +130,13 @@ class _Gate:
         self._lock = threading.Lock()
         self._bars: ModuleType | None = None
 
-    @contextmanager
-    def inside(self) -> Iterator[None]:
+    def inside(self) -> AbstractContextManager[None]:
         """Nobody else is in, and no progress bar is shown for every text."""
-        self._enter()
-        try:
-            yield
-        finally:
-            self._leave()
+        return _between(self._enter, self._leave)
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
+    def outside(self) -> AbstractContextManager[None]:
         """Let others in meanwhile."""
-        self._leave()
-        try:
-            yield
-        finally:
-            self._enter()
+        return _between(self._leave, self._enter)
 
     def _enter(self) -> None:
         self._lock.acquire()
@@ -145,6 +150,15 @@ class _Gate:
         if self._bars:
             self._bars.enable_progress_bars()
         self._lock.release()
+
+
+@contextmanager
+def _between(before: Callable[[], None], after: Callable[[], None]) -> Iterator[None]:
+    before()
+    try:
+        yield
+    finally:
+        after()
 
 
 GATE = _Gate()

@@ -8,11 +8,10 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any
 
 from adjudge.errors import RunError
 
-Row = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
+Row = tuple[str, Sequence[object], "asyncio.Future[None] | None"]
 _LARGEST_GROUP = 1000
 _RIDE = 0.1
 """Seconds for which rows that nobody waits for are held back, to be committed along with one that somebody does."""
@@ -34,14 +33,14 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="adjudge ledger", daemon=True)
         self._thread.start()
 
-    def put(self, sql: str, values: Sequence[Any]) -> None:
+    def put(self, sql: str, values: Sequence[object]) -> None:
         """Have a row written soon; ``flush`` tells when it is."""
         self._check()
         self._rows.append((sql, values, None))
         if self._later is None:
             self._later = self._loop.call_later(_RIDE, self._hand_over)
 
-    async def write(self, sql: str, values: Sequence[Any]) -> None:
+    async def write(self, sql: str, values: Sequence[object]) -> None:
         """Have a row written, and wait until it is on the disk."""
         self._check()
         done: asyncio.Future[None] = self._loop.create_future()
@@ -122,9 +121,9 @@ class Writer:
             raise
 
 
-def _by_statement(rows: list[Row]) -> dict[str, list[Sequence[Any]]]:
+def _by_statement(rows: list[Row]) -> dict[str, list[Sequence[object]]]:
     """Rows of one kind go in together: rows of different kinds never meet."""
-    groups: dict[str, list[Sequence[Any]]] = {}
+    groups: dict[str, list[Sequence[object]]] = {}
     for sql, values, _ in rows:
         groups.setdefault(sql, []).append(values)
     return groups

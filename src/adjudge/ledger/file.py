@@ -56,7 +56,7 @@ _JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT 
     ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
-_FACTS: Mapping[str, Callable[[Any], bool]] = {
+_FACTS: Mapping[str, Callable[[object], bool]] = {
     "configuration": lambda value: isinstance(value, dict),
     "started": lambda value: isinstance(value, int | float) and 0 <= value < _LAST_SECOND,
     "spending": lambda value: isinstance(value, dict),
@@ -106,7 +106,7 @@ def under_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def open_checked(
-    folder: Path, configuration: Mapping[str, Any], fork_of: Path | None
+    folder: Path, configuration: Mapping[str, object], fork_of: Path | None
 ) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
     """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
 
@@ -115,17 +115,19 @@ def open_checked(
     path = folder / FILE
     with ExitStack() as held:
         try:
-            if not path.exists():
+            is_new = not path.exists()
+            if is_new:
                 _make(path, configuration, fork_of)
             refuse_empty(path)
             connection = held.enter_context(connect(path))
-            wordings = _resumed(connection, folder, configuration)
+            as_made = is_new and fork_of is None  # so there is nothing to check
+            wordings = wordings_in(configuration) if as_made else _resumed(connection, folder, configuration)
         except sqlite3.Error as error:
             raise trouble(path, error) from error
         yield connection, wordings
 
 
-def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mapping[str, Any]) -> dict[str, str]:
+def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mapping[str, object]) -> dict[str, str]:
     path = folder / FILE
     _refuse_damaged(connection, path)
     migrate(connection, path)
@@ -135,13 +137,26 @@ def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mappin
         write_meta(connection, {"configuration": configuration, "started": time.time()})
     elif changes := [change for change in differences(known, configuration) if not is_wording(change)]:
         raise RunError(
-            f"the run {folder} was made with another configuration: {'; '.join(map(str, changes))}. "
+            f"the run {folder} was made with another configuration: {'; '.join(_told(changes, known, configuration))}. "
             "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
         )
     return _wordings(folder, known or configuration, configuration)
 
 
-def _make(path: Path, configuration: Mapping[str, Any], fork_of: Path | None) -> None:
+def _told(changes: Iterable[Difference], before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
+    """Each change; of a judge that only one of them has, just that."""
+    old, new = _judges(before), _judges(now)
+    yield from (f"judges.{name} is not there any more" for name in sorted(old - new))
+    yield from (f"judges.{name} was not there" for name in sorted(new - old))
+    yield from (str(change) for change in changes if change.path[:1] != ("judges",) or change.path[1] in old & new)
+
+
+def _judges(configuration: Mapping[str, object]) -> set[str]:
+    found = configuration.get("judges")
+    return set(map(str, found)) if isinstance(found, Mapping) else set()
+
+
+def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
     """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for a new one."""
     new = path.with_suffix(".new")
     delete(new)
@@ -161,12 +176,19 @@ def delete(path: Path) -> None:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def wordings_in(configuration: Mapping[str, Any]) -> dict[str, str]:
+def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
     """The hash of each template, as the run's judges knew it."""
-    return {name: text for judge in configuration.get("judges", {}).values() for name, text in judge.get("templates", {}).items()}
+    judges = _part(configuration, "judges").values()
+    return {name: str(text) for judge in judges if isinstance(judge, Mapping) for name, text in _part(judge, "templates").items()}
 
 
-def _wordings(folder: Path, begun_with: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """What stands under ``name``; nothing where that is no mapping: a ledger may come from anybody."""
+    part = whole.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _wordings(folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]) -> dict[str, str]:
     before, today = wordings_in(begun_with), wordings_in(now)
     if any(today.get(name, text) != text for name, text in before.items()):
         _LOG.warning(
@@ -209,7 +231,7 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     return facts
 
 
-def write_meta(connection: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
+def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
     """Keep facts about a run."""
     for name, value in facts.items():
         connection.execute(insert("meta"), sealed(name, json.dumps(value)))
@@ -233,28 +255,31 @@ def as_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _without_checksums(connection: sqlite3.Connection) -> list[str]:
-    return [table for table in COLUMNS if columns_in(connection, table) and "checksum" not in columns_in(connection, table)]
+    return [table for table in COLUMNS if (columns := columns_in(connection, table)) and "checksum" not in columns]
 
 
 class Difference(NamedTuple):
     """A setting that changed: the keys that lead to it, what it was and what it is."""
 
     path: tuple[str, ...]
-    before: Any
-    now: Any
+    before: object
+    now: object
 
     def __str__(self) -> str:
         return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[Difference]:
     """What changed. Versions may change, and what a dimension is called in reports."""
-    old, new = dict(_flat(before)), dict(_flat(json.loads(json.dumps(now))))
+    then, today = (json.dumps(one, sort_keys=True) for one in (before, now))
+    if then == today:
+        return []
+    old, new = dict(_flat(before)), dict(_flat(json.loads(today)))
     changed = [path for path in {**old, **new} if _votes(path, old) != _votes(path, new) and not _may_change(path)]
     return [Difference(path, old.get(path), new.get(path)) for path in changed]
 
 
-def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], Any]) -> Any:
+def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) -> object:
     """What is set; of self-consistency, which may be said as yes or no, the number of votes that it means."""
     value = settings.get(path)
     return (1, 3)[value] if path[-1:] == ("self_consistency",) and isinstance(value, bool) else value
@@ -338,7 +363,7 @@ def _copy(source: Path, target: Path) -> None:
         old.backup(new)
 
 
-def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
     """Each setting with the keys that lead to it: a key may hold a full stop."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
@@ -347,6 +372,6 @@ def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
         yield path, value
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}…"

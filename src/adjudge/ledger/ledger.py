@@ -15,19 +15,38 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
-from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
-from adjudge.ledger.inputs import input_of
-from adjudge.ledger.rows import checked, checked_key, insert, sealed, select, whole
+from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.prompts.template import LIKELIHOOD, wording
 
+_BITS = 1 << 26
+_MASK = _BITS - 1
+
+
+class BloomFilter:
+    """A Bloom filter of eight megabytes: of two million keys, about one in two hundred unknown ones is taken for known."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_BITS // 8)
+
+    def add(self, key: bytes) -> None:
+        """From now on ``key`` may be known. Keys are hashes, so their own bits are as good as any."""
+        number = int.from_bytes(key[:8], "little")
+        for bit in (number & _MASK, (number >> 32) & _MASK):
+            self._bits[bit >> 3] |= 1 << (bit & 7)
+
+    def __contains__(self, key: bytes) -> bool:
+        number = int.from_bytes(key[:8], "little")
+        one, two = number & _MASK, (number >> 32) & _MASK
+        return bool(self._bits[one >> 3] >> (one & 7) & self._bits[two >> 3] >> (two & 7) & 1)
+
+
 _Read = TypeVar("_Read")
-_KEY_BYTES = 16
 _MOST_WAITING = 5000
 """Rows that may wait to be written before the reader is held back."""
 _KEEP_VOTE = insert("votes", "ABORT")
@@ -43,7 +62,7 @@ _KEEP_JUDGMENT = insert("judgments")
 class Ledger:
     """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
 
-    def __init__(self, folder: Path, configuration: Mapping[str, Any], *, fork_of: Path | None = None) -> None:
+    def __init__(self, folder: Path, configuration: Mapping[str, object], *, fork_of: Path | None = None) -> None:
         self.path = folder / FILE
         self._held = ExitStack()
         try:
@@ -84,8 +103,8 @@ class Ledger:
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        instance = json.dumps(dict(result.instance.fields))
-        said = json.dumps({**result.to_dict(votes=False), **input_of(result.instance)})
+        instance = json_text(dict(result.instance.fields))
+        said = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
         score = None if result.score is None else float(result.score)
         self._writer.put(_KEEP_JUDGMENT, sealed(label, number, id, instance, ballots, result.status.value, score, said))
         if self._writer.waiting > _MOST_WAITING:
@@ -99,6 +118,12 @@ class Ledger:
     async def note(self, name: str, value: object) -> None:
         """Keep a fact about the run."""
         await self._writer.write(_NOTE, sealed(name, json.dumps(value)))
+
+    async def note_all(self, facts: Mapping[str, object]) -> None:
+        """Keep facts about the run, all in one commit."""
+        for name, value in facts.items():
+            self.note_soon(name, value)
+        await self._writer.flush()
 
     def note_soon(self, name: str, value: object) -> None:
         """Keep a fact along with whatever is written next."""
@@ -120,7 +145,7 @@ class Ledger:
         except sqlite3.Error as error:
             raise trouble(self.path, error) from error
 
-    def _vote(self, ballot: Ballot, row: Sequence[Any]) -> Vote:
+    def _vote(self, ballot: Ballot, row: Sequence[object]) -> Vote:
         return self._read(lambda: _vote(ballot, checked("votes", row)))
 
     def _read(self, read: Callable[[], _Read]) -> _Read:
@@ -139,7 +164,7 @@ class Ledger:
             raise trouble(self.path, error) from error
         return found
 
-    def _all(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _all(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
@@ -159,10 +184,10 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
 def _key(ballot: str, worded: str, model: str) -> bytes:
     """Kept for as long as a ballot is under way: it is looked for, asked and filed by its key."""
     asked = f"{ballot} {worded} {model}"
-    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
-def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
+def _row(number: int, key: bytes, vote: Vote) -> tuple[object, ...]:
     said, usage = vote.verdict, vote.usage
     more = {
         **(said.details if said else {}),
@@ -190,7 +215,7 @@ def _row(number: int, key: bytes, vote: Vote) -> tuple[Any, ...]:
         *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
         float(vote.latency),
         time.time(),
-        json.dumps(rest) if rest else None,
+        json_text(rest) if rest else None,
     )
 
 
@@ -225,6 +250,6 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
     )
 
 
-def _storable_metadata(metadata: Mapping[str, object]) -> Any:
+def _storable_metadata(metadata: Mapping[str, object]) -> object:
     """What JSON does not know is kept as its text."""
     return json.loads(json.dumps(plain(metadata), default=str))

@@ -1,13 +1,15 @@
-"""Rows of a ledger: the columns of its tables, and the checksum by which a damaged row is known."""
+"""Rows of a ledger: the columns of its tables, and the checksum by which a damaged row is known; what was judged, as kept."""
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adjudge.domain.instance import Instance
 from adjudge.domain.vote import Outcome
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -31,18 +33,19 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 """Column → what it holds; the others hold a text or nothing."""
 _OBJECTS = ("more", "instance", "result")
 """Columns that hold an object as JSON, or nothing."""
-_KEY = 16
+KEY_BYTES = 16
+"""Of the hash by which a ballot's votes are found."""
 _encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
 CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
 
 
-def checksum(*values: Any) -> int:
+def checksum(*values: object) -> int:
     """Of a row's values, as SQLite gives them back; the same on every machine."""
     return zlib.crc32(_encoded(values).encode())
 
 
-def sealed(*values: Any) -> tuple[Any, ...]:
+def sealed(*values: object) -> tuple[object, ...]:
     """A row as it is written: with its checksum behind it."""
     return (*values, checksum(*values))
 
@@ -87,7 +90,7 @@ def checked_key(key: object) -> bytes:
     return key
 
 
-def checked(table: str, row: Sequence[Any]) -> tuple[Any, ...]:
+def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
     """The row's values, when they are those that were written. Otherwise they are damaged, which is SQLite's error to us."""
     *values, kept = row
     if checksum(*values) != kept:
@@ -106,7 +109,7 @@ def plausible(table: str, row: Sequence[Any]) -> bool:
     try:
         return (
             all(isinstance(value, _TYPES.get(name, (str, type(None)))) for name, value in values.items())
-            and all(len(values[name]) % _KEY == 0 for name in ("ballot", "ballots") if name in values)
+            and all(len(values[name]) % KEY_BYTES == 0 for name in ("ballot", "ballots") if name in values)
             and all("\0" not in value and value.encode() for value in values.values() if isinstance(value, str) and value)
             and all(isinstance(json.loads(values[name]), dict) for name in _OBJECTS if values.get(name))
             and _is_json(values.get("value", "null"))
@@ -134,3 +137,48 @@ def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
     for table in COLUMNS:
         for row in connection.execute(select(table)):
             checked(table, row)
+
+
+INPUT = "input"
+"""Where it stands in what is kept of a judgment."""
+
+
+def input_of(instance: Instance) -> dict[str, object]:
+    """What to keep of the row that was read; nothing where a program made the instance."""
+    row = instance.metadata.get("row")
+    if not isinstance(row, Mapping):
+        return {}
+    fields = {value: name for name, value in instance.fields.items() if isinstance(value, str)}
+    return {INPUT: {str(column): _kept(value, fields) for column, value in row.items()}}
+
+
+def input_from(kept: object, fields: Mapping[str, object]) -> dict[str, object]:
+    """The row again, with the texts of its fields."""
+    if not isinstance(kept, Mapping):
+        return {}
+    return {str(column): _read(value, fields) for column, value in kept.items()}
+
+
+def cell_of(value: object) -> object:
+    """A cell as JSON-ready data; a number that JSON does not know is nothing."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): cell_of(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [cell_of(item) for item in value]
+    return str(value)
+
+
+def _kept(value: object, fields: Mapping[str, str]) -> object:
+    if isinstance(value, str) and value in fields:
+        return {"field": fields[value]}
+    return {"value": cell_of(value)} if isinstance(value, Mapping) else cell_of(value)
+
+
+def _read(value: object, fields: Mapping[str, object]) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    return fields.get(str(value["field"])) if "field" in value else value.get("value")

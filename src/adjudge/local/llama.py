@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.local.weights.calibrate import import_xllamacpp, threads
@@ -116,7 +117,7 @@ class Llama:
     def _read_prefix(self, prefix: list[int], suffix: list[int]) -> int:
         """Have just the prefix in the model's memory: how a prompt is cut decides the last bits of its probabilities."""
         if self._prefix != prefix:
-            evaluated = self._ask(prefix, cache_prompt=False)[1]
+            evaluated = self._ask(prefix, {"cache_prompt": False})[1]
             self._prefix = prefix
             return evaluated
         beyond = len(prefix) + 1
@@ -127,7 +128,7 @@ class Llama:
     def _label_logprobs(self, ids: list[int], labels: list[int]) -> tuple[dict[int, float], int]:
         # The bias only chooses which token is sampled; reported values are from before sampling.
         bias = [[token, 1000.0] for token in labels]
-        reply, evaluated = self._ask(ids, n_probs=_REPORTED, logit_bias=bias)
+        reply, evaluated = self._ask(ids, {"n_probs": _REPORTED, "logit_bias": bias})
         known = _reported(reply, "top_logprobs", "logprob")
         missing = [token for token in labels if token not in known]
         if missing:
@@ -140,10 +141,10 @@ class Llama:
     def _label_shares(self, ids: list[int], labels: list[int]) -> tuple[dict[int, float], int]:
         """How the labels divide among themselves, however unlikely all of them are."""
         among = {"temperature": 1, "samplers": [], "post_sampling_probs": True, "n_probs": len(labels)}
-        reply, evaluated = self._ask(ids, logit_bias=[[token, 60.0] for token in labels], **among)
+        reply, evaluated = self._ask(ids, {"logit_bias": [[token, 60.0] for token in labels], **among})
         return _reported(reply, "top_probs", "prob"), evaluated
 
-    def _ask(self, ids: list[int], **options: object) -> tuple[dict[str, Any], int]:
+    def _ask(self, ids: list[int], options: Mapping[str, object] = NOTHING) -> tuple[dict[str, Any], int]:
         body = {"prompt": ids, "n_predict": 1, "temperature": 0, "id_slot": 0, **options}
         reply = self._checked(self._server.handle_completions(body))
         self._slot = ids

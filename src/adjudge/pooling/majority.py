@@ -1,12 +1,15 @@
-"""The majority of options, its tie rule, and when it can no longer change."""
+"""Votes for options → the majority, of one model and of a panel, and what a reader of it must know."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.results import ModelVerdict, Status
+from adjudge.domain.vote import Outcome, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +66,122 @@ def _settled(counts: Counter[str], remaining: int, criteria: Criteria, min_valid
 def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
     score = criteria.option(name).points
     return (score if score is not None else float("inf"), criteria.option_names.index(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What the models say, and which of them could not be counted."""
+
+    counted: tuple[ModelVerdict, ...]
+    excluded: dict[str, str]
+
+    @property
+    def score(self) -> float | None:
+        """The mean over the counted models; None when there is none."""
+        if not self.counted:
+            return None
+        return sum(entry.score for entry in self.counted) / len(self.counted)
+
+    def weighted(self, weights: Mapping[str, float]) -> float | None:
+        """The mean with each model's weight; None where no counted model has one above 0."""
+        total = math.fsum(weights[entry.model] for entry in self.counted)
+        return math.fsum(weights[entry.model] * entry.score for entry in self.counted) / total if total > 0 else None
+
+
+def panel(votes: Sequence[Vote], models: Sequence[str], criteria: Criteria, min_valid: int = 1) -> Panel:
+    """Every model by its own votes. One with fewer than ``min_valid`` valid ones is excluded, with the reason."""
+    counted: list[ModelVerdict] = []
+    excluded: dict[str, str] = {}
+    for model in models:
+        own = [vote for vote in votes if vote.model == model]
+        entry = _model_verdict(model, own, criteria, min_valid)
+        if entry:
+            counted.append(entry)
+        else:
+            excluded[model] = why_excluded(own, min_valid)
+    return Panel(tuple(counted), excluded)
+
+
+def status_of(votes: Sequence[Vote], scored: bool) -> Status:
+    """Scored; else abstained where a model declined to decide; else failed."""
+    if scored:
+        return Status.SCORED
+    abstained = any(vote.outcome is Outcome.ABSTAINED for vote in votes)
+    return Status.ABSTAINED if abstained else Status.FAILED
+
+
+def why_excluded(votes: Sequence[Vote], min_valid: int) -> str:
+    """The commonest reason among the votes that carry no verdict."""
+    valid = sum(vote.valid for vote in votes)
+    if valid >= min_valid:
+        return "the option it chose has no score"
+    reasons = Counter(f"{vote.outcome.value}: {vote.reason}" for vote in votes if not vote.valid)
+    short = f"{valid} of {len(votes)} votes valid, {min_valid} needed; " if valid else ""
+    return short + (reasons.most_common(1)[0][0] if reasons else "no votes")
+
+
+def _model_verdict(model: str, votes: Sequence[Vote], criteria: Criteria, min_valid: int) -> ModelVerdict | None:
+    said = [vote.verdict.option for vote in votes if vote.verdict]
+    won = majority(said, criteria)
+    if won is None or len(said) < min_valid:
+        return None
+    score = criteria.option(won.option).score
+    if score is None:
+        return None
+    return ModelVerdict(model, won.option, score, won.agreement, won.tie, len(said), len(votes))
+
+
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "examples": "the examples of the criteria",
+        "feedback": "the request for feedback",
+        "persona": "the synthetic persona",
+        "ignored": "judged by log-probability, where nothing is written: {what} had no part in it (mode='generate' uses that)",
+        "cold": "{models}: {count} votes at temperature 0 repeat one answer, so agreement says nothing about how sure it is",
+        "likely": "{models}: {count} votes by log-probability repeat one reading, so agreement says nothing about how sure it is",
+    },
+    "ru": {
+        "examples": "примеры критерия",
+        "feedback": "просьба о замечаниях",
+        "persona": "придуманная роль",
+        "ignored": "оценено по логарифмам вероятностей, текст не пишется; не учтено: {what} (mode='generate' это учитывает)",
+        "cold": "{models}: голоса при температуре 0 ({count}) повторяют один ответ, согласие не говорит об уверенности",
+        "likely": "{models}: голоса по логарифмам вероятностей ({count}) повторяют одно, согласие не говорит об уверенности",
+    },
+}
+
+
+def notes_on(
+    votes: Sequence[Vote], language: str, temperatures: Mapping[str, float], *, persona: bool = False
+) -> tuple[str, ...]:
+    """What a reader of these votes must know. ``temperatures``: what each model was asked at; ``persona``: whether the
+    models were to invent who they are."""
+    likely = {vote.model for vote in votes if vote.ballot.mode == "likelihood"}
+    if len(votes) < 2 and not likely:
+        return ()  # nothing is repeated, and nothing was left out
+    words = _WORDS.get(language, _WORDS["en"])
+    what = ", ".join(words[name] for name in _ignored(votes, persona))
+    found = [words["ignored"].format(what=what)] if what else []
+    cold = {model for model, temperature in temperatures.items() if temperature == 0} - likely
+    repeated = {model: count for model in temperatures if (count := _asked(model, votes)) > 1}
+    for name, models in (("likely", likely), ("cold", cold)):
+        chosen = [model for model in repeated if model in models]
+        if chosen:
+            found.append(words[name].format(models=", ".join(chosen), count=repeated[chosen[0]]))
+    return tuple(found)
+
+
+def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
+    """What judging by log-probability makes no use of."""
+    ballots = [vote.ballot for vote in votes if vote.ballot.mode == "likelihood"]
+    if any(ballot.criteria.examples for ballot in ballots):
+        yield "examples"
+    if any(ballot.feedback for ballot in ballots):
+        yield "feedback"
+    if ballots and persona:
+        yield "persona"
+
+
+def _asked(model: str, votes: Sequence[Vote]) -> int:
+    """How often the model was asked the same."""
+    return len({vote.sample for vote in votes if vote.model == model})

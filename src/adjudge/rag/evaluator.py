@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import overload
 
-from adjudge.aio.edges import sync_edge
+from adjudge.aio.event_loop import sync_edge
 from adjudge.data.dataset import Source
 from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
@@ -24,14 +24,18 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.panel import ModelPanel
-from adjudge.judges.settings import OnFailure, check_votes
+from adjudge.judges.settings import ModelPanel, OnFailure, check_votes
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
 from adjudge.rag.result import RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
 
 _LOG = logging.getLogger("adjudge.rag")
+Named = Mapping[str, str] | None
+Most = int | None
+Kept = RunLike | None
+Limit = Budget | None
+Told = Progress[RagResult] | None
 
 
 @dataclass(frozen=True)
@@ -115,25 +119,11 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     @overload
     async def aevaluate(
-        self,
-        rows: Row,
-        *,
-        columns: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[RagResult] | None = None,
+        self, rows: Row, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
     ) -> RagResult: ...
     @overload
     async def aevaluate(
-        self,
-        rows: Source,
-        *,
-        columns: Mapping[str, str] | None = None,
-        limit: int | None = None,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[RagResult] | None = None,
+        self, rows: Source, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
     ) -> list[RagResult]: ...
     async def aevaluate(
         self,
@@ -180,6 +170,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every dimension to every model, as often as asked."""
+        if votes and not self.early_stop:
+            return []
         return [ballot for case in self._cases(item) for ballot in self._judge.plan(case, _about(case.criteria, votes))]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:

@@ -56,7 +56,17 @@ class RagResult(Result):
             "explanations": self.explanations,
             "agreements": {name: one.agreement for name, one in self.judged.items()},
         }
-        return super().to_dict(votes=votes) | own
+        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 else {}
+        return super().to_dict(votes=votes) | own | panel
+
+    @property
+    def model_scores(self) -> dict[str, float]:
+        """Of a panel: the mean of each model's scores, each divided by the highest of its scale."""
+        found: dict[str, list[float]] = {}
+        for one in self.dimensions:
+            for model, score in self.judged[one.name].model_scores.items():
+                found.setdefault(model, []).append(score / one.maximum)
+        return {model: sum(scores) / len(scores) for model, scores in found.items()}
 
 
 def _score(result: DirectInstanceResult) -> int | None:

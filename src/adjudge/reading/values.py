@@ -7,8 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from difflib import get_close_matches
+from pathlib import Path
 
 from adjudge.errors import SetupError
+
+
+def text_in(path: Path) -> str:
+    """The text of a file, which must be UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SetupError(f"{path} is not UTF-8 (byte {error.start}): save it as UTF-8 and try again") from error
 
 
 class Scalar(str):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.reports.judgment import Judgment, number_of
-from adjudge.reports.summary import confident_interval, interval_of
+from adjudge.reports.summary import confident_interval, interval_dict, interval_of
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -45,16 +45,8 @@ class SystemSummary:
 
     def to_dict(self) -> dict[str, object]:
         """This summary as a JSON-ready dict."""
-        interval = self.interval
-        return {
-            "system": self.name,
-            "wins": self.wins,
-            "ties": self.ties,
-            "losses": self.losses,
-            "win_rate": self.winrate,
-            "interval": interval and {"lower": interval.lower, "upper": interval.upper, "level": interval.level},
-            "missing": self.missing,
-        }
+        games = {"system": self.name, "wins": self.wins, "ties": self.ties, "losses": self.losses}
+        return {**games, "win_rate": self.winrate, "interval": interval_dict(self.interval), "missing": self.missing}
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.reports.gate import GateResult
+from adjudge.reports.numbers import number_text
 from adjudge.reports.report import Report, Section
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 if TYPE_CHECKING:
+    from adjudge.reports.contests import ContestSummary
     from adjudge.reports.rag import RagSummary
 
 _MOST_NAMED = 3
@@ -28,27 +30,65 @@ def decision(report: Report) -> str:
     language, verdict = report.language, standing(report)
     head = f"{word(_STANDING[verdict], language)}: " if verdict else ""
     told = [trust_sentence(one, language).rstrip(".") for one in report.calibrations[:_MOST_NAMED]]
-    told += [text for one in report.sections[:_MOST_NAMED] for text in _figures(one, report)]
+    told += [text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)]
     unscored = sum(one.summary.unscored for one in report.sections)
     missing = [f"{unscored} {word('without a score', language)}"] if unscored else []
     skipped = [f"{word('skipped rows', language)} {report.skipped.rows}"] if report.skipped.rows else []
-    return f"{head}{'; '.join([*told, *missing, *skipped])}."
+    said = f"{head}{'; '.join([*told, *missing, *skipped])}"
+    return f"{said}." if said else ""
+
+
+def _deciding_first(report: Report) -> list[Section]:
+    """The sections; where not every gate holds, those with the gates that do not come first."""
+    missed = {(gate.judge, gate.name) for gate in report.gates if gate.verdict != "holds"}
+    return sorted(report.sections, key=lambda one: not missed & {(one.judge, name) for name in _gated(one)})
+
+
+def _gated(one: Section) -> Iterator[str]:
+    """What gates call a section, and what is in it."""
+    yield one.criteria
+    if one.rag:
+        yield from (each.dimension.name for each in one.rag.dimensions)
+    if one.contests:
+        yield from (system.name for system in one.contests.systems)
 
 
 def _figures(one: Section, report: Report) -> Iterator[str]:
     language = report.language
     if one.rag:
-        yield from _rag(one.rag, report)
+        yield from _rag(one, one.rag, report)
     elif one.contests and one.contests.systems:
-        best = one.contests.systems[0]
-        rate = "–" if best.winrate is None else f"{best.winrate:.0%}"
-        doubt = "" if one.contests.leader else f" ({word('cannot tell', language)})"
-        yield f"{best.name}: {word('win rate', language)} {rate}{doubt}"
+        yield from _win_rates(one.judge, one.contests, report)
     elif one.summary.mean is not None:
-        yield f"{one.criteria or one.judge}: {word('mean', language)} {one.summary.mean:.2f}{_against(one, report)}"
+        mean = number_text(one.summary.mean, 2, language)
+        yield f"{one.criteria or one.judge}: {word('mean', language)} {mean}{_against(one, report)}{_since(one, report)}"
+    elif one.summary.options:
+        chosen = list(one.summary.options.items())[:_MOST_NAMED]
+        yield f"{one.criteria or one.judge}: {', '.join(f'{option} {count}' for option, count in chosen)}"
 
 
-def _rag(summary: RagSummary, report: Report) -> Iterator[str]:
+def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[str]:
+    """The systems that gates are about, and the best."""
+    language = report.language
+    bars = {gate.name: _missed(gate, language) for gate in report.gates if (gate.judge, gate.measure) == (judge, "win rate")}
+    best = contests.systems[0]
+    for one in sorted(contests.systems, key=lambda one: one.name not in bars):
+        if one is best or one.name in bars:
+            rate = "–" if one.winrate is None else number_text(one.winrate, 2, language)
+            doubt = "" if contests.leader or one is not best else f" ({word('cannot tell', language)})"
+            yield f"{one.name}: {word('win rate', language)} {rate}{bars.get(one.name, '')}{doubt}"
+
+
+def _since(one: Section, report: Report) -> str:
+    """How the mean was in the run that this one is compared with."""
+    first = next((each for each in report.setup.baseline.changes(one) if each.name == (one.criteria or one.judge)), None)
+    if first is None:
+        return ""
+    before = number_text(first.before, 2, report.language)
+    return f" ({word('before', report.language)} {before}, {report.setup.baseline.run})"
+
+
+def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
     language, overall = report.language, summary.overall
     answers = counted(overall.attempted, "answer of all", language)
     for rule in summary.barring:
@@ -57,9 +97,14 @@ def _rag(summary: RagSummary, report: Report) -> Iterator[str]:
     worst = summary.worst
     if worst and worst.counts[0] and worst.dimension.labels[0] and worst.dimension.labels[0] not in summary.barring:
         yield f"{worst.counts[0]} {worst.dimension.labels[0]} ({worst.dimension.title})"
+    for each in summary.dimensions:
+        bar = next((gate for gate in report.gates if gate.name == each.dimension.name and gate.verdict != "holds"), None)
+        if bar and bar.value is not None:
+            mean = number_text(bar.value, 2, language)
+            yield f"{each.dimension.title}: {word('mean', language)} {mean}{_missed(bar, language)}"
     if overall.mean is not None:
-        bar = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
-        yield f"{word('composite', language)} {overall.mean:.2f}{bar}"
+        against = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
+        yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{against}{_since(one, report)}"
 
 
 def _against(one: Section, report: Report) -> str:
@@ -69,5 +114,6 @@ def _against(one: Section, report: Report) -> str:
 
 def _missed(gate: GateResult, language: str) -> str:
     """The bar, and by how much it was missed."""
-    bar, margin = f", {word('bar', language)} {gate.bar:.2f}", gate.margin or 0.0
-    return bar if margin >= 0 else f"{bar} {word('missed by', language)} {-margin:.2f}"
+    bar, margin = f", {word('bar', language)} {number_text(gate.bar, 2, language)}", gate.margin or 0.0
+    missed = f"{word('missed by', language)} {number_text(-margin, 2, language)}"
+    return bar if margin >= 0 else f"{bar}, {missed}" if language == "ru" else f"{bar} {missed}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+INTERRUPTED = 130
+"""Stopped at once, as shells count it."""
+
 
 class ExitCode(IntEnum):
     """What the command line answers to the shell."""

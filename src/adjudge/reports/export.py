@@ -13,12 +13,12 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge.data.cells import cell
-from adjudge.domain.message import Usage
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
+from adjudge.reports.sentences import sentence
 from adjudge.reports.setup import KEPT, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
@@ -126,14 +126,20 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
     made = tally.report()
     with reading(run) as ledger:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
-    used, calibrations = sum(info.usage.values(), Usage()), calibrations_of(run)
-    gates = (*made.gates, *paired_gates(setup, Path(run)))
-    return replace(made, gates=gates, entries=entries, usage=used, counts=_counts(info), calibrations=calibrations)
+    gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
+    counts = _counts(info, setup.language)
+    return replace(made, gates=gates, entries=entries, used=info.usage, counts=counts, calibrations=calibrations)
 
 
-def _counts(info: RunInfo) -> str:
-    votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
-    return f"{counted(info.rows, 'judgment')}, {votes}; {counted(info.failed_calls, 'failed call')}"
+def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:
+    """Every judgment of a run folder, one by one."""
+    return _judgments(judgments(run, votes=votes), setup)
+
+
+def _counts(info: RunInfo, language: str) -> str:
+    votes = f"{counted(info.votes, 'vote', language)}, {sentence('unanswered', language, count=info.failed_votes)}"
+    failed = counted(info.failed_calls, "failed call", language)
+    return f"{counted(info.rows, 'judgment', language)}, {votes}; {failed}"
 
 
 def _judgments(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[Judgment]:

@@ -11,6 +11,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
+from adjudge.reports.numbers import RussianNumber
 from adjudge.reports.summary import Summary
 from adjudge.runs.eval_file import FailUnder
 
@@ -91,17 +92,19 @@ class GateResult:
     def sentence(self, language: str = "en") -> str:
         """What was measured, the bar, by how much, and what would be needed."""
         words = SENTENCES.get(language, SENTENCES["en"])
+        number = RussianNumber if language == "ru" else float
         of = self.name if self.name in (self.judge, "") else words["of a judge"].format(name=self.name, judge=self.judge)
         values = {
             "of": of or self.judge,
             "what": words.get(self.measure, "").format(of=of or self.judge),
-            **{name: getattr(self, name) for name in ("value", "bar", "lower", "upper", "rows", "missing", "needed")},
-            "margin": abs(self.margin or 0.0),
+            **{name: getattr(self, name) for name in ("rows", "missing", "needed")},
+            **{name: number(getattr(self, name) or 0.0) for name in ("value", "bar", "lower", "upper")},
+            "margin": number(abs(self.margin or 0.0)),
             "allowed": math.floor(self.bar * self.rows),
             "level": f"{self.confidence or 0.0:.0%}",
             "scored": self.rows - self.missing,
             "against": self.against,
-            "margin_allowed": -self.bar,
+            "margin_allowed": number(-self.bar),
             "enough": self.enough,
             "more": "",
         }

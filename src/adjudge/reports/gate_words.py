@@ -39,11 +39,11 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     "ru": {
         "of a judge": "{name} (судья {judge})",
         "mean": "средняя оценка «{of}»",
-        "composite": "средний итог «{of}»",
+        "composite": "средняя итоговая оценка «{of}»",
         "win rate": "доля побед «{of}»",
         "holds": "Порог выдержан: {what} {value:.3f}, порог {bar:.3f}, запас {margin:.3f}.",
         "failed": "Порог не выдержан: {what} {value:.3f}, порог {bar:.3f}, не хватает {margin:.3f}. "
-        "Нужно, чтобы ещё {needed} из {rows} строк получили 1 вместо 0.",
+        "Нужно: ещё {needed} из {rows} с оценкой 1 вместо 0.",
         "at best": "Порог не выдержан: {what} не выше {upper:.3f}, порог {bar:.3f}.",
         "at least": "Порог выдержан: {what} не ниже {lower:.3f}, порог {bar:.3f}.",
         "inconclusive": "Порог не проверен: {what} от {lower:.3f} до {upper:.3f}, порог {bar:.3f}. "

@@ -9,7 +9,7 @@ from typing import Literal
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.ledger.inputs import INPUT, input_from, input_of
+from adjudge.ledger.rows import INPUT, input_from, input_of
 
 Kind = Literal["direct", "pairwise", "rag"]
 Fields = Mapping[str, str | Sequence[str]]
@@ -32,7 +32,8 @@ class Judgment:
     """Where they are wanted."""
     left_out: tuple[str, ...] = ()
     """The models of a panel that did not count."""
-    usage: Usage = Usage()
+    used: Mapping[str, Usage] = field(default_factory=FrozenDict)
+    """Model → what it took; empty of a judgment that a run folder keeps, which adds it up itself."""
 
     @classmethod
     def of(cls, judge: str, number: int, result: Result, *, votes: bool = False) -> Judgment:
@@ -47,7 +48,7 @@ class Judgment:
             result=result.to_dict(votes=False),
             votes=[vote.to_dict() for vote in result.votes] if votes else (),
             left_out=tuple(result.left_out),
-            usage=result.usage,
+            used=_used(result),
         )
 
     @classmethod
@@ -66,6 +67,11 @@ class Judgment:
             votes=votes if isinstance(votes, list) else (),
             left_out=tuple(map(str, lost)) if panel and isinstance(lost, Mapping) else (),
         )
+
+    @property
+    def usage(self) -> Usage:
+        """What it took."""
+        return sum(self.used.values(), Usage())
 
     @property
     def kind(self) -> Kind:
@@ -130,6 +136,13 @@ class Judgment:
         """What a reader of it must know."""
         notes = self.result.get("notes")
         return [str(note) for note in notes] if isinstance(notes, list) else []
+
+
+def _used(result: Result) -> dict[str, Usage]:
+    found: dict[str, Usage] = {}
+    for vote in result.votes:
+        found[vote.model] = found.get(vote.model, Usage()) + vote.usage
+    return found
 
 
 def number_of(value: object) -> float | None:

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.errors import SetupError
 from adjudge.reading.values import nearest
+from adjudge.reports.baseline import Baseline
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
@@ -17,7 +20,7 @@ from adjudge.reports.setup import KEPT, Setup
 from adjudge.reports.trusted import calibrations_of
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.execute import BlankRowsSkipped, ColumnsChosen, EvalRun, Event, Judged, RowSkipped
+from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, Judged
 
 
 @dataclass
@@ -27,9 +30,14 @@ class Outcome:
     run: EvalRun
     fail_under: FailUnder | None = None
     """A gate that goes before those of the file."""
+    baseline: Path | None = None
+    """A run to compare with."""
     shown: int = ENTRIES
     """How many judgments its pages list."""
     skipped: int = 0
+    stopped: str = ""
+    """Why it ended before the end, where what there is of it is reported all the same."""
+    stopped_code: int = ExitCode.OK
     _tally: ReportTally = field(init=False, repr=False)
     _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
 
@@ -46,6 +54,7 @@ class Outcome:
             against=self._against(),
             margin=self.run.file.gates.margin,
             data=self.run.file.data.path,
+            baseline=Baseline.of(str(self.baseline), report_of_run(self.baseline, shown=0)) if self.baseline else Baseline(),
         )
         bars = tuple(bar for ready in judges for bar in self._bars(ready))
         if self._setup.confidence is not None and not bars and not self._setup.against:
@@ -58,17 +67,18 @@ class Outcome:
         match event:
             case Judged():
                 self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
-            case RowSkipped():
+            case BadRow():
                 self.skipped += 1
-                self._tally.skip(event.row)
-            case BlankRowsSkipped():
-                self._tally.skip_blank(event.rows)
+                self._tally.skip(event)
+            case BlankRows():
+                self._tally.skip_blank(event)
             case ColumnsChosen():
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
     def report(self) -> Report:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
         made, folder = self._tally.report(), self.run.folder
+        made = replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
         if folder is None:
             return made
         return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=calibrations_of(folder))
@@ -106,8 +116,10 @@ class Outcome:
             if unknown and not (ready.compares and not self.run.file.data.responses):
                 raise SetupError(f"fail_under: nothing is called {unknown[0]!r}; {nearest(unknown[0], sorted(known))}")
 
-    def exit_code(self) -> ExitCode:
-        """By the gates of the command line, of each judge and of the file."""
+    def exit_code(self) -> int:
+        """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
+        if self.stopped:
+            return self.stopped_code
         report = self._tally.report()
         paired = self._paired(self.run.folder) if self.run.folder else ()
         codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in (*report.gates, *paired)]

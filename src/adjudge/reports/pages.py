@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -12,6 +12,7 @@ from typing import cast
 import jinja2
 
 from adjudge.errors import RunError
+from adjudge.rag.composite import MEAN
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reports.again import Again
@@ -20,9 +21,12 @@ from adjudge.reports.decision import decision, standing
 from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
+from adjudge.reports.numbers import RussianNumber, number_text, quoted_name
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
+from adjudge.reports.russian import localised
+from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
 from adjudge.reports.trusted import trust_sentence
@@ -36,7 +40,7 @@ _FIRST_FIELDS = ("user_input", "history", "contexts", "response")
 
 def markdown_page(report: Report) -> str:
     """For code hosts and mail."""
-    return _environment(html=False).get_template("report.md.jinja").render(_values(report)).strip() + "\n"
+    return _environment(report.language, html=False).get_template("report.md.jinja").render(_values(report)).strip() + "\n"
 
 
 def write_markdown(report: Report, path: Path) -> None:
@@ -63,7 +67,7 @@ def _html(report: Report, judgments: Iterable[Judgment] | None) -> Iterator[str]
     listed = {(one.judge, one.number) for one in report.entries}
     rest = islice((one for one in judgments or () if (one.judge, one.number) not in listed), _MOST_FOUND)
     values = {**_values(report), "rest": rest, "more": judgments is not None and report.total > len(report.entries)}
-    return _environment(html=True).get_template("report.html.jinja").generate(values)
+    return _environment(report.language, html=True).get_template("report.html.jinja").generate(values)
 
 
 def write_reports(report: Report, judgments: Sequence[Judgment] | Again[Judgment], folder: str | Path = "reports") -> list[Path]:
@@ -91,9 +95,9 @@ def line_breaks(text: str) -> str:
     return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")
 
 
-def figure(value: float | None, digits: int = 2) -> str:
+def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
     """A number, or a dash."""
-    return "–" if value is None else f"{value:.{digits}f}"
+    return "–" if value is None else number_text(value, digits, language)
 
 
 def _values(report: Report) -> dict[str, object]:
@@ -109,6 +113,8 @@ def _values(report: Report) -> dict[str, object]:
         "title_of": lambda one: one.judge if _only(one, report) else one.name,
         "w": lambda name: word(cast(Word, name), language),
         "named": lambda name: word(name, language) if is_word(name) else name,
+        "rule_name": lambda name: _rule_name(name, language),
+        "say": lambda name, **values: sentence(name, language, **values),
         "count": lambda number, noun: counted(number, noun, language),
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
@@ -118,7 +124,7 @@ def _values(report: Report) -> dict[str, object]:
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "trusted": lambda one: trust_sentence(one, language),
-        "edges": [f"{place / BINS:.1f}" for place in range(BINS + 1)],
+        "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 
 
@@ -128,7 +134,7 @@ def _only(one: Section, report: Report) -> bool:
 
 
 @cache
-def _environment(*, html: bool) -> jinja2.Environment:
+def _environment(language: str, *, html: bool) -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("adjudge.reports"),
         autoescape=html,  # noqa: S701 - Markdown has an escape of its own
@@ -136,9 +142,21 @@ def _environment(*, html: bool) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"figure": figure, "upper_first": _upper_first, "quoted": quoted, "lines": line_breaks}
+    made.filters |= {
+        "figure": partial(figure, language=language),
+        "upper_first": _upper_first,
+        "quoted": quoted,
+        "lines": line_breaks,
+    }
     made.filters |= {"md": lambda value: escaped(str("" if value is None else value))}
-    made.globals |= {"histogram": histogram, "distribution": distribution, "scale_labels": _scale_labels, "composite": _composite}
+    made.filters |= {"ours": lambda text: localised(str(text or ""), language), "short": lambda value: _short(value, language)}
+    made.filters |= {"named_so": lambda name: quoted_name(name, language)}
+    made.globals |= {
+        "histogram": histogram,
+        "distribution": distribution,
+        "scale_labels": _scale_labels,
+        "composite": partial(_composite, language=language),
+    }
     made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": _rule_of, "question": _question}
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
     return made
@@ -198,11 +216,12 @@ def _reads(dimension: Dimension, language: str) -> str:
     return ", ".join(word(name, language) if is_word(name) else name for name in dimension.reads)
 
 
-def _composite(one: Judgment) -> str:
+def _composite(one: Judgment, language: str) -> str:
     """Its value, or between what it lies."""
     _, value = composite_of(one)
     lower, upper = one.bounds
-    return f"{lower:.2f}…{upper:.2f}" if value is None else f"{value:.2f}"
+    known = (lower, upper) if value is None else (value,)
+    return "…".join(number_text(one, 2, language) for one in known)
 
 
 def _question(one: Judgment) -> str:
@@ -210,6 +229,18 @@ def _question(one: Judgment) -> str:
     said = one.fields.get("user_input") or one.fields.get("response") or next(iter(one.fields.values()), "")
     line = " ".join(line_breaks(said if isinstance(said, str) else " ".join(said)).split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+
+
+def _rule_name(name: str, language: str) -> str:
+    """What made a composite: a gate by its name, or the plain mean."""
+    if name == MEAN:
+        return word("weighted mean", language)
+    return word(name, language) if is_word(name) else name
+
+
+def _short(value: float, language: str) -> str:
+    """A number without needless zeros."""
+    return f"{RussianNumber(value) if language == 'ru' else value:g}"
 
 
 def _upper_first(text: str) -> str:

@@ -35,6 +35,9 @@ class Spread:
     """The standard deviation of the sample; None for a single value."""
     least: float
     most: float
+    lower_quartile: float
+    """A quarter of the values are not above it."""
+    upper_quartile: float
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,8 @@ def _spread(values: Sequence[float]) -> Spread | None:
     import statistics
 
     deviation = statistics.stdev(values) if len(values) > 1 else None
-    return Spread(math.fsum(values) / len(values), statistics.median(values), deviation, min(values), max(values))
+    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    return Spread(math.fsum(values) / len(values), statistics.median(values), deviation, min(values), max(values), lower, upper)
 
 
 def _histogram(values: Sequence[float]) -> tuple[int, ...]:

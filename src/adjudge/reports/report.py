@@ -12,6 +12,7 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
+from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import ReportedJudge, Setup
@@ -96,7 +97,8 @@ class Report:
     """The worst first."""
     total: int = 0
     """Judgments in all."""
-    usage: Usage = Usage()
+    used: Mapping[str, Usage] = field(default_factory=dict)
+    """Model → what it took."""
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
@@ -107,6 +109,11 @@ class Report:
     def language(self) -> str:
         """Of the pages."""
         return self.setup.language
+
+    @property
+    def usage(self) -> Usage:
+        """What it took."""
+        return sum(self.used.values(), Usage())
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -121,25 +128,33 @@ class Report:
         return self.setup.dimensions.get(one.judge, ())
 
     def summary(self) -> dict[str, object]:
-        """The counts of all sections; figures only where there is one, since means of several criteria are no mean."""
+        """The counts of all sections and what they cost; a mean only where there is one, since that of several is none."""
+        return {**self._figures(), **cost_of(self.used)}
+
+    def _figures(self) -> dict[str, object]:
+        usage = self.usage
+        used = {"calls": usage.calls, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
         if len(self.sections) == 1:
-            return self.sections[0].summary.to_dict()
+            return {**self.sections[0].summary.to_dict(), **used}
         every = [one.summary for one in self.sections]
         names = ("attempted", "scored", "abstained", "failed", "without_number")
         counts: dict[str, object] = {name: sum(getattr(one, name) for one in every) for name in names}
-        used = {"prompt_tokens": self.usage.prompt_tokens, "completion_tokens": self.usage.completion_tokens}
-        return {**counts, "calls": self.usage.calls, **used}
+        return {**counts, **used}
 
     def to_dict(self) -> dict[str, object]:
         """Everything but the judgments, as a JSON-ready dict."""
         return {
-            "criteria": [one.to_dict() for one in self.sections],
+            "criteria": [{**one.to_dict(), **self._baseline(one)} for one in self.sections],
             "gates": [one.to_dict() for one in self.gates],
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
             **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
         }
+
+    def _baseline(self, one: Section) -> dict[str, object]:
+        changes = self.setup.baseline.changes(one)
+        return {"baseline": [each.to_dict() for each in changes]} if changes else {}
 
 
 class _SectionTally:
@@ -181,7 +196,8 @@ class ReportTally:
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
         self._blank: BlankRows | None = None
-        self._total, self._usage = 0, Usage()
+        self._total = 0
+        self._used: dict[str, Usage] = {}
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
@@ -192,7 +208,8 @@ class ReportTally:
             self._sections[key] = _SectionTally(one, self.setup.dimensions.get(one.judge, ()), self.setup.confidence)
         self._sections[key].add(one)
         self._total += 1
-        self._usage += one.usage
+        for model, usage in one.used.items():
+            self._used[model] = self._used.get(model, Usage()) + usage
         self._notes.update(dict.fromkeys(one.notes()))
         self._worst.append(one)
         if len(self._worst) > 2 * self.shown:
@@ -227,7 +244,7 @@ class ReportTally:
             notes=(*self._notes, *blank),
             entries=tuple(self._shown()),
             total=self._total,
-            usage=self._usage,
+            used=dict(self._used),
         )
 
     def _shown(self) -> list[Judgment]:

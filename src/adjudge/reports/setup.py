@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.gateway.open import OpenModel
+from adjudge.reports.baseline import Baseline
 from adjudge.reports.gate import Bar
 from adjudge.reports.judgment import number_of
-from adjudge.runs.folder import RunInfo
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
+    from adjudge.runs.folder import RunInfo
 
 KEPT = "report"
 """Where a run folder keeps what its report needs and its judgments do not say."""
@@ -62,6 +63,8 @@ class Setup:
     """Field → the column it was taken from, where that was chosen."""
     notes: tuple[str, ...] = ()
     """What a reader must know of the models."""
+    baseline: Baseline = Baseline()
+    """The run to compare with, where one was named."""
 
     @classmethod
     def of(cls, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]) -> Setup:
@@ -102,6 +105,7 @@ class Setup:
             modes=_texts(known.get("modes")),
             columns={name: str(column) for name, column in _part(known, "columns").items()},
             notes=_texts(known.get("notes")),
+            baseline=Baseline.of_kept(known.get("baseline")),
         )
 
     def kept(self) -> dict[str, object]:
@@ -116,6 +120,7 @@ class Setup:
             "modes": list(self.modes),
             "columns": dict(self.columns),
             "notes": list(self.notes),
+            "baseline": self.baseline.kept(),
         }
 
     def is_panel(self, judge: str) -> bool:
@@ -138,7 +143,7 @@ class Setup:
             "seed": _listed(one.get("seed") for one in settings),
             "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
             "language": self.language,
-            "weights": ", ".join(f"{one.name} {one.weight:g}" for one in known),
+            "weights": ", ".join(f"{one.title} {one.weight:g}" for one in known),
             "configuration": _listed(one.get("config") for one in settings),
             "adjudge": _listed(_part(one, "versions").get("adjudge") for one in self.judges.values()),
         }

@@ -7,11 +7,11 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.reports.judgment import Judgment
+from adjudge.reports.judgment import Judgment, number_of
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -22,6 +22,14 @@ _LONGEST_REASON = 200
 _OTHER = "other reasons"
 _OF_THE_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|\b(?=\w*\d)[0-9a-fA-F-]{8,}\b|\b\d{5,}\b")
 """What differs from row to row in one and the same reason: quotations, ids and large numbers."""
+
+
+class ModelMean(NamedTuple):
+    """One model of a panel."""
+
+    mean: float
+    rows: int
+    """Rows on which it has a score."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,9 @@ class Summary:
     reasons: Mapping[str, int] = field(default_factory=dict)
     """Why results have no score, the most frequent reason first."""
 
+    models: Mapping[str, ModelMean] = field(default_factory=dict)
+    """Of a panel: what each model by itself comes to."""
+
     @property
     def lost(self) -> list[str]:
         """The models of a panel that counted nowhere: what was asked for is not what was judged."""
@@ -66,7 +77,6 @@ class Summary:
 
     def to_dict(self) -> dict[str, object]:
         """This summary as a JSON-ready dict."""
-        interval = self.interval
         return {
             "attempted": self.attempted,
             "scored": self.scored,
@@ -74,7 +84,7 @@ class Summary:
             "failed": self.failed,
             "without_number": self.without_number,
             "mean": self.mean,
-            "interval": interval and {"lower": interval.lower, "upper": interval.upper, "level": interval.level},
+            "interval": interval_dict(self.interval),
             "options": dict(self.options),
             "reasons": dict(self.reasons),
             "calls": self.usage.calls,
@@ -82,6 +92,7 @@ class Summary:
             "completion_tokens": self.usage.completion_tokens,
             "calls_with_estimated_tokens": self.usage.estimated,
             "excluded_models": dict(self.excluded),
+            **({"models": {model: one._asdict() for model, one in self.models.items()}} if self.models else {}),
         }
 
 
@@ -97,12 +108,14 @@ class Tally:
         self._options: Counter[str] = Counter()
         self._points: dict[str, float | None] = {}
         self._reasons: Counter[str] = Counter()
+        self._models: dict[str, list[float]] = {}
 
     def add(self, one: Judgment) -> None:
         """One more."""
         self._counts[one.status] += 1
         self._usage += one.usage
         self._excluded.update(one.left_out)
+        self._add_models(one)
         if not one.scored:
             self._add_unscored(one)
             return
@@ -113,6 +126,13 @@ class Tally:
             self._without_number += 1
         else:
             self._scores.append(one.score)
+
+    def _add_models(self, one: Judgment) -> None:
+        scores = one.result.get("model_scores")
+        for model, score in scores.items() if isinstance(scores, Mapping) else ():
+            own = self._models.setdefault(str(model), [0.0, 0.0])
+            own[0] += number_of(score) or 0.0
+            own[1] += 1
 
     def _add_unscored(self, one: Judgment) -> None:
         least, most = one.bounds
@@ -141,10 +161,23 @@ class Tally:
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
+            models=self._panel(),
         )
+
+    def _panel(self) -> dict[str, ModelMean]:
+        """None of one model alone: its mean is the mean."""
+        found = {model: ModelMean(total / rows, int(rows)) for model, (total, rows) in self._models.items()}
+        return found if len(found) + len(self._excluded) > 1 else {}
 
     def _interval(self) -> Interval | None:
         return interval_of(self._scores) if all(0 <= score <= 1 for score in self._scores) else None
+
+
+def interval_dict(interval: Interval | None) -> dict[str, float] | None:
+    """An interval as a JSON-ready dict."""
+    if interval is None:
+        return None
+    return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
 
 
 def interval_of(values: Sequence[float]) -> Interval | None:

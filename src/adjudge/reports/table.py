@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,15 @@ def flat(one: Judgment, dimensions: Sequence[Dimension] = ()) -> dict[str, objec
     own |= {name: value for name, value in one.result.items() if not (dimensions and name in _IN_COLUMNS_OF_THEIR_OWN)}
     own |= _scores(one, dimensions) if dimensions else {}
     given = {**one.input, **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)}}
-    return {f"input_{name}" if name in own else name: value for name, value in given.items() if own.get(name, own) != value} | own
+    return {_free(name, own, given): value for name, value in given.items() if own.get(name, own) != value} | own
+
+
+def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
+    """What a column of the input is called beside ours and its own kind."""
+    free = name
+    while free in own or (free != name and free in given):
+        free = f"input_{free}"
+    return free
 
 
 def record(one: Judgment) -> dict[str, object]:

@@ -23,12 +23,22 @@ from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
-from adjudge.runs.eval_criteria import Aspect, Said
-from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile, FailUnder, JudgeEntry, PairwiseEntry, RagEntry
-from adjudge.runs.model_entry import ModelEntry
+from adjudge.runs.eval_file import (
+    Aspect,
+    AspectEntry,
+    DirectEntry,
+    EvalFile,
+    FailUnder,
+    JudgeEntry,
+    PairwiseEntry,
+    RagEntry,
+    Said,
+)
+from adjudge.runs.project import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
+Models = Sequence[ModelLike] | None
 
 
 @dataclass(frozen=True)
@@ -75,19 +85,20 @@ def _read(
     on_blank_rows: OnBlankRows | None,
     on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
-    data = file.data
-    options: Mapping[str, Any] = {
-        "id": data.id,
-        "format": data.format,
-        "encoding": data.encoding,
-        "on_bad_row": on_bad_row if file.on_bad_row == "report" else None,
-        "on_blank_rows": on_blank_rows,
-        "on_empty_answers": on_empty_answers,
-    }
-    limit, columns = limit or data.limit, dict(data.columns)
-    if _compares(file):
-        return read_comparisons(file.source, data.responses, columns, limit, **options)
-    return read_instances(file.source, columns, limit, needed_fields(file), **options)
+    data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
+    compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
+    read = compare if _compares(file) else judge
+    return read(
+        file.source,
+        columns=dict(data.columns),
+        limit=limit or data.limit,
+        id=data.id,
+        format=data.format,
+        encoding=data.encoding,
+        on_bad_row=told,
+        on_blank_rows=on_blank_rows,
+        on_empty_answers=on_empty_answers,
+    )
 
 
 def needed_fields(file: EvalFile) -> list[str]:
@@ -156,7 +167,7 @@ def _common(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
     return {"language": file.language, **{name: getattr(entry, name) for name in names}}
 
 
-def _aspects(file: EvalFile, entry: AspectEntry, models: Any) -> list[ReadyJudge]:
+def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.aspect import AspectCritic
 
     found = [_definition(said, file.language) for said in entry.criteria]
@@ -173,7 +184,7 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Any) -> list[ReadyJudge
             weights=dict(entry.weights) or None,
             **_common(file, entry),
         )
-        made.append(_labelled(file, whole, critic, fail_under=entry.fail_under))
+        made.append(_labelled(file, entry, whole, critic))
     return made
 
 
@@ -193,32 +204,23 @@ def _definition(said: Said, language: str) -> tuple[str, str]:
     return said.what, said.what
 
 
-def _direct(file: EvalFile, entry: DirectEntry, models: Any) -> list[ReadyJudge]:
+def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.direct import DirectJudge
 
-    judge = DirectJudge(
-        models,
-        self_consistency=entry.strictness,
-        check_positional_bias=entry.check_positional_bias,
-        generate_feedback=entry.feedback,
-        early_stop=entry.early_stop,
-        **_common(file, entry),
-    )
-    return _with_criteria(file, entry, judge)
+    own = DirectJudge(models, generate_feedback=entry.feedback, early_stop=entry.early_stop, **_asked_as(file, entry))
+    return _with_criteria(file, entry, own)
 
 
-def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Any) -> list[ReadyJudge]:
+def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.pairwise import PairwiseJudge
 
-    judge = PairwiseJudge(
-        models,
-        self_consistency=entry.strictness,
-        check_positional_bias=entry.check_positional_bias,
-        contests=entry.contests,
-        tie_enabled=entry.tie_enabled,
-        **_common(file, entry),
-    )
-    return _with_criteria(file, entry, judge)
+    own = PairwiseJudge(models, contests=entry.contests, tie_enabled=entry.tie_enabled, **_asked_as(file, entry))
+    return _with_criteria(file, entry, own)
+
+
+def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, Any]:
+    votes = {"self_consistency": entry.strictness, "check_positional_bias": entry.check_positional_bias}
+    return {**_common(file, entry), **votes}
 
 
 def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
@@ -230,7 +232,7 @@ def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
     return sorted(must_have(chosen(known, entry.dimensions or None)), key=lambda name: name != "response")
 
 
-def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
+def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.rag.evaluator import RagEvaluator
 
     judge = RagEvaluator(
@@ -241,10 +243,10 @@ def _rag(file: EvalFile, entry: RagEntry, models: Any) -> list[ReadyJudge]:
         early_stop=entry.early_stop,
         **_common(file, entry),
     )
-    return [_labelled(file, entry.name or "rag", judge, fail_under=entry.fail_under, columns=judge.columns_of)]
+    return [replace(_labelled(file, entry, entry.name or "rag", judge), columns=judge.columns_of)]
 
 
-_MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudge]]] = {
+_MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJudge]]] = {
     AspectEntry: _aspects,
     DirectEntry: _direct,
     PairwiseEntry: _pairwise,
@@ -254,15 +256,13 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Any], list[ReadyJudg
 
 def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: CaseJudge[Any, Any]) -> list[ReadyJudge]:
     criteria = _criteria(file, entry)
-    name = entry.name or ", ".join(one.name for one in criteria)
-    return [
-        _labelled(file, name, judge, criteria=criteria, fail_under=entry.fail_under, compares=isinstance(entry, PairwiseEntry))
-    ]
+    ready = _labelled(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
+    return [replace(ready, criteria=criteria, compares=isinstance(entry, PairwiseEntry))]
 
 
-def _labelled(file: EvalFile, name: str, judge: Judge[Any, Any], **more: Any) -> ReadyJudge:
+def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
     """A judge of a command has always been filed under its class, one of a file under its name."""
-    return ReadyJudge(name, judge, type(judge).__name__ if file.typed else name, **more)
+    return ReadyJudge(name, judge, type(judge).__name__ if file.typed else name, fail_under=entry.fail_under)
 
 
 def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from adjudge.catalog.criteria_file import content_of
+from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.ballot import Mode
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import shown
@@ -33,11 +34,93 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place
+from adjudge.reading.values import Place, mapping, phrase, text_in
 from adjudge.reading.yaml_text import load_yaml
-from adjudge.runs.eval_criteria import CriteriaType, Said
-from adjudge.runs.model_entry import ModelEntry, ServerEntry
-from adjudge.runs.project import Project
+from adjudge.runs.project import ModelEntry, Project, ServerEntry
+
+_ASPECT_KEYS = ("name", "description")
+
+
+class Aspect(NamedTuple):
+    """What a response must meet, and what reports call that."""
+
+    name: str
+    definition: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What stands under ``criteria``, one of them; a command has looked up already what was typed."""
+
+    what: str | Mapping[str, object] | Criteria | Aspect
+    place: Place = Place("")
+
+
+@dataclass(frozen=True)
+class CriteriaType:
+    """A text, or a criteria written out. Names and files are looked up when the judge is made."""
+
+    kind: Literal["aspect", "direct", "pairwise"]
+
+    def read(self, value: object, place: Place) -> Said:
+        if not isinstance(value, Mapping):
+            return Said(Text().read(value, place), place)
+        given = mapping(value, place)
+        written = given if self.kind == "aspect" else {"kind": self.kind, **given}
+        self._check(written, place)
+        return Said(written, place)
+
+    def schema(self) -> Schema:
+        keys = {"aspect": _ASPECT_KEYS, "direct": KEYS, "pairwise": PAIRWISE_KEYS}[self.kind]
+        needed = [*_ASPECT_KEYS, *(["options"] if self.kind == "direct" else [])]
+        properties = {name: _PROPERTIES.get(name, Text().schema()) for name in keys}
+        if "kind" in properties:
+            properties["kind"] = {"const": self.kind}
+        written = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+        return {"anyOf": [Text().schema(), written]}
+
+    def _check(self, given: Mapping[str, object], place: Place) -> None:
+        if self.kind == "aspect":
+            mapping(given, place, _ASPECT_KEYS, _ASPECT_KEYS)
+            for name in _ASPECT_KEYS:
+                if not phrase(given[name], place.at(name)):
+                    raise place.at(name).wrong("is empty")
+        elif given["kind"] != self.kind:
+            raise place.at("kind").wrong(f"must be {self.kind}, as the judge is, not {given['kind']!r}")
+        else:
+            parse_entry(given, place)
+
+
+_TEXTS: Schema = {"type": "array", "items": Text().schema()}
+_PROPERTIES: Mapping[str, Schema] = {
+    "context_fields": _TEXTS,
+    "higher_is_better": {"type": "boolean"},
+    "examples": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"fields": {"type": "object"}, "option": Text().schema(), "explanation": Text().schema()},
+            "required": ["fields", "option"],
+            "additionalProperties": False,
+        },
+    },
+    "options": {
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "anyOf": [
+                Text().schema(),
+                {
+                    "type": "object",
+                    "properties": {"name": Text().schema(), "description": {"type": "string"}, "score": {"type": "number"}},
+                    "required": ["name"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+    },
+}
+
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -214,7 +297,7 @@ def load_eval(path: str | Path, project: Project | None = None) -> EvalFile:
 
     ``project``: the defaults for what the file leaves open.
     """
-    return parse_eval(content_of(Path(path)), path, project)
+    return parse_eval(text_in(Path(path)), path, project)
 
 
 def parse_eval(content: str, path: str | Path = "eval.yaml", project: Project | None = None) -> EvalFile:
@@ -237,8 +320,8 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
     models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
     return replace(
         file,
-        models=tuple(map(project.complete, models)),
-        judges=tuple(replace(one, models=tuple(map(project.complete, one.models))) for one in file.judges),
+        models=tuple(map(project.with_defaults, models)),
+        judges=tuple(replace(one, models=tuple(map(project.with_defaults, one.models))) for one in file.judges),
         language=file.language if said_language else project.language or file.language,
     )
 

@@ -5,7 +5,8 @@ What happens is told as events; who listens shows it, counts it or keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -21,11 +22,10 @@ from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.budget import Budget, current
 from adjudge.ledger.file import FILE
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
-from adjudge.runs.known import KnownVotes
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
@@ -53,27 +53,6 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class RowSkipped:
-    """A row that no judge can judge."""
-
-    row: BadRow
-
-
-@dataclass(frozen=True)
-class BlankRowsSkipped:
-    """Rows that hold nothing were passed over."""
-
-    rows: BlankRows
-
-
-@dataclass(frozen=True)
-class AnswersEmpty:
-    """Rows whose judged text is empty are judged as they stand."""
-
-    rows: EmptyAnswers
-
-
-@dataclass(frozen=True)
 class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
@@ -81,8 +60,19 @@ class ColumnsChosen:
     """Field → column."""
 
 
-Event = JudgeStarted | Judged | RowSkipped | BlankRowsSkipped | AnswersEmpty | ColumnsChosen
-"""What happens in a run, in the order it happens."""
+@dataclass(frozen=True)
+class VoteCast:
+    """A model was asked and answered, or failed to; a judgment may take many."""
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
+
+
+Event = JudgeStarted | Judged | VoteCast | BadRow | BlankRows | EmptyAnswers | ColumnsChosen | Stopping
+"""What happens in a run, in the order it happens: a row that no judge can judge, rows that hold nothing and are passed over, and
+rows whose judged text is empty, which are judged as they stand, are told of as they were read."""
 
 
 Listen = Callable[[Event], None]
@@ -114,17 +104,24 @@ class EvalRun:
     folder: Path | None
     """Where it is kept; None where it is not."""
     limit: int | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, file: EvalFile, *, cache: bool = True, api_key: str | None = None, folder: Path | None = None, **more: Any
+        cls,
+        file: EvalFile,
+        *,
+        cache: bool = True,
+        api_key: str | None = None,
+        folder: Path | None = None,
+        limit: int | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``: of the file's one model."""
         made = judges(file, partial(open_entry, cache=cache, api_key=api_key))
         if file.data.path == STDIN:
             hold_stdin()
-        return cls(file, tuple(made), folder or file.run_folder, **more)
+        return cls(file, tuple(made), folder or file.run_folder, limit, facts or {})
 
     def execute(
         self,
@@ -134,26 +131,26 @@ class EvalRun:
         fork_of: Path | None = None,
         retry_failed: bool = False,
         kept: Kept = dict,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
 
-        ``kept``: further facts about the run, asked for when it begins and when it ends.
+        ``kept``: further facts about the run, asked for when it begins and when it ends. ``prepare`` is called when nothing is
+        wrong with the whole of the data, before a folder is made or a model is asked.
         """
         limits = _limits(budget, self.file.budget)
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
-        event_loop.run(self._execute(run, limits, listen, kept))
+        event_loop.run(self._execute(run, limits, listen, kept, prepare))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
+        from adjudge.runs.known import KnownVotes  # reads run folders: not loaded by those who judge
+
         begun = self.folder is not None and (self.folder / FILE).is_file()
         answered = self.folder if begun or fork_of is None else fork_of
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
-
-    def check_source(self) -> None:
-        """Say what is wrong with the whole of the data, before folders are made for what would be written."""
-        next(instances(self.file, _ignore, 1, _ignore, _ignore), None)
 
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
@@ -171,19 +168,24 @@ class EvalRun:
     def _judgments(self, rows: int) -> int:
         return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
 
-    async def _execute(self, run: Run | None, budget: Budget, listen: Listen, kept: Kept) -> None:
+    async def _execute(
+        self, run: Run | None, budget: Budget, listen: Listen, kept: Kept, prepare: Callable[[], None] | None
+    ) -> None:
         first, *others = self.judges
-        rows = _begun(self._items(first, listen))  # what is wrong with the whole source is said before a folder is made
+        rows = _begun(self._items(first, listen))
+        if prepare:
+            prepare()
         limits = None if budget == Budget() else budget
         recorded = self.judges if run or limits else ()
         configurations = {ready.label: ready.judge.configuration(ready.criteria) for ready in recorded}
-        async with begun(run, configurations, limits) as under_way:
+        async with begun(run, configurations, limits) as under_way, _stopped_gently(listen, kept=run is not None):
             try:
                 await self._judge(first, rows, under_way, listen)
                 for ready in others:
                     await self._judge(ready, self._items(ready, _nobody), under_way, listen)
             finally:
-                await _keep(under_way, kept())
+                if under_way:
+                    await under_way.ledger.note_all(kept())
 
     async def _judge(self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, listen: Listen) -> None:
         under_way: dict[int, int] = {}
@@ -194,16 +196,16 @@ class EvalRun:
                 under_way[number] = row
                 yield item
 
-        def saw(number: int, result: Result) -> None:
-            listen(Judged(ready.name, number, result, under_way.pop(number), run.allowance.spent if run else None))
+        def on_result(number: int, result: Result) -> None:
+            listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None))
 
         listen(JudgeStarted(ready.name))
-        await ready.judge.judge_stream(items(), saw, run=run, criteria=ready.criteria, label=ready.label)
+        cast = lambda: listen(VoteCast())  # noqa: E731
+        await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast)
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
         """(row, what the judge takes) of all that can be judged."""
-        bad, blank = lambda row: listen(RowSkipped(row)), lambda rows: listen(BlankRowsSkipped(rows))
-        rows = instances(self.file, bad, self.limit, blank, lambda rows: listen(AnswersEmpty(rows)))
+        rows = instances(self.file, listen, self.limit, listen, listen)
         for row, instance in enumerate(rows):
             if row == 0 and ready.columns:
                 listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))
@@ -230,13 +232,21 @@ class EvalRun:
         row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))
         if self.file.on_bad_row == "stop":
             raise RunError(str(row)) from error
-        listen(RowSkipped(row))
+        listen(row)
 
 
-async def _keep(run: OpenRun | None, facts: Mapping[str, object]) -> None:
-    for name, fact in facts.items():
-        if run is not None:
-            await run.ledger.note(name, fact)
+@asynccontextmanager
+async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
+    """The first interrupt is told of, and ends also a run that is not kept at a good place."""
+    open_budget = None if kept else current.get()
+
+    def stop() -> None:
+        listen(Stopping())
+        if open_budget is not None:
+            open_budget.stop("stopped")
+
+    with event_loop.stoppable(stop):
+        yield
 
 
 def _begun(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:

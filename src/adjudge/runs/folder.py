@@ -26,14 +26,12 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.inputs import INPUT, input_from
 from adjudge.ledger.labels import OWN as LABELS
 from adjudge.ledger.labels import holds_labels
-from adjudge.ledger.rows import COLUMNS, checked, select
+from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
 from adjudge.runs.identity import judge_identities
 
-_KEY = 16
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -256,7 +254,7 @@ def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[di
 
 def _votes(connection: sqlite3.Connection, ballots: bytes) -> list[dict[str, Any]]:
     """The last vote on each ballot."""
-    keys = [ballots[place : place + _KEY] for place in range(0, len(ballots), _KEY)]
+    keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
     newest = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
     rows = [row for key in keys if (row := connection.execute(newest, (key,)).fetchone())]
     votes = [dict(zip(COLUMNS["votes"], checked("votes", row), strict=True)) for row in rows]

@@ -13,8 +13,8 @@ from weakref import finalize
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.vote import Outcome, Vote
 from adjudge.engine.estimate import Known
-from adjudge.ledger.bloom import BloomFilter
 from adjudge.ledger.file import FILE, trouble, wordings_in
+from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import checked_key
 from adjudge.runs.folder import reading, run_info
 

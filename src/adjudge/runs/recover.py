@@ -7,13 +7,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE, connect, delete, migrate, refuse_strange_schema, trouble, under_lock
-from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, ORDER, checksum, columns_in, insert, plausible, sealed, select
+from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, KEY_BYTES, ORDER, checksum, columns_in, insert, plausible, sealed, select
 
-_KEY = 16
 _PAGE = 4096
 _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
 """What reading damaged rows ends in."""
@@ -114,12 +112,12 @@ def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
     return saved
 
 
-def _copy(new: sqlite3.Connection, table: str, rows: Iterator[tuple[Any, ...]]) -> int:
+def _copy(new: sqlite3.Connection, table: str, rows: Iterator[tuple[object, ...]]) -> int:
     statement = insert(table, "IGNORE")
     return sum(new.execute(statement, sealed(*row)).rowcount for row in rows)
 
 
-def _rows(path: Path, table: str, way: str) -> Iterator[tuple[Any, ...]]:
+def _rows(path: Path, table: str, way: str) -> Iterator[tuple[object, ...]]:
     """The rows that are whole, as far as they can be read from this end."""
     order = ", ".join(f"{name} {way}" for name in ORDER[table])
     try:
@@ -129,7 +127,7 @@ def _rows(path: Path, table: str, way: str) -> Iterator[tuple[Any, ...]]:
         return
 
 
-def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[Any, ...]]:
+def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
     """The votes that neither end led to. The index knows their numbers, too."""
     numbers = set(range(1, max(known, default=0)))
     try:
@@ -143,7 +141,7 @@ def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[Any, ...]]:
         return
 
 
-def _whole_rows(old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
+def _whole_rows(old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()) -> Iterator[tuple[object, ...]]:
     """Rows that are as they were written; those of the first edition, which have no checksum, where they look like it."""
     if "checksum" in columns_in(old, table):
         rows = old.execute(f"{select(table)} {which}", values)
@@ -162,5 +160,5 @@ def _drop_without_votes(new: sqlite3.Connection) -> int:
 
 
 def _has(new: sqlite3.Connection, ballots: bytes) -> bool:
-    keys = [ballots[place : place + _KEY] for place in range(0, len(ballots), _KEY)]
+    keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
     return all(new.execute("SELECT 1 FROM votes WHERE ballot = ?", (key,)).fetchone() for key in keys)

@@ -47,30 +47,32 @@ KEPT = {
 }
 """What has to work, or a sandbox that refuses everything would pass: the code, and what comes of it."""
 
+_MANY_THREADS = """
+import threading, time
+threading.stack_size(1 << 18)
+for _ in range(100): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
+time.sleep(2)
+"""
+_MANY_FILES = """
+import time
+for number in range(9): open(str(number), 'wb').write(bytes(1 << 20))
+time.sleep(9)
+"""
+_NAMELESS_FILES = """
+import os, time
+held = []
+for number in range(40):
+    held.append(os.open('x', os.O_RDWR | os.O_CREAT)); os.unlink('x'); os.write(held[-1], bytes(1 << 20))
+time.sleep(9)
+"""
 BEYOND: dict[str, tuple[str, Limits, type[SandboxError]]] = {
     "wall clock": ("import time; time.sleep(60)", Limits(wall=1), Timeout),
     "CPU time": ("while True: pass", Limits(cpu=1, wall=10), Timeout),
     "memory": ("output = len(bytearray(1 << 30))", Limits(memory_mb=256), MemoryLimit),
-    "threads": (
-        "import threading, time; threading.stack_size(1 << 18)\n"
-        "for _ in range(100): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n"
-        "time.sleep(2)",
-        Limits(processes=8),
-        Crashed,
-    ),
+    "threads": (_MANY_THREADS, Limits(processes=8), Crashed),
     "size of a file": ("open('big', 'wb').write(bytes(3 << 20))", Limits(file_mb=1), Forbidden),
-    "size of all files": (
-        "import time\nfor number in range(9): open(str(number), 'wb').write(bytes(1 << 20))\ntime.sleep(9)",
-        Limits(file_mb=1),
-        Forbidden,
-    ),
-    "size of files without a name": (
-        "import os, time\nheld = []\nfor number in range(40):\n"
-        "    held.append(os.open('x', os.O_RDWR | os.O_CREAT)); os.unlink('x'); os.write(held[-1], bytes(1 << 20))\n"
-        "time.sleep(9)",
-        Limits(file_mb=1),
-        Forbidden,
-    ),
+    "size of all files": (_MANY_FILES, Limits(file_mb=1), Forbidden),
+    "size of files without a name": (_NAMELESS_FILES, Limits(file_mb=1), Forbidden),
     "printed text": ("while True: print('x' * 1000)", Limits(output_kb=64), Forbidden),
     "calls of tools": ("while True: double(1)", Limits(tool_calls=5), Forbidden),
 }

@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Protocol
 
+from adjudge.domain.frozen import NOTHING
 from adjudge.errors import SetupError
 
 Tool = Callable[..., object]
 """A function of the host, sync or async, that generated code may call with JSON values."""
+Inputs = Mapping[str, object]
+Tools = Mapping[str, Tool]
+"""Variables and functions of the code, by their names in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Execution:
     """Wall-clock time, the start of the process included."""
 
 
-NO_LIMITS_NAMED = Limits()
+DEFAULTS = Limits()
 
 
 class Sandbox(Protocol):
@@ -65,13 +69,6 @@ class Sandbox(Protocol):
         """How the sandbox is asked for."""
         ...
 
-    async def run(
-        self,
-        code: str,
-        *,
-        inputs: Mapping[str, object] = {},
-        tools: Mapping[str, Tool] = {},
-        limits: Limits = NO_LIMITS_NAMED,
-    ) -> Execution:
+    async def run(self, code: str, *, inputs: Inputs = NOTHING, tools: Tools = NOTHING, limits: Limits = DEFAULTS) -> Execution:
         """Run the code with ``inputs`` as its variables and ``tools`` as its functions; SandboxError when it ends badly."""
         ...

@@ -17,8 +17,9 @@ from subprocess import DEVNULL
 from time import monotonic, sleep
 from typing import IO
 
+from adjudge.domain.frozen import NOTHING
 from adjudge.errors import SetupError
-from adjudge.sandbox.base import NO_LIMITS_NAMED, Execution, Limits, Tool
+from adjudge.sandbox.base import DEFAULTS, Execution, Inputs, Limits, Tool, Tools
 from adjudge.sandbox.endings import (
     Ending,
     after_exit,
@@ -102,14 +103,7 @@ class Wall(ABC):
     def launch(self, folder: Path, limits: Limits) -> Launch:
         """How the process is started in this scratch folder."""
 
-    async def run(
-        self,
-        code: str,
-        *,
-        inputs: Mapping[str, object] = {},
-        tools: Mapping[str, Tool] = {},
-        limits: Limits = NO_LIMITS_NAMED,
-    ) -> Execution:
+    async def run(self, code: str, *, inputs: Inputs = NOTHING, tools: Tools = NOTHING, limits: Limits = DEFAULTS) -> Execution:
         """Run the code; see ``Sandbox.run``."""
         async with scratch_folder() as folder:
             return await execute(self.launch(folder, limits), Job(code, inputs, tools, limits))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypedDict
 
 from adjudge.aio.user_functions import call_contained
@@ -46,7 +47,7 @@ async def answer(tools: Mapping[str, Tool], message: Message) -> bytes:
     try:
         if name not in tools:
             raise LookupError(f"no such tool; there are: {', '.join(tools) or 'none'}")
-        value = await call_contained(tools[name], *message["args"], **message["kwargs"])
+        value = await call_contained(partial(tools[name], *message["args"], **message["kwargs"]))
         return strict_json({"value": value})
     except Exception as error:  # noqa: BLE001 - a tool's error is its answer
         return json.dumps({"error": f"{name}: {error}" if str(error) else f"{name}: {type(error).__name__}"}).encode() + b"\n"

@@ -15,9 +15,9 @@ from itertools import combinations
 from typing import Literal, TypeVar
 
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
-from adjudge.stats.clusters import Clusters
 from adjudge.stats.correction import label_interval
 from adjudge.stats.estimate import Estimate, Figure, undefined
+from adjudge.stats.intervals import Clusters
 
 Option = str | int | float
 Table = Mapping[tuple[Option, Option], int]

@@ -13,9 +13,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from adjudge.stats.clusters import Clusters
 from adjudge.stats.estimate import Estimate, Figure
-from adjudge.stats.intervals import Interval
+from adjudge.stats.intervals import Clusters, Interval
 
 Row = TypeVar("Row", bound=Hashable)
 Statistic = Callable[[Mapping[Row, int]], Figure]

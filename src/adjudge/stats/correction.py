@@ -16,13 +16,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from adjudge.stats.clusters import Clusters, design_effect
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Interval, interval_with_both_ends, mover, share_interval, wilson
+from adjudge.stats.intervals import Clusters, Interval, design_effect, interval_with_both_ends, mover, share_interval, wilson
 
 FEW = 5
 """A verdict with fewer labels than this has no mean of its own, where there are more than two verdicts."""
 METHOD = "post-stratified"
+
+Options = Sequence[str | None]
+"""An option for each row, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,7 @@ def stratify(
 
 
 def corrected_mean(
-    verdicts: Sequence[str | None],
-    labels: Sequence[float | None],
-    order: Sequence[str],
-    *,
-    clusters: Clusters = None,
-    level: float = 0.95,
+    verdicts: Options, labels: Sequence[float | None], order: Sequence[str], *, clusters: Clusters = None, level: float = 0.95
 ) -> Corrected:
     """The post-stratified mean of rows; ``labels`` holds None where nobody labelled."""
     strata = stratify(verdicts, labels, order, clusters)
@@ -108,12 +105,7 @@ def corrected_mean(
 
 
 def prevalences(
-    verdicts: Sequence[str | None],
-    labels: Sequence[str | None],
-    options: Sequence[str],
-    *,
-    clusters: Clusters = None,
-    level: float = 0.95,
+    verdicts: Options, labels: Options, options: Sequence[str], *, clusters: Clusters = None, level: float = 0.95
 ) -> dict[str, Corrected]:
     """The corrected share of each option: the same estimate, once per option."""
     return {

@@ -8,24 +8,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, variance
 
-from adjudge.stats.clusters import Clusters, count_units, design_effect, variance_of_mean
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import FEWEST, Interval, mean_with_ends
+from adjudge.stats.intervals import FEWEST, Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
 from adjudge.stats.named_estimators import ppi_with_t
 from adjudge.stats.student import t_cdf, t_quantile
 
 POWER = 0.8
 """How often the smallest detectable difference would be seen."""
 _ROUNDING = 1e-12
-
-
-class Outcome(StrEnum):
-    """What a comparison says of the first run."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    CANNOT_TELL = "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +31,14 @@ class Difference:
     """The smallest difference that as many rows as these would show in 80 % of comparisons."""
     units: int
     """Rows, or clusters of rows, that are independent."""
+
+
+class Outcome(StrEnum):
+    """What a comparison says of the first run."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    CANNOT_TELL = "cannot tell"
 
 
 def compare(

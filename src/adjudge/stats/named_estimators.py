@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from adjudge.stats.clusters import Clusters, count_units, variance_of_mean
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import Clusters, count_units, variance_of_mean
 from adjudge.stats.student import t_quantile
 
 

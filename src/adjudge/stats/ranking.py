@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from adjudge.stats.bootstrap import Draws, percentile_interval, redrawn
-from adjudge.stats.clusters import Clusters
 from adjudge.stats.distributions import sign_test
+from adjudge.stats.intervals import Clusters
 
 PSEUDO = 0.1
 """Wins that are added each way to every pair where the comparisons alone do not rank everybody."""

@@ -12,6 +12,7 @@ HOME_OF = {
     "Improvement": "strategy.improving",
     "LLM": "strategy.llm",
     "Limits": "sandbox.base",
+    "Program": "strategy.program",
     "Runtime": "strategy.runtime",
     "Selection": "strategy.candidate",
     "Strategy": "strategy.strategy",
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from adjudge.strategy.improving import aimprove as aimprove
     from adjudge.strategy.improving import improve as improve
     from adjudge.strategy.llm import LLM as LLM
+    from adjudge.strategy.program import Program as Program
     from adjudge.strategy.runtime import Runtime as Runtime
     from adjudge.strategy.strategy import Strategy as Strategy
     from adjudge.strategy.texts import abest_of as abest_of

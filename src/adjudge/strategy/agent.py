@@ -12,7 +12,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel, open_panel
 from adjudge.strategy.llm import LLM
 from adjudge.strategy.shape import check_schema, describe
-from adjudge.strategy.strategy import Strategy
+from adjudge.strategy.strategy import USUAL, Strategy
 
 Tool = Callable[..., object]
 
@@ -32,7 +32,8 @@ class Agent:
     """Functions, sync or async, and LLMs that the code may call; they run here, outside the sandbox."""
     llm: ModelLike | Sequence[ModelLike] | None = None
     """Who writes the code; several models take turns over the candidates."""
-    strategy: Strategy = Strategy()
+    strategy: Strategy = USUAL
+    """How candidates are chosen; left out, as the runtime says."""
     _: KW_ONLY
     task: str = ""
     """What it is asked right now: set by the runtime for ``verify`` and ``cost``, which are called with the agent."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from keyword import iskeyword
-from typing import Any
+from typing import Unpack
 
 from adjudge.domain.message import Message, Prompt, Request
 from adjudge.engine.written import written
-from adjudge.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.gateway.open import ModelLike, OpenModel, OpenSettings, open_model
 
 
 class LLM(OpenModel):
@@ -17,10 +17,9 @@ class LLM(OpenModel):
     Takes what ``open_model`` takes: an id, a function ``prompt -> text`` or a model object, and its settings.
     """
 
-    def __init__(self, model: ModelLike, **settings: Any) -> None:
+    def __init__(self, model: ModelLike, **settings: Unpack[OpenSettings]) -> None:
         opened = model if isinstance(model, OpenModel) else open_model(model, **settings)
         super().__init__(
-            opened.provider,
             opened.inner,
             max_concurrency=opened.max_concurrency,
             temperature=opened.temperature,

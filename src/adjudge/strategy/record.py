@@ -9,8 +9,7 @@ from typing import Any, cast
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.provenance import provenance
-from adjudge.engine.run import OpenRun
+from adjudge.engine.run import OpenRun, provenance
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.strategy.agent import Agent, Tool
@@ -38,7 +37,7 @@ class CandidateResult(Result):
         return super().to_dict(votes=votes) | {"verdict": self.verdict, "cost": self.cost, "tries": self.tries}
 
 
-def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """What a run of this strategy is called, and everything that decides what is asked in it."""
     strategy = agent.strategy
     own = {one.name: getattr(strategy, one.name) for one in fields(strategy) if one.name not in _PARTS}

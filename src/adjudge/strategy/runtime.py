@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 from adjudge.aio import event_loop
+from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.message import Prompt
 from adjudge.engine.estimate import Estimate, Known
 from adjudge.engine.run import RunFolder, everything_in, gathered
 from adjudge.errors import SandboxError, SetupError
-from adjudge.gateway.layers.budget import Budget, go_on
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.prompts.generation import ProgramWanted, render_program
 from adjudge.prompts.template import check_language
-from adjudge.sandbox.base import Execution, Limits, Sandbox
+from adjudge.sandbox.base import Limits, Sandbox
 from adjudge.sandbox.find import find_sandbox
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection, nothing_valid
 from adjudge.strategy.forecast import forecast
+from adjudge.strategy.program import Ended, Inputs, Program, check_inputs, run_code
 from adjudge.strategy.record import configuration, keep_candidates
 from adjudge.strategy.search import Search, Watcher, Work, Write
-from adjudge.strategy.shape import WrongShape, conform, describe
+from adjudge.strategy.shape import WrongShape, describe
 from adjudge.strategy.static_check import DEFAULT_IMPORTS, static_check
+from adjudge.strategy.strategy import USUAL, Strategy
 from adjudge.strategy.weigh import fresh_cost
 from adjudge.strategy.writer import Conversations, from_function
 from adjudge.verdicts.code_text import extract_code
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """Code that came to its end, and its output as the agent wants it."""
-
-    output: object
-    execution: Execution
 
 
 @dataclass(eq=False)
@@ -50,7 +46,10 @@ class Runtime:
     """What the code may use up besides ``timeout``; None: the usual, and as much CPU time as ``timeout``."""
     llm: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=True)
     """Who writes the code of agents that name no model."""
+    strategy: Strategy | None = field(default=None, kw_only=True)
+    """How candidates are chosen for agents that have no strategy of their own."""
     allowed_imports: Sequence[str] = field(default=tuple(sorted(DEFAULT_IMPORTS)), kw_only=True)
+    """Modules of the standard library that the code may import: no installed package can be seen inside."""
     language: str = field(default="en", kw_only=True)
     """Of the prompts: "en" or "ru"."""
     temperature: float | None = field(default=None, kw_only=True)
@@ -65,6 +64,7 @@ class Runtime:
 
     def __post_init__(self) -> None:
         check_language(self.language)
+        _check_imports(self.allowed_imports, self.sandbox)
         self._limits = replace(self.limits or Limits(cpu=self.timeout), wall=self.timeout)
 
     @overload
@@ -105,7 +105,7 @@ class Runtime:
         ``budget``: what may be spent; at its limit BudgetSpent is raised. Works in scripts, threads and notebooks. Raises
         NoValidCandidate when no candidate may be used.
         """
-        selection = event_loop.run(self._selected(agent, task, inputs or {}, run, budget))
+        selection, _ = event_loop.run(self._selected(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output
 
     async def ajit(
@@ -119,44 +119,75 @@ class Runtime:
         budget: Budget | None = None,
     ) -> Any:
         """``jit`` for async code."""
-        selection = await event_loop.visit(self._selected(agent, task, inputs or {}, run, budget))
+        selection, _ = await event_loop.visit(self._selected(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output
+
+    async def aaot(
+        self,
+        agent: Agent,
+        task: str = "",
+        *,
+        inputs: Inputs | None = None,
+        run: RunFolder | None = None,
+        budget: Budget | None = None,
+    ) -> Program:
+        """Have code written for the task and choose, once; the program is then run as often as you like.
+
+        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with, as ``jit`` does; without one
+        the cheapest valid code is taken unrun.
+        ``run`` and ``budget`` as for ``jit``.
+        """
+        wanted = task or agent.description
+        selection, sandbox = await event_loop.visit(self._selected(agent, wanted, inputs, run, budget))
+        assert selection.winner is not None
+        return Program(selection.winner.code, self._asked(agent, wanted), selection, sandbox, self._limits)
+
+    aot = sync_edge(aaot)
 
     def estimate(
         self, agent: Agent, task: str, *, inputs: Mapping[str, object] | None = None, known: Known | None = None
     ) -> Estimate:
         """What ``jit`` would take; nothing is asked. ``known`` says what a run was answered already."""
-        _check_task(agent, task, inputs or {})
-        asked = replace(agent, task=task)
-        writer = None if agent.strategy.generate else self._conversations(asked, inputs or {})
+        _check_task(task)
+        check_inputs(agent, inputs or {})
+        asked = self._asked(agent, task)
+        writer = None if asked.strategy.generate else self._conversations(asked, inputs or {})
         return forecast(asked, writer, known)
 
     async def _selected(
-        self, agent: Agent, task: str, inputs: Mapping[str, object], run: RunFolder | None, budget: Budget | None
-    ) -> Selection:
-        _check_task(agent, task, inputs)
+        self, agent: Agent, task: str, inputs: Inputs | None, run: RunFolder | None, budget: Budget | None
+    ) -> tuple[Selection, Sandbox]:
+        """Without inputs nothing is run: the code is for later."""
+        _check_task(task)
+        if inputs is not None:
+            check_inputs(agent, inputs)
         sandbox = await self._sandbox()  # before anything is written: without one nothing could be run
-        asked = replace(agent, task=task)
-        search = Search(self._work(asked, inputs))
-        settings = self._configuration(asked, inputs) if run or budget else {}
+        asked = self._asked(agent, task)
+        search = Search(self._work(asked, inputs or {}))
+        settings = self._configuration(asked, inputs or {}) if run or budget else {}
         async with everything_in(run, settings, budget) as under_way:
             self.last = await self._select(sandbox, asked, search, inputs)
             await keep_candidates(under_way, self.last, search.asked)
         if self.last.winner is None:
             raise nothing_valid(self.last)
-        return self.last
+        return self.last, sandbox
 
-    async def _select(self, sandbox: Sandbox, agent: Agent, search: Search, inputs: Mapping[str, object]) -> Selection:
+    def _asked(self, agent: Agent, task: str) -> Agent:
+        """The agent with its task; one without a strategy of its own with the runtime's."""
+        own = self.strategy if self.strategy is not None and agent.strategy is USUAL else agent.strategy
+        return replace(agent, task=task, strategy=own)
+
+    async def _select(self, sandbox: Sandbox, agent: Agent, search: Search, inputs: Inputs | None) -> Selection:
         while search.unfinished:
             await search.run()
             for place in search.ranked():
-                ended = await self._run(sandbox, agent, search.last(place).code, inputs)
+                ended = None if inputs is None else await self._run(sandbox, agent, search.last(place).code, inputs)
                 if not isinstance(ended, str):
                     return await self._chosen(agent, search, place, ended)
                 search.fail(place, ended)
         return Selection(task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is)
 
-    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, dict[str, object]]:
         own = {"language": self.language, "temperature": self.temperature, "seed": self.seed, "inputs": dict(inputs)}
         writers = [] if agent.strategy.generate else agent.writers(self.llm)
         return configuration(agent, writers, own)
@@ -167,7 +198,7 @@ class Runtime:
         return self.sandbox
 
     def _work(self, agent: Agent, inputs: Mapping[str, object]) -> Work:
-        known = (*agent.toolbox, *inputs)
+        known = (*agent.toolbox, *agent.inputs, *inputs)
         return Work(
             strategy=agent.strategy,
             agent=agent,
@@ -188,29 +219,24 @@ class Runtime:
             models, start, agent.strategy.num_candidates, self.language, temperature=self.temperature, seed=self.seed
         )
 
-    async def _run(self, sandbox: Sandbox, agent: Agent, code: str, inputs: Mapping[str, object]) -> Ended | str:
+    async def _run(self, sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs) -> Ended | str:
         """What it gave, checked, or why it may not be used."""
         try:
-            ended = await sandbox.run(code, inputs=inputs, tools=agent.toolbox, limits=self._limits)
-            go_on()  # where the run ended while a tool asked, that is what there is to say
-            if not ended.has_output:
-                return "it ran, but it set no variable named output"
-            return Ended(conform(ended.output, agent.output_schema), ended)
+            return await run_code(sandbox, agent, code, inputs, self._limits)
         except SandboxError as error:
-            go_on()
             return f"it failed when run: {type(error).__name__}: {error}"
         except WrongShape as error:
             return f"it ran, but {error}"
 
-    async def _chosen(self, agent: Agent, search: Search, place: int, ended: Ended) -> Selection:
+    async def _chosen(self, agent: Agent, search: Search, place: int, ended: Ended | None) -> Selection:
         with gathered(search.asked[place]):
             fresh = await fresh_cost(agent.strategy, search.last(place).code, agent)
         return Selection(
             task=agent.task,
             candidates=search.candidates(place),
-            output=ended.output,
-            raw=ended.execution.output,
-            stdout=ended.execution.stdout,
+            output=ended and ended.output,
+            raw=ended and ended.execution.output,
+            stdout=ended.execution.stdout if ended else "",
             cost_is=agent.strategy.cost_is,
             fresh=fresh,
         )
@@ -229,17 +255,16 @@ def _first_prompt(runtime: Runtime, agent: Agent, inputs: Mapping[str, object]) 
     return render_program(wanted, runtime.language)
 
 
-def _check_task(agent: Agent, task: str, inputs: Mapping[str, object]) -> None:
+def _check_task(task: str) -> None:
     if not isinstance(task, str) or not task.strip():
         raise SetupError("the task is empty: say in a sentence what the code is to do")
-    missing = [name for name in agent.inputs if name not in inputs]
-    if missing:
-        raise SetupError(f"the agent needs the inputs {', '.join(missing)}: give them with inputs={{…}}")
-    both = [name for name in inputs if name in agent.toolbox]
-    if both:
-        raise SetupError(f"{', '.join(both)} cannot be an input and a tool at once: give one of them another name")
-    for name, value in inputs.items():
-        try:
-            conform(value, agent.inputs.get(name))
-        except WrongShape as error:
-            raise SetupError(f"input {name!r}: {error}") from None
+
+
+def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> None:
+    """A sandbox of the caller's own may hold what it likes; ours hold the standard library."""
+    foreign = sorted({name.partition(".")[0] for name in allowed} - sys.stdlib_module_names)
+    if foreign and (sandbox is None or isinstance(sandbox, str)):
+        raise SetupError(
+            f"allowed_imports names {', '.join(foreign)}, but the sandbox holds the standard library and no installed packages: "
+            "give the agent a tool that uses them, since tools run outside"
+        )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from adjudge.engine.run import gathered
 from adjudge.errors import HALTS, ModelError
-from adjudge.gateway.layers.budget import go_on
+from adjudge.gateway.layers.budget import raise_if_halted
 from adjudge.strategy.candidate import Candidate, State, Try
 from adjudge.strategy.strategy import Strategy
 from adjudge.strategy.weigh import weigh
@@ -36,7 +35,7 @@ class Work:
     """What is asked of the candidates."""
 
     strategy: Strategy
-    agent: Any
+    agent: object
     """Passed to verifiers and costings."""
     write: Write
     extract: Callable[[str], str]
@@ -118,7 +117,7 @@ class Search:
         try:
             written = await self._work.write(place, tuple(tries))
         except ModelError as error:
-            go_on()
+            raise_if_halted()
             return Try(reasons=(f"nothing was written: {error}",))
         code = self._work.extract(written.text)
         reasons = (written.trouble,) if written.trouble else tuple(self._work.check(code))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from adjudge.errors import SetupError
 from adjudge.gateway.open import OpenModel
@@ -18,6 +18,27 @@ Verifier = QualitativeCriteria | Callable[[str, Any], object]
 """A criteria, or a sync or async function ``(code, agent)`` that gives a bool or ``(bool, reason)``."""
 Costing = QuantitativeCriteria | Callable[[str, Any], object]
 """A criteria, or a sync or async function ``(code, agent)`` that gives a number."""
+
+
+@runtime_checkable
+class Verifies(Protocol):
+    """A criteria that code passes or does not."""
+
+    async def verify(self, code: str, agent: object) -> bool:
+        """Whether the code passes."""
+        ...
+
+
+@runtime_checkable
+class Computes(Protocol):
+    """A criteria that gives code a number."""
+
+    async def compute(self, code: str, agent: object) -> float:
+        """What the code costs."""
+        ...
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,10 +82,10 @@ class Strategy:
 
     def _check_parts(self) -> None:
         for check in self.verifiers:
-            if not callable(getattr(check, "verify", check)):
+            if not isinstance(check, Verifies) and not callable(check):
                 raise SetupError(f"verify takes a QualitativeCriteria or a function (code, agent), not {_kind(check)}")
         for part in self.costings:
-            if not callable(getattr(part, "compute", part)):
+            if not isinstance(part, Computes) and not callable(part):
                 raise SetupError(f"cost takes a QuantitativeCriteria or a function (code, agent), not {_kind(part)}")
         if self.generate is not None and not callable(self.generate):
             raise SetupError(f"generate takes a function (task, agent), not {_kind(self.generate)}")
@@ -112,11 +133,15 @@ class Strategy:
         return cost is not None and threshold is not None and self.rank(cost) <= self.rank(threshold)
 
 
-def _several(given: Any) -> tuple[Any, ...]:
-    if given is None:
+def _several(parts: T | Sequence[T] | None) -> tuple[T, ...]:
+    if parts is None:
         return ()
-    return tuple(given) if isinstance(given, list | tuple) else (given,)
+    return tuple(parts) if isinstance(parts, list | tuple) else (parts,)  # type: ignore[return-value]
 
 
 def _kind(part: object) -> str:
     return f"{type(part).__name__}"
+
+
+USUAL = Strategy()
+"""That of an agent without one of its own, where the runtime has none either."""

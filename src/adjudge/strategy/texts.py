@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Literal, TypedDict, Unpack, overload
 
 from adjudge.aio import event_loop
 from adjudge.domain.message import Message, Prompt
@@ -20,54 +20,61 @@ from adjudge.strategy.strategy import Costing, Strategy, Verifier
 from adjudge.strategy.weigh import fresh_cost
 from adjudge.strategy.writer import Conversations, from_function
 
+Verify = Verifier | Sequence[Verifier] | None
+Cost = Costing | Sequence[Costing] | None
 Generate = str | Callable[[], str | Awaitable[str]] | Callable[[str | None], str | Awaitable[str]]
 """A prompt for ``llm``, or a function that writes: without parameters, or with one, the reasons against its last try."""
 
 
+class More(TypedDict, total=False):
+    """What may be said besides: who writes, how, where it is kept, and what Strategy takes."""
+
+    llm: ModelLike | Sequence[ModelLike] | None
+    language: str
+    temperature: float | None
+    seed: int | None
+    run: RunFolder | None
+    budget: Budget | None
+    max_iterations: int
+    min_candidates_for_comparison: int
+    accept_cost_threshold: float | None
+    compare_cost_threshold: float | None
+    cost_is: Literal["lower", "higher"]
+    fresh_samples: int
+
+
 @overload
 def best_of(
     generate: Generate,
     n: int = 3,
-    verify: Verifier | Sequence[Verifier] | None = None,
-    cost: Costing | Sequence[Costing] | None = None,
+    verify: Verify = None,
+    cost: Cost = None,
     *,
     detail: Literal[False] = False,
-    **options: Any,
+    **more: Unpack[More],
 ) -> str: ...
 @overload
 def best_of(
-    generate: Generate,
-    n: int = 3,
-    verify: Verifier | Sequence[Verifier] | None = None,
-    cost: Costing | Sequence[Costing] | None = None,
-    *,
-    detail: Literal[True],
-    **options: Any,
+    generate: Generate, n: int = 3, verify: Verify = ..., cost: Cost = ..., *, detail: Literal[True], **more: Unpack[More]
 ) -> Selection: ...
 def best_of(
-    generate: Generate,
-    n: int = 3,
-    verify: Verifier | Sequence[Verifier] | None = None,
-    cost: Costing | Sequence[Costing] | None = None,
-    *,
-    detail: bool = False,
-    **options: Any,
+    generate: Generate, n: int = 3, verify: Verify = None, cost: Cost = None, *, detail: bool = False, **more: Unpack[More]
 ) -> str | Selection:
     """The best of ``n`` texts: of those that pass ``verify``, the one with the lowest ``cost``.
 
-    ``options``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, ``run`` (a folder
+    ``more``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, ``run`` (a folder
     in which every answer is kept; what it holds already is not asked again), ``budget`` (what may be spent), and what Strategy
     takes besides: ``max_iterations``, the thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
     """
-    selection = event_loop.run(abest_of(generate, n, verify, cost, **options))
+    selection = event_loop.run(abest_of(generate, n, verify, cost, **more))
     return selection if detail else str(selection.output)
 
 
 async def abest_of(
     generate: Generate,
     n: int = 3,
-    verify: Verifier | Sequence[Verifier] | None = None,
-    cost: Costing | Sequence[Costing] | None = None,
+    verify: Verify = None,
+    cost: Cost = None,
     *,
     llm: ModelLike | Sequence[ModelLike] | None = None,
     language: str = "en",
@@ -75,11 +82,26 @@ async def abest_of(
     seed: int | None = None,
     run: RunFolder | None = None,
     budget: Budget | None = None,
-    **options: Any,
+    max_iterations: int = 3,
+    min_candidates_for_comparison: int = 1,
+    accept_cost_threshold: float | None = None,
+    compare_cost_threshold: float | None = None,
+    cost_is: Literal["lower", "higher"] = "lower",
+    fresh_samples: int = 0,
 ) -> Selection:
     """``best_of`` for async code; always the whole Selection."""
     check_language(language)
-    strategy = Strategy(verify, cost, n, **options)
+    strategy = Strategy(
+        verify,
+        cost,
+        n,
+        max_iterations,
+        min_candidates_for_comparison,
+        accept_cost_threshold,
+        compare_cost_threshold,
+        cost_is=cost_is,
+        fresh_samples=fresh_samples,
+    )
     task = generate if isinstance(generate, str) else ""
     agent = Agent(str, task=task, writes="text", llm=llm, strategy=strategy)
     write = _writer(generate, agent, language, temperature, seed)
@@ -96,7 +118,7 @@ async def _selected(
     search: Search,
     agent: Agent,
     run: RunFolder | None,
-    settings: Mapping[str, Mapping[str, Any]],
+    settings: Mapping[str, Mapping[str, object]],
     budget: Budget | None,
 ) -> Selection:
     async with everything_in(run, settings, budget) as under_way:

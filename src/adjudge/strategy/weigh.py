@@ -10,15 +10,14 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from typing import Any
 
 from adjudge.aio.user_functions import call_contained
 from adjudge.domain.sampled import QualitativeResult, SampledResult
 from adjudge.errors import HALTS, ModelError, RunError, SetupError
-from adjudge.gateway.layers.budget import go_on
+from adjudge.gateway.layers.budget import raise_if_halted
 from adjudge.judges.sampled import sampling
 from adjudge.strategy.candidate import FreshCost
-from adjudge.strategy.strategy import Strategy
+from adjudge.strategy.strategy import Computes, Costing, Strategy, Verifier, Verifies
 
 _FRESH = 1_000_000
 """Number of the first fresh sample: far behind every number that a choice can have used."""
@@ -63,9 +62,9 @@ class _Said:
         return [result for result in self.results if result.fallback]
 
 
-async def weigh(strategy: Strategy, code: str, agent: Any, first: int = 0) -> Weighed:
+async def weigh(strategy: Strategy, code: str, agent: object, first: int = 0) -> Weighed:
     """Every verifier at once; what passes them all is costed."""
-    said = await _all([_method(check, "verify") for check in strategy.verifiers], code, agent, first)
+    said = await _all(list(map(_verify, strategy.verifiers)), code, agent, first)
     named = list(zip(said, map(_name, strategy.verifiers), strict=True))
     unjudged = tuple(_no_verdict(one, name) for one, name in named if _is_unjudged(one))
     reasons = tuple(reason for one, name in named if not _is_unjudged(one) and (reason := _against(one, name)) is not None)
@@ -76,9 +75,9 @@ async def weigh(strategy: Strategy, code: str, agent: Any, first: int = 0) -> We
     return replace(costed, results=results + costed.results)
 
 
-async def cost_of(strategy: Strategy, code: str, agent: Any, first: int = 0, count: int | None = None) -> Weighed:
+async def cost_of(strategy: Strategy, code: str, agent: object, first: int = 0, count: int | None = None) -> Weighed:
     """The sum of all costings, from samples with other numbers where the caller says so."""
-    said = await _all([_method(part, "compute") for part in strategy.costings], code, agent, first, count)
+    said = await _all(list(map(_compute, strategy.costings)), code, agent, first, count)
     results = tuple(result for one in said for result in one.results)
     try:
         parts = [_number(one, _name(part)) for one, part in zip(said, strategy.costings, strict=True)]
@@ -89,7 +88,7 @@ async def cost_of(strategy: Strategy, code: str, agent: Any, first: int = 0, cou
     return Weighed(cost=math.fsum(parts), results=results)
 
 
-async def fresh_cost(strategy: Strategy, code: str, agent: Any) -> FreshCost | None:
+async def fresh_cost(strategy: Strategy, code: str, agent: object) -> FreshCost | None:
     """The winner's cost once more, from samples that had no part in the choice; None where that was not asked for."""
     if not strategy.fresh_samples:
         return None
@@ -98,7 +97,7 @@ async def fresh_cost(strategy: Strategy, code: str, agent: Any) -> FreshCost | N
 
 
 async def _all(
-    functions: Sequence[Callable[..., object]], code: str, agent: Any, first: int = 0, count: int | None = None
+    functions: Sequence[Callable[..., object]], code: str, agent: object, first: int = 0, count: int | None = None
 ) -> list[_Said]:
     asking = [asyncio.ensure_future(_ask(function, code, agent, first, count)) for function in functions]
     try:
@@ -108,7 +107,7 @@ async def _all(
         raise
 
 
-async def _ask(function: Callable[..., object], code: str, agent: Any, first: int, count: int | None) -> _Said:
+async def _ask(function: Callable[..., object], code: str, agent: object, first: int, count: int | None) -> _Said:
     """What it says, and what the criteria inside it said. What a function raises is its answer: it cannot pass the code."""
     heard: list[SampledResult] = []
     try:
@@ -117,17 +116,20 @@ async def _ask(function: Callable[..., object], code: str, agent: Any, first: in
     except SetupError:
         raise
     except (RunError, ModelError) as error:
-        go_on()  # the end of the whole run is not this candidate's
+        raise_if_halted()  # the end of the whole run is not this candidate's
         return _Said(None, tuple(heard), str(error), unanswered=True)
     except Exception as error:  # noqa: BLE001 - a function of somebody's own: its failure is one candidate's failure
         return _Said(None, tuple(heard), f"it raised {type(error).__name__}: {error}")
     return _Said(value, tuple(heard))
 
 
-def _method(part: Any, name: str) -> Callable[..., object]:
-    """What a criteria object is asked by; a function is asked itself."""
-    function: Callable[..., object] = getattr(part, name, part)
-    return function
+def _verify(part: Verifier) -> Callable[..., object]:
+    """What a criteria is asked by; a function is asked itself."""
+    return part.verify if isinstance(part, Verifies) else part
+
+
+def _compute(part: Costing) -> Callable[..., object]:
+    return part.compute if isinstance(part, Computes) else part
 
 
 def _in_our_context(function: Callable[..., object]) -> Callable[..., object]:

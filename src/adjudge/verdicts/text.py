@@ -7,8 +7,7 @@ import re
 from adjudge.domain.message import Reply
 from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Outcome
-from adjudge.verdicts.json_text import find_objects
-from adjudge.verdicts.read import Reading
+from adjudge.verdicts.read import Reading, find_objects
 from adjudge.verdicts.refusal import declines
 
 _THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+", re.DOTALL | re.IGNORECASE)

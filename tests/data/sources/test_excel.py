@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.data.dataset import BlankRows, read_instances
+from adjudge.data.dataset import BlankRows, EmptyAnswers, read_instances
 from adjudge.errors import RunError, SetupError
 
 Write = Callable[..., Path]
@@ -61,11 +61,12 @@ def test_a_cell_beyond_the_header_and_a_name_that_stands_twice_are_kept(write: W
     ]
 
 
-def test_a_missing_answer_in_a_sheet_is_a_bad_row_with_its_number(write: Write) -> None:
-    bad: list[object] = []
-    path = write(["question", "answer"], ["q", "a"], ["q2", None])
-    assert len(list(read_instances(path, on_bad_row=bad.append))) == 1
-    assert [str(one) for one in bad] == [f"{path}, row 3: the row has no 'answer'; it has: question, answer"]
+def test_an_empty_cell_is_an_empty_answer_as_in_csv(write: Write) -> None:
+    empty: list[EmptyAnswers] = []
+    path = write(["question", "answer", "note"], ["q", "a", 1], ["q2", None, 2], ["q3", None, None])
+    rows = list(read_instances(path, on_empty_answers=empty.append))
+    assert [row.fields["response"] for row in rows] == ["a", "", ""]
+    assert [str(one) for one in empty] == [f"{path}: 2 answers are empty, and judged as they stand (rows 3, 4)"]
 
 
 def test_what_is_called_a_workbook_and_is_none_is_said_to_be(tmp_path: Path) -> None:

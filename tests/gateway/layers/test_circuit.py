@@ -9,9 +9,9 @@ import pytest
 
 from adjudge import Outcome, SetupError, Status, open_model
 from adjudge.errors import ModelError, ModelPaused, ModelUnusable, Unavailable
-from adjudge.gateway.layers import circuit
+from adjudge.gateway.layers import retry
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.layers.circuit import Circuit
+from adjudge.gateway.layers.retry import Circuit
 from support.asking import ask, ask_all, critic, marked, open_at, truth
 from support.fake_provider import CUT_EARLY, KEY, FakeProvider, Fault, Raw, Rejects, always, at_first
 from support.fake_provider import Status as Code
@@ -132,7 +132,7 @@ def test_a_model_that_dies_later_is_paused_and_its_rows_say_so(
 
 
 def test_after_a_while_one_request_shows_whether_it_is_back(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(circuit, "_FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.0)
     model = open_at(provider, max_retries=2)
     ask(model)
     provider.faults = always(Code(500))
@@ -148,7 +148,7 @@ def test_after_a_while_one_request_shows_whether_it_is_back(provider: FakeProvid
 
 def test_while_one_tries_the_others_stay_paused(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(circuit, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(retry, "monotonic", lambda: clock[0])
     state = Circuit(careful=True)
     for _ in range(3):
         state.failure("m", Unavailable("down"))

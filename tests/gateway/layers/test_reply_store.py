@@ -24,10 +24,10 @@ def reply(text: str = "PASS", **parts: object) -> Reply:
 
 def test_a_reply_comes_back_without_its_cost(tmp_path: Path) -> None:
     store = ReplyStore(tmp_path)
-    store.put("m@url", a_request("a"), reply(more=("FAIL",), logprobs=({"Yes": -0.5},)))
+    store.put("m@url", a_request("a"), reply(logprobs=({"Yes": -0.5},)))
     found = store.get("m@url", a_request("a"))
     assert found is not None
-    assert (found.text, found.more, found.logprobs, found.usage) == ("PASS", ("FAIL",), ({"Yes": -0.5},), Usage())
+    assert (found.text, found.logprobs, found.usage) == ("PASS", ({"Yes": -0.5},), Usage())
 
 
 @pytest.mark.parametrize(

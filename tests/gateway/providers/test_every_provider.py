@@ -89,10 +89,10 @@ def test_each_provider_has_its_own_key_header(provider: FakeProvider, name: str,
 @pytest.mark.parametrize(
     ("name", "sent"),
     [
-        ("openai", {"temperature": 0.5, "seed": 7, "max_completion_tokens": 99, "logprobs": True, "top_logprobs": 3, "n": 2}),
-        ("groq", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3, "n": 2}),
-        ("mistral", {"temperature": 0.5, "random_seed": 7, "max_tokens": 99, "n": 2}),
-        ("watsonx", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3, "n": 2}),
+        ("openai", {"temperature": 0.5, "seed": 7, "max_completion_tokens": 99, "logprobs": True, "top_logprobs": 3}),
+        ("groq", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3}),
+        ("mistral", {"temperature": 0.5, "random_seed": 7, "max_tokens": 99}),
+        ("watsonx", {"temperature": 0.5, "seed": 7, "max_tokens": 99, "logprobs": True, "top_logprobs": 3}),
         (
             "ollama",
             {"options": {"temperature": 0.5, "seed": 7, "num_predict": 99, "num_ctx": 4096}, "logprobs": True, "top_logprobs": 3},
@@ -101,7 +101,7 @@ def test_each_provider_has_its_own_key_header(provider: FakeProvider, name: str,
     ],
 )
 def test_each_provider_has_its_own_names_for_what_is_asked(provider: FakeProvider, name: str, sent: dict[str, object]) -> None:
-    ask(open_at(provider, name), temperature=0.5, seed=7, max_tokens=99, logprobs=3, samples=2)
+    ask(open_at(provider, name), temperature=0.5, seed=7, max_tokens=99, logprobs=3)
     assert {field: provider.bodies[0].get(field) for field in sent} == sent
 
 
@@ -129,7 +129,7 @@ def test_the_schema_is_sent_where_the_provider_looks_for_it(provider: FakeProvid
 def test_what_was_not_asked_for_is_not_sent(provider: FakeProvider, name: str) -> None:
     ask(open_at(provider, name))
     sent = json.dumps(provider.bodies[0])
-    for field in ("temperature", "seed", "logprobs", '"n"', "candidateCount", "format", "output_config"):
+    for field in ("temperature", "seed", "logprobs", "format", "output_config"):
         assert field not in sent
 
 
@@ -202,11 +202,11 @@ def test_content_that_is_no_text_is_worth_a_retry_and_breaks_nothing(provider: F
 @pytest.mark.parametrize(
     ("name", "able"),
     [
-        ("openai", {"json_schema", "logprobs", "samples", "seed"}),
-        ("groq", {"json_schema", "logprobs", "samples", "seed"}),
-        ("watsonx", {"json_schema", "logprobs", "samples", "seed"}),
-        ("google", {"json_schema", "logprobs", "samples", "seed"}),
-        ("mistral", {"json_schema", "samples", "seed"}),
+        ("openai", {"json_schema", "logprobs", "seed"}),
+        ("groq", {"json_schema", "logprobs", "seed"}),
+        ("watsonx", {"json_schema", "logprobs", "seed"}),
+        ("google", {"json_schema", "logprobs", "seed"}),
+        ("mistral", {"json_schema", "seed"}),
         ("ollama", {"json_schema", "logprobs", "seed"}),
         ("anthropic", {"json_schema"}),
     ],
@@ -225,21 +225,12 @@ def test_log_probabilities_are_read_for_each_token(provider: FakeProvider, name:
     assert reply.ignored == ()
 
 
-@pytest.mark.parametrize("name", ["openai", "together", "mistral", "google", "watsonx"])
-def test_several_samples_come_in_one_call(provider: FakeProvider, name: str) -> None:
-    reply = ask(open_at(provider, name), samples=3)
-    assert reply.more == (reply.text, reply.text)
-    assert reply.ignored == ()
-    assert len(provider.requests) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "asked", "ignored"),
     [
         ("anthropic", {"seed": 7}, ("seed",)),
-        ("anthropic", {"logprobs": 2, "samples": 2}, ("logprobs", "samples")),
+        ("anthropic", {"logprobs": 2}, ("logprobs",)),
         ("mistral", {"logprobs": 2}, ("logprobs",)),
-        ("ollama", {"samples": 2}, ("samples",)),
     ],
 )
 def test_what_a_provider_cannot_do_is_noticed(
@@ -263,10 +254,10 @@ def test_a_schema_that_was_silently_ignored_is_noticed_and_said_once(
     assert record.getMessage() == f"{model.name} ignored schema"
 
 
-def test_log_probabilities_and_samples_that_were_silently_ignored_are_noticed(provider: FakeProvider) -> None:
+def test_log_probabilities_that_were_silently_ignored_are_noticed(provider: FakeProvider) -> None:
     right = {"choices": [{"message": {"content": "PASS"}, "finish_reason": "stop"}]}
     provider.faults = always(Raw(json.dumps(right).encode()))
-    assert ask(open_at(provider), logprobs=2, samples=2).ignored == ("logprobs", "samples")
+    assert ask(open_at(provider), logprobs=2).ignored == ("logprobs",)
 
 
 REJECTABLE = [
@@ -274,7 +265,6 @@ REJECTABLE = [
     ("openai", "temperature", "temperature", 0.0),
     ("openai", "seed", "seed", 7),
     ("openai", "logprobs", "logprobs", 2),
-    ("openai", "n", "samples", 2),
     ("mistral", "response_format", "schema", SCHEMA),
     ("mistral", "random_seed", "seed", 7),
     ("watsonx", "seed", "seed", 7),
@@ -284,7 +274,6 @@ REJECTABLE = [
     ("google", "responseJsonSchema", "schema", SCHEMA),
     ("google", "seed", "seed", 7),
     ("google", "responseLogprobs", "logprobs", 2),
-    ("google", "candidateCount", "samples", 2),
 ]
 
 

@@ -33,12 +33,11 @@ def test_without_a_system_turn_there_is_no_such_field(provider: FakeProvider) ->
 
 
 def test_everything_asked_for_is_in_the_generation_config(provider: FakeProvider) -> None:
-    ask(open_at(provider, "google"), schema=SCHEMA, temperature=0.0, seed=0, max_tokens=9, logprobs=2, samples=2)
+    ask(open_at(provider, "google"), schema=SCHEMA, temperature=0.0, seed=0, max_tokens=9, logprobs=2)
     assert provider.bodies[0]["generationConfig"] == {
         "temperature": 0.0,
         "seed": 0,
         "maxOutputTokens": 9,
-        "candidateCount": 2,
         "responseMimeType": "application/json",
         "responseJsonSchema": SCHEMA,
         "responseLogprobs": True,

@@ -42,6 +42,14 @@ def test_a_server_named_by_its_url_may_want_a_key(provider: FakeProvider) -> Non
     assert provider.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
+def test_errors_of_a_server_named_by_its_url_call_it_so(provider: FakeProvider) -> None:
+    provider.faults = always(Status(404, "No such model"))
+    model = open_model(f"{provider.base_url('compatible')}#m")
+    with pytest.raises(ModelError) as told:
+        ask(model)
+    assert str(told.value).startswith(f"{model.name}: 404: No such model")
+
+
 def test_a_refusal_is_the_text_of_the_reply(provider: FakeProvider) -> None:
     provider.faults = always(REFUSES)
     assert ask(open_at(provider)).text == "I can't help with that."

@@ -47,7 +47,7 @@ def _rows(rows: Iterator[tuple[object, ...]]) -> Rows:
             header = numbered([str(cell or "").strip() or f"column {place}" for place, cell in enumerate(values, 1)])
             continue
         names = [*header, *(f"column {place}" for place in range(len(header) + 1, len(values) + 1))]
-        padded = [*values, *[None] * (len(names) - len(values))]
+        padded = [*("" if cell is None else cell for cell in values), *[""] * (len(names) - len(values))]
         yield Row(number, dict(zip(names, padded, strict=True)) if values else {})
 
 

@@ -1,16 +1,82 @@
-"""What a run has spent, in a form that outlives the process: no request is sent that the account does not know of."""
+"""How many tokens a request takes, and what a run has spent, in a form that outlives the process: whatever is sent, it knows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
-from adjudge.domain.message import Usage
+from adjudge.domain.message import Amounts, Reply, Request, Usage
+
+_BYTES_PER_TOKEN = 4
+_FEWEST_BYTES_PER_TOKEN = 2
+_TOKENS_AROUND = 50
+"""Of a prompt, beside its text: roles, separators."""
+_EXPECTED_ANSWER = 150
+"""Tokens set aside for an answer until the provider says how many it was."""
+LONGEST_ANSWER = 4096
+"""Tokens that a verdict may take where money or tokens are limited; sent along as the most that is wanted."""
+_MOST_TOKENS = 1_000_000_000
+"""A count above this is none."""
+
+
+def expected_tokens(request: Request) -> tuple[int, int]:
+    """About how many tokens the prompt and the answer will be."""
+    return _tokens(request.prompt.text), request.max_tokens or _EXPECTED_ANSWER
+
+
+def most_tokens(request: Request) -> tuple[int, int]:
+    """How many tokens the prompt and the answer will be at most."""
+    prompt = len(_bytes(request.prompt.text)) // _FEWEST_BYTES_PER_TOKEN + _TOKENS_AROUND
+    return prompt, request.max_tokens or LONGEST_ANSWER
+
+
+def token_count(value: object) -> int:
+    """A count of tokens as a server sent it; 0 where it is none: missing, negative, a text, not finite, beyond all measure."""
+    if type(value) is int and 0 <= value <= _MOST_TOKENS:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_TOKENS:
+        return 0
+    return int(value)
+
+
+def measured(request: Request, reply: Reply) -> Reply:
+    """The reply with a usage that can be added up: counts that are missing or make no sense are estimated, and marked so."""
+    usage = reply.usage
+    if _whole(usage):
+        return reply
+    if usage == Usage():  # a recorded reply: it cost nothing
+        return replace(reply, usage=Usage())
+    prompt, answer, cached = map(token_count, (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens))
+    known = Usage(
+        calls=token_count(usage.calls) or 1,
+        prompt_tokens=prompt or _tokens(request.prompt.text),
+        completion_tokens=answer or (_tokens(reply.text) if reply.text else 0),
+        cached_tokens=min(cached, prompt),
+        estimated=int(prompt == 0 or (answer == 0 and reply.text != "")),
+    )
+    return replace(reply, usage=known)
+
+
+def _whole(usage: Usage) -> bool:
+    """Whether every count is there and sensible."""
+    calls, prompt, answer, cached = usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
+    if not type(calls) is type(prompt) is type(answer) is type(cached) is int:
+        return False
+    most = _MOST_TOKENS
+    return 0 < calls <= most and 0 < prompt <= most and 0 < answer <= most and 0 <= cached <= prompt
+
+
+def _tokens(text: str) -> int:
+    return len(_bytes(text)) // _BYTES_PER_TOKEN + 1
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Amounts):
     """What something cost."""
 
     calls: int = 0
@@ -18,15 +84,6 @@ class Spent:
     usd: float = 0.0
     unpriced: int = 0
     """Calls whose price is not known; ``usd`` is without them."""
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.usd + other.usd, self.unpriced + other.unpriced)
-
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(self.calls - other.calls, self.tokens - other.tokens, self.usd - other.usd, self.unpriced - other.unpriced)
-
-    def __mul__(self, times: int) -> Spent:
-        return Spent(self.calls * times, self.tokens * times, self.usd * times, self.unpriced * times)
 
 
 @dataclass
@@ -63,7 +120,7 @@ class Account:
         self.lost += self.each * max(0, self.leased - self.settled)
         self.leased = self.settled
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The account as a JSON-ready dict."""
         return {
             "used": {model: astuple(usage) for model, usage in self.used.items()},

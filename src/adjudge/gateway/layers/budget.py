@@ -8,14 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
 
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
-from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, measured, most_tokens
 from adjudge.gateway.model import Layer, Replying
 from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.token_estimate import LONGEST_ANSWER, expected_tokens, measured, most_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +43,11 @@ _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
 _ONE_CALL = Spent(1)
 Halt = BudgetSpent | RunStopped | ModelUnusable
-Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
+Keep = Callable[[Mapping[str, object]], Awaitable[None]]
 """Writes an account to the disk."""
 
 
-class Allowance:
+class OpenBudget:
     """Counts what is spent and raises BudgetSpent at the limit. Lives on the home loop."""
 
     def __init__(
@@ -94,7 +92,7 @@ class Allowance:
         self._halt = self._halt or reason
         self._wake()
 
-    def go_on(self) -> None:
+    def raise_if_halted(self) -> None:
         """Raise what ended the run, if it has ended."""
         if self._halt is not None:
             raise self._halt
@@ -104,7 +102,7 @@ class Allowance:
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def closed(self) -> dict[str, Any]:
+    def closed(self) -> dict[str, object]:
         """The account at the end: what was leased and not begun is given back."""
         self.account.leased = self._begun
         return self.account.to_dict()
@@ -112,7 +110,7 @@ class Allowance:
     async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
         if not self._limited:
-            self.go_on()
+            self.raise_if_halted()
             if self._keep is not None:
                 await self._begin(model, request)
             return await self._counted(model, request, ask)
@@ -140,9 +138,9 @@ class Allowance:
         """Sleep; a halt ends it at once."""
         end = monotonic() + seconds
         while (left := end - monotonic()) > 0:
-            self.go_on()
+            self.raise_if_halted()
             await self._woken(left)
-        self.go_on()
+        self.raise_if_halted()
 
     def _settle(self, model: str, request: Request, usage: Usage | None) -> None:
         self._spent = None
@@ -174,17 +172,17 @@ class Allowance:
 
         So a limit is passed by no more than the one request that was larger than expected. Says what to set aside.
         """
-        self.go_on()
+        self.raise_if_halted()
         likely, most = self._sizes(model, request)
         while self._unknown(model) or not self._fits(likely, most):
             if limit := self._passed(self.spent + likely):
                 self.halt(BudgetSpent(f"the budget is spent: {limit}"))
-            self.go_on()
+            self.raise_if_halted()
             known = self._larger.get(model)
             await self._woken(None)
             if self._larger.get(model) != known:
                 likely, most = self._sizes(model, request)
-        self.go_on()
+        self.raise_if_halted()
         return most
 
     def _unknown(self, model: str) -> bool:
@@ -225,7 +223,7 @@ class Allowance:
             self._lease(model, request)
         try:
             await ticket  # whoever lets us in has counted us
-            self.go_on()
+            self.raise_if_halted()
         except BaseException:
             self._begun -= _let_in(ticket)
             raise
@@ -299,26 +297,26 @@ class Allowance:
                 change.set_result(None)
 
 
-current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
-"""The allowance of the run that asks; it travels with the run's tasks."""
+current: ContextVar[OpenBudget | None] = ContextVar("open_budget", default=None)
+"""The open_budget of the run that asks; it travels with the run's tasks."""
 
 
-def go_on() -> None:
+def raise_if_halted() -> None:
     """Raise what ended the run that asks, if it has ended."""
-    if (allowance := current.get()) is not None:
-        allowance.go_on()
+    if (open_budget := current.get()) is not None:
+        open_budget.raise_if_halted()
 
 
 def halt(reason: Halt) -> None:
     """Have the run that asks send nothing more."""
-    if (allowance := current.get()) is not None:
-        allowance.halt(reason)
+    if (open_budget := current.get()) is not None:
+        open_budget.halt(reason)
 
 
 async def pause(seconds: float) -> None:
     """Sleep, no longer than the run that asks goes on."""
-    allowance = current.get()
-    await (allowance.pause(seconds) if allowance is not None else asyncio.sleep(seconds))
+    open_budget = current.get()
+    await (open_budget.pause(seconds) if open_budget is not None else asyncio.sleep(seconds))
 
 
 def _let_in(ticket: asyncio.Future[None]) -> bool:
@@ -330,10 +328,10 @@ class Allowed(Layer):
 
     def complete(self, request: Request) -> Replying:
         """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
-        allowance = current.get()
-        if allowance is None:
+        open_budget = current.get()
+        if open_budget is None:
             return self._measured(request)
-        return allowance.send(self.name, request, lambda: self.inner.complete(self._bounded(request, allowance.budget)))
+        return open_budget.send(self.name, request, lambda: self.inner.complete(self._bounded(request, open_budget.budget)))
 
     async def _measured(self, request: Request) -> Reply:
         return measured(request, await self.inner.complete(request))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.message import Reply, Request, Usage
@@ -24,6 +24,24 @@ class Cache(Protocol):
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
         """Keep a good reply."""
+        ...
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """A cache that can let go of a reply."""
+
+    def forget(self, model: str, request: Request) -> None:
+        """Do not give this reply again."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A cache that knows how much it holds."""
+
+    def size(self) -> tuple[int, int]:
+        """How many replies there are, and how many bytes they take."""
         ...
 
 
@@ -46,9 +64,8 @@ class Cached(Layer):
 
     def forget(self, request: Request) -> None:
         """Let go of a reply that turned out to be none; a cache that only records keeps it."""
-        forget = getattr(self.cache, "forget", None)
-        if forget:
-            forget(self.identity, request)
+        if isinstance(self.cache, Forgetting):
+            self.cache.forget(self.identity, request)
 
 
 class JsonlCache:
@@ -116,17 +133,16 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def reply_data(reply: Reply) -> dict[str, Any]:
+def reply_data(reply: Reply) -> dict[str, object]:
     """A reply as a JSON-ready dict."""
     data = {"text": reply.text, "finish": reply.finish, "usage": plain(reply.usage), "latency": round(reply.latency, 4)}
-    return data | {part: plain(getattr(reply, part)) for part in ("more", "logprobs") if getattr(reply, part)}
+    return data | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
 
 
 def reply_from(data: dict[str, Any]) -> Reply:
     """A kept reply cost nothing this time: its usage has no calls and no tokens."""
     return Reply(
         text=str(data["text"]),
-        more=tuple(data.get("more", ())),
         finish=str(data.get("finish", "stop")),
         logprobs=tuple(FrozenDict(token) for token in data["logprobs"]) if "logprobs" in data else None,
         usage=Usage(),

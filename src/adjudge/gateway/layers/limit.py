@@ -8,9 +8,9 @@ from time import monotonic
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import RateLimited
-from adjudge.gateway.layers.budget import go_on, pause
+from adjudge.gateway.layers.account import expected_tokens
+from adjudge.gateway.layers.budget import pause, raise_if_halted
 from adjudge.gateway.model import Layer, Model
-from adjudge.gateway.token_estimate import expected_tokens
 
 
 class Gate:
@@ -109,7 +109,7 @@ class Limited(Layer):
         await self.gate.enter()
         started = monotonic()
         try:
-            go_on()
+            raise_if_halted()
             reply = await (self._paced(request) if self._requests or self._tokens else self.inner.complete(request))
         except RateLimited:
             self.gate.too_many(started)

@@ -76,7 +76,7 @@ class ReplyStore:
         with self._lock, suppress(sqlite3.Error):
             self._connection().executescript("PRAGMA incremental_vacuum")
 
-    def _execute(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def _execute(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         if self._broken:
             return []
         with self._lock:

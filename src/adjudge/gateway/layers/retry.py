@@ -1,15 +1,159 @@
-"""The second link: what a retry can mend is tried again."""
+"""The second link: what a retry can mend is tried again; a model that cannot work ends the run, one that keeps failing is
+left alone for a while."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
+from time import monotonic
 
+from adjudge.aio import event_loop
 from adjudge.domain.message import Reply, Request
-from adjudge.errors import ModelError, RateLimited
-from adjudge.gateway.layers.budget import pause
-from adjudge.gateway.layers.circuit import Circuit
-from adjudge.gateway.model import Layer, Model, PartRejected
+from adjudge.errors import HALTS, ModelError, ModelPaused, ModelUnusable, RateLimited, Unavailable, Unreachable
+from adjudge.gateway.layers.budget import halt, pause, raise_if_halted
+from adjudge.gateway.layers.limit import Gate
+from adjudge.gateway.model import Layer, Model, PartRejected, Replying
+
+_LOG = logging.getLogger("adjudge.gateway")
+_FIRST_AT_ONCE = 3
+"""Requests under way at once until the model has answered one."""
+_ANY_NUMBER = 1_000_000_000
+_HOPELESS = frozenset({401, 402, 403, 404})
+_UNREACHED = 3
+"""First connections that may fail before the server counts as unreachable."""
+_IN_A_ROW, _AT_FIRST = 10, 3
+"""Requests, each with all its retries, that may fail one after the other before the model is paused: later, and at first."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
+
+
+class Circuit:
+    """How a model does: shared by the layers that ask it.
+
+    ``careful``: until it has answered, no more than a few requests are under way, with all their retries.
+    """
+
+    def __init__(self, *, careful: bool = False) -> None:
+        self.answered = not careful
+        """Whether it ever answered."""
+        self.gate = Gate(_FIRST_AT_ONCE)
+        self._unreached = 0
+        self._failed = 0
+        self._pause = _FIRST_PAUSE
+        self._reason = ""
+        self._paused_until: float | None = None
+        self._trying = False
+
+    @property
+    def open(self) -> bool:
+        """Whether the model is paused."""
+        return self._paused_until is not None
+
+    def check(self, model: str) -> None:
+        """Raise ModelPaused while the model is paused; afterwards one request is let through to see whether it is back."""
+        if self._paused_until is None:
+            return
+        if self._trying or monotonic() < self._paused_until:
+            raise ModelPaused(self._reason, model=model)
+        self._trying = True
+
+    def hopeless(self, error: ModelError) -> bool:
+        """Whether a failed first request shows that no other will do better."""
+        self._unreached += isinstance(error, Unreachable)
+        wrong = type(error) is ModelError and error.status in _HOPELESS
+        return not self.answered and (wrong or self._unreached >= _UNREACHED)
+
+    def reached(self) -> None:
+        """It answers: whoever waited for that goes on."""
+        if not self.answered:
+            self.answered = True
+            self.gate.widen(_ANY_NUMBER)
+
+    def success(self) -> None:
+        """It is as it should be."""
+        self.reached()
+        self._trying = False
+        self._failed, self._pause, self._paused_until = 0, _FIRST_PAUSE, None
+
+    def failure(self, model: str, error: ModelError) -> None:
+        """A request failed for good. What the request itself is to blame for says nothing against the model."""
+        if not isinstance(error, Unavailable | RateLimited) and error.status not in _HOPELESS:
+            self.success()
+        elif self._trying:
+            self._trying, self._pause = False, min(_LONGEST_PAUSE, self._pause * 2)
+            self._paused_until = monotonic() + self._pause
+        elif not self.open:
+            self._failed += 1
+            if self._failed >= (_IN_A_ROW if self.answered else _AT_FIRST):
+                self._reason = f"not asked: it is paused after {self._failed} failures in a row ({error.message})"
+                self._paused_until = monotonic() + self._pause
+                if not event_loop.leaving():
+                    _LOG.warning("%s is paused after %d failures in a row: %s", model, self._failed, error)
+
+    def given_up(self) -> None:
+        """The request that was let through ended without an answer of either kind."""
+        self._trying = False
+
+
+class Reached(Layer):
+    """Ends the run when the model's first requests show that nothing can work."""
+
+    def __init__(self, inner: Model, circuit: Circuit) -> None:
+        super().__init__(inner)
+        self._circuit = circuit
+
+    def complete(self, request: Request) -> Replying:
+        """Pass on; a hopeless beginning is a ModelUnusable, and the run that asks sends nothing more."""
+        return self.inner.complete(request) if self._circuit.answered else self._try(request)
+
+    async def _try(self, request: Request) -> Reply:
+        try:
+            reply = await self.inner.complete(request)
+        except HALTS:
+            raise
+        except ModelError as error:
+            if not self._circuit.hopeless(error):
+                raise
+            unusable = ModelUnusable(error.message, provider=error.provider, model=error.model, hint=error.hint)
+            unusable.status = error.status
+            halt(unusable)
+            raise unusable from None
+        self._circuit.reached()
+        return reply
+
+
+class Paused(Layer):
+    """Asks nothing of a model that failed on many requests in a row, until a while has passed."""
+
+    def __init__(self, inner: Model, circuit: Circuit) -> None:
+        super().__init__(inner)
+        self._circuit = circuit
+
+    def complete(self, request: Request) -> Replying:
+        """Pass on, or raise ModelPaused without asking."""
+        return self._ask(request) if self._circuit.answered else self._ask_carefully(request)
+
+    async def _ask_carefully(self, request: Request) -> Reply:
+        await self._circuit.gate.enter()
+        try:
+            raise_if_halted()
+            return await self._ask(request)
+        finally:
+            self._circuit.gate.leave()
+
+    async def _ask(self, request: Request) -> Reply:
+        self._circuit.check(self.name)
+        try:
+            reply = await self.inner.complete(request)
+        except (*HALTS, asyncio.CancelledError):
+            self._circuit.given_up()
+            raise
+        except ModelError as error:
+            self._circuit.failure(self.name, error)
+            raise
+        self._circuit.success()
+        return reply
+
 
 _LOG = logging.getLogger("adjudge.gateway")
 _FIRST_WAIT = 0.5

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.providers.openai_compatible import finish_of, with_calls
-from adjudge.gateway.token_estimate import token_count
 
 _ANSWER_TOKENS = 2048
 """This API wants a limit; a verdict with its explanation stays far below this one."""

@@ -30,7 +30,6 @@ _NOT_ASKED: Mapping[str, Any] = {
     "temperature": None,
     "seed": None,
     "logprobs": 0,
-    "samples": 1,
     "max_tokens": None,
 }
 
@@ -46,6 +45,11 @@ class Connection:
     key: Secret = field(default=Secret(""), repr=False)
     headers: Headers = Headers()
     """Of a gateway, over the provider's own."""
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """Provider and model in errors; a server that was named by its URL has no provider, and goes by its name."""
+        return ("", self.name) if self.name.startswith(("http://", "https://")) else (self.provider, self.model)
 
     def __post_init__(self) -> None:
         shown_address(self.base_url, f"{self.name}: ")
@@ -158,9 +162,7 @@ class HttpProvider(ABC):
         if path not in self._endpoints:
             own = self.connection
             headers = own.headers.over({"Content-Type": "application/json", **self._headers()})
-            self._endpoints[path] = Endpoint(
-                own.provider, own.model, _below(own.base_url, path), headers, own.key, own.headers.secrets
-            )
+            self._endpoints[path] = Endpoint(*own.called, _below(own.base_url, path), headers, own.key, own.headers.secrets)
         return self._endpoints[path]
 
     async def _authorised(self, path: str) -> Endpoint:
@@ -195,8 +197,6 @@ class HttpProvider(ABC):
             ignored.add("seed")
         if request.logprobs and reply.logprobs is None:
             ignored.add("logprobs")
-        if request.samples > 1 + len(reply.more):
-            ignored.add("samples")
         if not ignored:
             return ()
         for part in ignored - self._warned:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.providers.openai_compatible import with_calls
-from adjudge.gateway.token_estimate import token_count
 
 _CUT_OFF = "MAX_TOKENS"
 _DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
@@ -18,12 +18,11 @@ _DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT"
 class Gemini(HttpProvider):
     """``POST {base_url}/models/{model}:generateContent``; the key goes into a header, never into the URL."""
 
-    capabilities = Capabilities(json_schema=True, logprobs=True, samples=True, seed=True)
+    capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
     wire_names: ClassVar[Mapping[str, str]] = {
         "schema": "response_?json_?schema",
         "seed": r"\bseed\b",
         "logprobs": "logprobs",
-        "samples": "candidate_?count",
     }
     probe_path = "/models?pageSize=1000"
 
@@ -55,10 +54,9 @@ class Gemini(HttpProvider):
         blocked = (data.get("promptFeedback") or {}).get("blockReason")
         if blocked:
             return Reply(text=f"blocked: {blocked}", usage=usage, finish="refusal")
-        first, *others = data["candidates"]
+        first = data["candidates"][0]
         return Reply(
             text=_text(first),
-            more=tuple(_text(candidate) for candidate in others),
             usage=usage,
             finish=_finish(first.get("finishReason")),
             logprobs=_logprobs(first.get("logprobsResult")),
@@ -71,7 +69,6 @@ def _generation_config(request: Request) -> dict[str, object]:
         "temperature": request.temperature,
         "seed": request.seed,
         "maxOutputTokens": request.max_tokens,
-        "candidateCount": request.samples if request.samples > 1 else None,
     }
     if request.schema is not None:
         config |= {"responseMimeType": "application/json", "responseJsonSchema": request.schema}
@@ -92,7 +89,7 @@ def _finish(reason: str | None) -> str:
     return "length" if reason == _CUT_OFF else "stop"
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
+def _usage(usage: Mapping[str, object]) -> Usage:
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("promptTokenCount")),

@@ -12,7 +12,7 @@ from adjudge.gateway.providers.openai_compatible import OpenAICompatible
 class Mistral(OpenAICompatible):
     """``random_seed`` for the seed; no log-probabilities."""
 
-    capabilities = Capabilities(json_schema=True, samples=True, seed=True)
+    capabilities = Capabilities(json_schema=True, seed=True)
     wire_names: ClassVar[Mapping[str, str]] = {**OpenAICompatible.wire_names, "seed": "random_seed"}
 
     def _body(self, request: Request) -> dict[str, object]:

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, SetupError
+from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import Connection, HttpProvider
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_logprobs, openai_messages, said_in
-from adjudge.gateway.token_estimate import token_count
 
 WINDOW_VARIABLE = "OLLAMA_CONTEXT_LENGTH"
 """Ollama's own variable; where it is set here too, every request asks for a context window of this many tokens."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.layers.account import token_count
 from adjudge.gateway.providers.base import HttpProvider, mapping
-from adjudge.gateway.token_estimate import token_count
 
 _CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "refusal": "refusal"}
@@ -18,13 +18,12 @@ _FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "re
 class OpenAICompatible(HttpProvider):
     """``POST {base_url}/chat/completions``."""
 
-    capabilities = Capabilities(json_schema=True, logprobs=True, samples=True, seed=True)
+    capabilities = Capabilities(json_schema=True, logprobs=True, seed=True)
     wire_names: ClassVar[Mapping[str, str]] = {
         "schema": "response[_ ]format",
         "temperature": "temperature",
         "seed": r"\bseed\b",
         "logprobs": "logprobs",
-        "samples": r"\bn\b",
         "max_tokens": "max_(?:completion_)?tokens",
     }
 
@@ -43,18 +42,15 @@ class OpenAICompatible(HttpProvider):
             body["response_format"] = response_format(request.schema)
         if request.logprobs:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
-        if request.samples > 1:
-            body["n"] = request.samples
         return body
 
     def _read(self, data: dict[str, Any]) -> Reply:
-        first, *others = data["choices"]
+        first = data["choices"][0]
         message = first["message"]
         refusal = message.get("refusal")
         said = {name: str(data[name]) for name in ("model", "system_fingerprint") if data.get(name)}
         return Reply(
             text=refusal or said_in(message),
-            more=tuple(said_in(choice["message"]) for choice in others),
             usage=openai_usage(mapping(data.get("usage"))),
             finish="refusal" if refusal else finish_of(first.get("finish_reason")),
             logprobs=openai_logprobs(first.get("logprobs")),

@@ -12,7 +12,7 @@ from adjudge.gateway.layers.cache import read_replies
 class ReplayModel:
     """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL`` behind it for one of several."""
 
-    capabilities = Capabilities(json_schema=True, samples=False, seed=True)
+    capabilities = Capabilities(json_schema=True, seed=True)
 
     def __init__(self, path: str) -> None:
         self.name = f"replay/{path}"

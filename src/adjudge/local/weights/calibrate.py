@@ -7,9 +7,8 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjudge.errors import SetupError
 from adjudge.local.weights.convert import rewrite
@@ -25,8 +24,7 @@ _WORTH_IT = 1.1
 """F16 takes two and a half times the disk and memory, and writes more slowly: it must read this much faster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speeds:
+class Speeds(NamedTuple):
     """Prompt tokens a second through the first layers, in each format."""
 
     downloaded: float

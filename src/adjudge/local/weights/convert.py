@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -65,7 +65,7 @@ def _moves(header: Header, to_f16: bool, layers: int | None) -> list[_Move]:
         if layers is not None and _layer(old.name) >= layers:
             continue
         becomes_f16 = to_f16 and old.kind in (Q4_0, Q4_1) and old.name != _EMBEDDINGS
-        new = replace(old, kind=F16 if becomes_f16 else old.kind, offset=offset)
+        new = old._replace(kind=F16 if becomes_f16 else old.kind, offset=offset)
         if new.size is None:
             raise SetupError(f"{header.path} cannot be rewritten: tensor {old.name} is of an unknown type ({old.kind})")
         moves.append(_Move(old, new, new.size))

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjudge.errors import SetupError
 
@@ -44,8 +44,7 @@ _MOST_ITEMS = 4_000_000
 _SHORTEST = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """One matrix or vector, and where it lies behind the header."""
 
     name: str

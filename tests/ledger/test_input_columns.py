@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import Instance
-from adjudge.ledger.inputs import INPUT, input_from, input_of
+from adjudge.ledger.rows import INPUT, input_from, input_of
 
 CELLS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

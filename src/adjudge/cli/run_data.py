@@ -1,0 +1,39 @@
+"""Run folders for machines: what ``--json`` says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adjudge.cli.show_report import print_json
+from adjudge.errors import RunError
+from adjudge.reports.cost import cost_of
+from adjudge.reports.export import judgments_of_run
+from adjudge.reports.report import Report
+from adjudge.runs.folder import RunInfo, run_info
+
+
+def print_run(report: Report, folder: Path, files: Sequence[Path] = (), *, votes: bool = False) -> None:
+    """A run folder: its report, how it was set up, every judgment, and on request their votes."""
+    info = run_info(folder)
+    run = {**run_data(info), "configuration": info.configuration}
+    print_json(report, judgments_of_run(folder, report.setup, votes=votes), files=files, run=run)
+
+
+def run_data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
+    """What a run holds and what it cost, or why that cannot be read."""
+    if not isinstance(info, RunInfo):
+        return {"folder": str(info[0]), "state": "unreadable", "error": str(info[1])}
+    return {
+        **info.facts,
+        "folder": str(info.folder),
+        "state": info.state,
+        "judgments": info.judges,
+        "judge_identities": info.identities,
+        "excluded_models": info.excluded,
+        "votes": info.votes,
+        "failed_votes": info.failed_votes,
+        "failed_calls": info.failed_calls,
+        "calls": {model: usage.calls for model, usage in info.usage.items()},
+        **cost_of(info.usage),
+    }

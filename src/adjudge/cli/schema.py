@@ -1,0 +1,23 @@
+"""``adjudge schema``: the published shapes of what is printed."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from adjudge.cli.options import Group
+
+
+@click.group(cls=Group, no_args_is_help=True)
+def schema() -> None:
+    """Print the JSON schemas of what adjudge prints."""
+
+
+@schema.command()
+def results() -> int:
+    """What --json prints, for every command that has it."""
+    from adjudge.reports.json_schema import results_schema
+
+    click.echo(json.dumps(results_schema(), ensure_ascii=False, indent=2))
+    return 0

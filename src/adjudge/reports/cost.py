@@ -1,0 +1,27 @@
+"""What models took, in dollars, as a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+from adjudge.domain.message import Usage
+from adjudge.gateway.prices import PriceTable
+
+
+class Cost(TypedDict):
+    """As every ``--json`` says it."""
+
+    cost_usd: float | None
+    """None where no price is known."""
+    unpriced_models: list[str]
+    """Models whose price is not known: what they cost is not in it."""
+
+
+def cost_of(used: Mapping[str, Usage]) -> Cost:
+    """The price of what each model took."""
+    prices = PriceTable.load()
+    costs = {model: prices.cost(model, usage) for model, usage in used.items()}
+    unknown = [model for model, cost in costs.items() if cost is None]
+    known = [cost for cost in costs.values() if cost is not None]
+    return {"cost_usd": sum(known) if known or not unknown else None, "unpriced_models": unknown}

@@ -1,0 +1,386 @@
+"""What ``--json`` prints, as types: the same envelope for every command, and what its results are by ``kind``.
+
+``adjudge schema results`` publishes it as JSON schema, made from these types; ``docs/json.md`` explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+SCHEMA = "adjudge.results/1"
+"""The version: a number that grows when something is taken away or changes its meaning."""
+Count = Mapping[str, int]
+
+
+class IntervalShape(TypedDict):
+    """Where the mean would lie on other rows of the same kind."""
+
+    lower: float
+    upper: float
+    level: float
+
+
+class ModelMeanShape(TypedDict):
+    """What one model of a panel comes to by itself."""
+
+    mean: float
+    rows: int
+
+
+class FiguresShape(TypedDict):
+    """What many judgments come to."""
+
+    attempted: int
+    scored: int
+    abstained: int
+    failed: int
+    without_number: Annotated[int, "scored, but with an outcome that is no number"]
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    calls_with_estimated_tokens: NotRequired[int]
+    mean: NotRequired[float | None]
+    interval: NotRequired[IntervalShape | None]
+    options: NotRequired[Annotated[Count, "option: how often it was chosen"]]
+    reasons: NotRequired[Annotated[Count, "reason: how many judgments have no score by it"]]
+    excluded_models: NotRequired[Annotated[Count, "model of a panel: on how many rows it did not count"]]
+    models: NotRequired[Annotated[Mapping[str, ModelMeanShape], "of a panel: each model by itself"]]
+
+
+class SummaryShape(FiguresShape):
+    """All judgments; a mean only where all are by one criteria."""
+
+    cost_usd: Annotated[float | None, "US dollars; null where no price is known"]
+    unpriced_models: Annotated[Sequence[str], "models whose price is not known: what they cost is not in cost_usd"]
+
+
+class SystemShape(TypedDict):
+    """How one of the compared systems fared."""
+
+    system: str
+    wins: int
+    ties: int
+    losses: int
+    win_rate: float | None
+    interval: IntervalShape | None
+    missing: int
+
+
+class OrderShape(TypedDict):
+    """What showing the responses in another order changed."""
+
+    rows: int
+    turned: int
+    flip_rate: float | None
+    noise_rate: float | None
+    excess: float | None
+
+
+class CriteriaShape(FiguresShape):
+    """One judge by one criteria."""
+
+    judge: str
+    criteria: str
+    dimensions: NotRequired[Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]]
+    rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
+    systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
+    positional_bias: NotRequired[OrderShape | None]
+    baseline: NotRequired[Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]]
+
+
+class ChangeOfMeanShape(TypedDict):
+    """A figure of this run and the same of an earlier one."""
+
+    name: Annotated[str, "the criteria, dimension or system"]
+    before: float
+    now: float
+    change: float
+
+
+class GateShape(TypedDict):
+    """A bar, and whether it was reached."""
+
+    judge: str
+    name: Annotated[str, "the criteria, or the compared system"]
+    measure: str
+    value: float | None
+    lower: float
+    upper: float
+    bar: float
+    margin: Annotated[float | None, "by how much the bar was reached; below 0 where it was missed"]
+    needed: int
+    verdict: Literal["holds", "failed", "inconclusive"]
+    rows: int
+    missing: int
+    message: str
+
+
+class SkippedShape(TypedDict):
+    """Rows that were not judged."""
+
+    rows: int
+    reasons: Count
+    first: Sequence[str]
+    blank: int
+    blank_places: str
+
+
+class VoteShape(TypedDict):
+    """One answer of one model."""
+
+    model: str
+    sample: int
+    outcome: Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
+    option: object
+    explanation: str | None
+    reason: str | None
+    text: str | None
+    prompt_tokens: int
+    completion_tokens: int
+    calls: int
+    latency: float
+
+
+class JudgmentShape(TypedDict):
+    """One judgment: one judge, one row, one criteria."""
+
+    judge: str
+    row: Annotated[int, "its place among the judge's judgments, from 1"]
+    id: str | None
+    fields: Mapping[str, object]
+    input: NotRequired[Annotated[Mapping[str, object], "the row by its own columns"]]
+    criteria: str
+    status: Literal["scored", "abstained", "failed"]
+    score: float | None
+    explanation: str | None
+    reason: NotRequired[Annotated[str | None, "why there is no score"]]
+    agreement: float | None
+    tie: bool
+    fallback: str | None
+    low_confidence: NotRequired[bool]
+    votes_requested: int
+    votes_valid: int
+    notes: NotRequired[Sequence[str]]
+    excluded_models: NotRequired[Mapping[str, str]]
+    option: NotRequired[str | None]
+    verdict: NotRequired[str | None]
+    winner: NotRequired[Annotated[str | None, "comparisons: the name of the better system, or tie"]]
+    composite: NotRequired[Annotated[object, "RAG: value, rule, lower, upper"]]
+    scores: NotRequired[Mapping[str, int | None]]
+    model_scores: NotRequired[Mapping[str, float]]
+    votes: NotRequired[Sequence[VoteShape]]
+
+
+class AggregateShape(TypedDict):
+    """One row by several criteria."""
+
+    row: int
+    id: str | None
+    status: Literal["scored", "abstained", "failed"]
+    aggregated_score: float | None
+    lower_bound: float
+    upper_bound: float
+    per_criterion_score: Mapping[str, float | None]
+    per_criterion_contribution: Mapping[str, float | None]
+
+
+class RunShape(TypedDict):
+    """A run folder."""
+
+    folder: str
+    state: str
+    error: NotRequired[Annotated[str, "why it cannot be read"]]
+    judgments: NotRequired[Annotated[Mapping[str, Count], "judge: status: how many"]]
+    judge_identities: NotRequired[Mapping[str, str]]
+    excluded_models: NotRequired[Mapping[str, Count]]
+    votes: NotRequired[int]
+    failed_votes: NotRequired[int]
+    failed_calls: NotRequired[int]
+    calls: NotRequired[Count]
+    cost_usd: NotRequired[float | None]
+    unpriced_models: NotRequired[Sequence[str]]
+    configuration: NotRequired[Mapping[str, object]]
+
+
+class CameShape(TypedDict):
+    """What a row of a run came to."""
+
+    judge: str
+    criteria: str
+    row: int
+    id: str | None
+    status: str
+    score: float | None
+    chosen: object
+
+
+class ChangeShape(TypedDict):
+    """A row that came out otherwise in the other run."""
+
+    before: CameShape
+    after: CameShape
+    same_content: bool
+
+
+class ModelShape(TypedDict):
+    """A model, or a provider of models."""
+
+    provider: str
+    example: str
+    key_variable: str | None
+    key_set: bool
+    can_do: Sequence[str]
+    state: NotRequired[str]
+
+
+class ReachedShape(TypedDict):
+    """A model that was tried."""
+
+    model: str
+    base_url: str | None
+    reached: bool
+    message: str
+
+
+class SelectionShape(TypedDict):
+    """What code was written for a task, and which was taken."""
+
+    task: str
+    output: object
+    stdout: str
+    winner: int | None
+    cost: float | None
+    compared: int
+    cost_spread: float | None
+    cost_is: str
+    fresh: object
+    candidates: Sequence[Mapping[str, object]]
+
+
+class EntryShape(TypedDict):
+    """Ready-made criteria."""
+
+    kind: str
+    language: str
+    languages: Sequence[str]
+    name: str
+    description: str
+    options: Sequence[Mapping[str, object]]
+
+
+class FindingShape(TypedDict):
+    """Something that is likely to go wrong with criteria."""
+
+    severity: Literal["error", "warning"]
+    criteria: str
+    field: str
+    message: str
+
+
+class ConflictShape(TypedDict):
+    """A row on which annotators differ."""
+
+    criteria: str
+    row: str
+    labels: Sequence[Mapping[str, object]]
+
+
+class Envelope(TypedDict):
+    """What every document has."""
+
+    schema: Literal["adjudge.results/1"]
+    criteria: Sequence[CriteriaShape]
+    gates: Sequence[GateShape]
+    notes: Annotated[Sequence[str], "what a reader must know"]
+
+
+class Judgments(Envelope):
+    """check, judge, compare, rag, run; runs show, without votes."""
+
+    kind: Literal["judgments"]
+    summary: SummaryShape
+    reasons: Annotated[Count, "why judgments have no score, over all criteria"]
+    skipped: SkippedShape
+    aggregates: NotRequired[Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]]
+    files: NotRequired[Annotated[Sequence[str], "what was written"]]
+    run: NotRequired[RunShape]
+    results: Sequence[JudgmentShape]
+
+
+class Runs(Envelope):
+    """runs list."""
+
+    kind: Literal["runs"]
+    summary: Count
+    results: Sequence[RunShape]
+
+
+class Diff(Envelope):
+    """runs diff."""
+
+    kind: Literal["diff"]
+    summary: Count
+    settings: Sequence[str]
+    results: Annotated[Sequence[ChangeShape], "judgments that differ"]
+    only_in_one: Sequence[CameShape]
+    only_in_two: Sequence[CameShape]
+
+
+class Models(Envelope):
+    """models."""
+
+    kind: Literal["models"]
+    summary: Count
+    results: Sequence[ModelShape]
+
+
+class Doctor(Envelope):
+    """doctor."""
+
+    kind: Literal["doctor"]
+    summary: Count
+    version: str
+    python: str
+    system: str
+    configuration: Annotated[str | None, "the file that was read"]
+    extras: Annotated[Mapping[str, bool], "extra: whether it is installed"]
+    keys: Annotated[Mapping[str, bool], "environment variable: whether it is set"]
+    results: Sequence[ReachedShape]
+
+
+class Selections(Envelope):
+    """generate."""
+
+    kind: Literal["selection"]
+    summary: Count
+    results: Sequence[SelectionShape]
+
+
+class Catalogue(Envelope):
+    """criteria, criteria show."""
+
+    kind: Literal["criteria"]
+    summary: Count
+    results: Sequence[EntryShape]
+
+
+class Findings(Envelope):
+    """criteria check."""
+
+    kind: Literal["findings"]
+    summary: Count
+    file: str
+    results: Sequence[FindingShape]
+
+
+class Conflicts(Envelope):
+    """label --conflicts."""
+
+    kind: Literal["conflicts"]
+    summary: Count
+    results: Sequence[ConflictShape]
+
+
+DOCUMENTS: tuple[type, ...] = (Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts)
+"""One for each ``kind``."""
