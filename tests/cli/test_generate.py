@@ -64,6 +64,12 @@ def test_candidates_are_shown_with_code_votes_cost_and_why_then_the_result(serve
     assert done.stdout.strip().splitlines()[-2] == "result: 4"
 
 
+def test_the_result_is_shown_where_it_cannot_be_written(server: dict[str, str]) -> None:
+    done = adjudge(*FOUR, "-o", "/dev/full", **server)
+    assert (done.returncode, done.stderr) == (1, "adjudge: /dev/full cannot be written: No space left on device\n")
+    assert "result: 4" in done.stdout
+
+
 def test_json_is_one_document_with_every_vote(server: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = adjudge(*FOUR, *JUDGED, "--fresh-samples", "2", "--json", "-o", str(out), **server)

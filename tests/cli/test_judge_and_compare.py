@@ -99,6 +99,15 @@ def test_criteria_come_from_a_file_too(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["results"][0]["option"] == "Warm"
 
 
+def test_a_table_of_several_criteria_has_no_nameless_mean_of_them() -> None:
+    done = adjudge("judge", "Hello.", "--criterion", "Is it polite?", "--criterion", "Is it long?", "-m", "scripted/Yes,No")
+    cells = [line.split() for line in done.stdout.splitlines()]
+    assert [row for row in cells if row[:1] == ["1"]] == [
+        ["1", "Is", "it", "polite?", "Yes", "1.00", "1/1"],
+        ["1", "Is", "it", "long?", "No", "0.00", "1/1"],
+    ]
+
+
 def test_several_criteria_give_an_aggregate_and_csv_one_row_a_judgment(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     questions = ("--criterion", "Is it polite?", "--criterion", "=Is it long?")

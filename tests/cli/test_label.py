@@ -62,6 +62,14 @@ def test_the_same_command_goes_on(run: Path) -> None:
     assert len(answers(run)) == 3
 
 
+def test_a_note_stays_with_its_row_when_a_label_is_taken_back(run: Path) -> None:
+    done = adjudge(run, "--annotator", "ann", stdin="1\nn hard to say\nu\n2\n1\nu\n2\nq\n")
+    assert done.returncode == 0, done.stderr
+    labels = [one for one in LabelStore(run).history() if one.state == "given"]
+    assert [one.note for one in labels] == ["", "", "hard to say", "hard to say"]
+    assert done.stdout.count("The note goes with your answer to this row.") == 3
+
+
 def test_undo_skip_unsure_and_notes(run: Path) -> None:
     done = adjudge(run, "--annotator", "ann", stdin="1\nu\n2\nn hard to say\n?\ns\n1\n")
     assert done.returncode == 0, done.stderr

@@ -45,6 +45,8 @@ def folder(tmp_path: Path) -> Path:
         (["compare", "--criterion", "c"], "say what to compare"),
         (["rag", "--csv", "rows.csv", "--model-provider", "ollama"], "belong together"),
         (["check", "x", "--criterion", "c", "--base-url", "http://127.0.0.1:9/v1"], "name one with -m"),
+        (["check", "x", "--criterion", "c", "--fail-under", "high"], "'high' is no number from 0 to 1"),
+        (["check", "x", "--criterion", "c", "--fail-under", "c="], "'' is no number from 0 to 1"),
         (["run"], "say which eval file to run"),
         (["run", "eval.yaml", "--no-such-option"], "No such option"),
     ],

@@ -517,7 +517,7 @@ def test_who_waits_for_a_question_whose_answer_cannot_be_kept_is_told_so_and_ask
 async def votes_of(judge: AspectCritic, folder: Path) -> AsyncIterator[tuple[RecordedVotes, Ballot]]:
     """Who answers the judge's ballots in a run, and one of them."""
     asker = Asker("c", judge.ask, judge.vote_key, {}, judge.configuration)
-    async with opened(Run(folder), {"judges": {"c": asker.configuration}}, None) as run:
+    async with opened(Run(folder), {"c": asker.configuration()}, None) as run:
         (ballot,) = judge.plan(judge.prepare("x"), ())
         yield RecordedVotes(run, asker), ballot
 
@@ -526,3 +526,11 @@ def test_the_latency_of_a_repaired_vote_is_that_of_all_its_replies() -> None:
     said = [Reply("what?", latency=1.5), Reply("well?", latency=0.25), Reply("PASS", latency=2.0)]
     (vote,) = AspectCritic("c", ScriptedModel(said)).evaluate("x").votes
     assert (vote.repairs, vote.latency) == (2, 3.75)
+
+
+def test_another_judge_is_refused_in_one_line_that_names_both(tmp_path: Path) -> None:
+    AspectCritic("It gives a year.", models=ScriptedModel()).evaluate(["x"], run=tmp_path / "run")
+    with pytest.raises(RunError) as refused:
+        DirectJudge(ScriptedModel()).evaluate(["x"], "Is it?", run=tmp_path / "run")
+    told = "configuration: judges.AspectCritic is not there any more; judges.DirectJudge was not there. Restore"
+    assert told in str(refused.value)

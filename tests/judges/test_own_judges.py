@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.pairwise import BasePairwiseJudge
+from adjudge.reports.export import export
+from adjudge.runs.folder import run_info
 
 TONE = Criteria("tone", "What is the tone?", [CriteriaOption("Kind", score=1.0), CriteriaOption("Rude", score=0.0)])
 QUESTION = "Which is longer?"
@@ -361,7 +364,7 @@ def test_a_fork_takes_no_answer_of_the_same_judge_with_other_settings(tmp_path: 
 
 def test_a_run_of_a_judge_of_ones_own_is_not_resumed_with_another_model(tmp_path: Path) -> None:
     Fixed(model="one").evaluate(["x"], "Is it?", run=tmp_path / "run")
-    with pytest.raises(RunError, match=r'settings.model: "one" → "two"'):
+    with pytest.raises(RunError, match=r'settings\.model: "one" → "two"'):
         Fixed(model="two").evaluate(["x"], "Is it?", run=tmp_path / "run")
 
 
@@ -378,3 +381,15 @@ def test_a_setting_that_changes_while_it_works_does_not_lose_the_votes(tmp_path:
     again = Counting(batch_size=1)
     assert [one.option for one in again.evaluate(["x", "y", "z"], "Is it?", run=tmp_path / "run")] == ["Yes"] * 3
     assert again.count == 0
+
+
+def test_metadata_that_json_does_not_know_leaves_the_run_readable(tmp_path: Path) -> None:
+    class Odd(BaseDirectJudge):
+        def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[DirectInstanceResult]:
+            return [DirectInstanceResult(selected_option="Yes", metadata={"p": [math.nan, math.inf, 0.5]}) for _ in instances]
+
+    Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")
+    assert run_info(tmp_path / "run").rows == 1
+    assert Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")[0].metadata["p"] == ["nan", "inf", 0.5]
+    export(tmp_path / "run", tmp_path / "run.jsonl")
+    assert "NaN" not in (tmp_path / "run.jsonl").read_text()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import DirectJudge, Instance, PairwiseJudge, ScriptedModel
+from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.domain.message import Request
 from adjudge.errors import ModelError
 from adjudge.rag import RagEvaluator
@@ -187,6 +187,12 @@ def test_reasons_are_grouped_and_counted_in_every_output() -> None:
 )
 def test_a_reason_is_the_same_whatever_row_it_is_of(one: str, other: str, same: bool) -> None:
     assert (kind_of(one) == kind_of(other)) is same
+
+
+def test_options_without_scores_are_counted_in_the_sentence_on_top() -> None:
+    tone = Criteria("tone", "What is the tone?", [CriteriaOption("Kind"), CriteriaOption("Rude")])
+    judge = DirectJudge(ScriptedModel(["Kind", "Rude", "Kind"]))
+    assert decision(report_of(judge, judge.evaluate(["a", "b", "c"], tone))) == "tone: Kind 2, Rude 1."
 
 
 def test_the_columns_of_the_input_are_kept_under_their_names(tmp_path: Path) -> None:

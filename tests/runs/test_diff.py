@@ -242,6 +242,8 @@ def test_the_command_says_what_changed_and_what_only_one_has(tmp_path: Path, com
         f"only in {one}: AspectCritic, aspect, row 3 (r3): 1.000 (PASS)",
         f"only in {two}: AspectCritic, aspect, row 1 (r0): 1.000 (PASS)",
         f"0 settings and 2 judgments differ, of 2 in both runs; 1 only in {one}, 1 only in {two}",
+        "AspectCritic: aspect: cannot tell: mean 1.000 → 0.000 on 2 rows",
+        "  2 independent rows; 8 are the fewest that can be compared",
     ]
 
 

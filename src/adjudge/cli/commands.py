@@ -36,6 +36,8 @@ COMMANDS = {
     "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
     "import": Entry("import_run", "import_run", "Make a run of another tool's judgments and labels."),
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
+    "calibrate": Entry("calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."),
+    "rank": Entry("rank", "rank", "Rank the systems that a run compares."),
     "generate": Entry("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
     "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
     "models": Entry("models", "models", "List the providers; pull the embedded model."),

@@ -58,7 +58,12 @@ def typed(
         models=model_entries(flags.model if models is None else models, server, flags.max_concurrency),
         budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
         run=None if flags.run is None else str(flags.run),
-        gates=Gates(fail_under=flags.fail_under),
+        gates=Gates(
+            fail_under=flags.fail_under,
+            confidence=flags.confidence,
+            not_worse_than=flags.not_worse_than,
+            margin=flags.margin or 0.0,
+        ),
         on_bad_row="stop" if flags.stop_at_bad_row else "report",
         typed=True,
         rows=tuple(rows),

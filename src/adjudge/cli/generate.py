@@ -33,10 +33,11 @@ from adjudge.cli.options import (
 from adjudge.cli.output_schema import schema_from
 from adjudge.cli.show_candidates import show_selection
 from adjudge.engine.run import Run
-from adjudge.errors import NoValidCandidate
+from adjudge.errors import NoValidCandidate, RunError
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.files import text_file
 from adjudge.reports.table import check_writable
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
@@ -141,9 +142,9 @@ def generate(
     if flags.dry_run:
         return _estimate(runtime, agent, task, inputs, flags.run)
     selection = _select(runtime, agent, task, inputs, flags)
-    _write(selection, output, as_json)
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
+    _write(selection, output, as_json)
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
 
 
@@ -186,8 +187,13 @@ def _inputs(given: Sequence[str]) -> dict[str, object]:
 
 def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
     found = selection.to_dict()
-    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
-    if path:  # half a character, as JSON writes it
-        path.write_text(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n", encoding="utf-8")
     if as_json:
         print_results("selection", {"candidates": len(selection.candidates)}, [found])
+    if path is None:
+        return
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
+    try:
+        with text_file(path) as file:  # half a character, as JSON writes it
+            file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -131,13 +131,15 @@ class _Session:
         self._work = work
         self._keys = keys
         self._language = language
-        self._note = ""
+        self._notes: dict[str, str] = {}
+        """Row → note: one that was typed stays when its row comes back."""
 
     def work(self) -> LabelWord:
         """How it ended."""
         while (shown := self._work.next()) is not None:
-            self._note = ""
             click.echo(screen(shown, self._work.judged.scale, self._work.progress(), self._language))
+            if self._note_on(shown):
+                self._say("note kept")
             if not self._answered(shown):
                 return "ended"
         done, total = self._work.progress()
@@ -151,7 +153,7 @@ class _Session:
             if command == "q":
                 return False
             if command == "n":
-                self._take_note(rest)
+                self._take_note(shown, rest)
             elif self._done(shown, text, command):
                 return True
         return False
@@ -160,15 +162,15 @@ class _Session:
         if command == "u":
             return self._undone()
         if command == "s":
-            self._work.skip(shown, self._note)
+            self._work.skip(shown, self._note_on(shown))
             return self._say("skipped")
         if command == "?":
-            self._work.unsure(shown, self._note)
+            self._work.unsure(shown, self._note_on(shown))
             return self._say("unsure")
         answer = self._answer(shown, text)
         if answer is None:
             return False
-        self._work.answer(shown, answer, self._note)
+        self._work.answer(shown, answer, self._note_on(shown))
         return True
 
     def _answer(self, shown: ShownRow, text: str) -> Answer | None:
@@ -191,10 +193,13 @@ class _Session:
             return False
         return self._say("undone")
 
-    def _take_note(self, given: str) -> None:
+    def _note_on(self, shown: ShownRow) -> str:
+        return self._notes.get(shown.queued.identity, "")
+
+    def _take_note(self, shown: ShownRow, given: str) -> None:
         """Typed behind the key where answers are lines, else asked for."""
         note = given or self._keys.line(label_word("note", self._language)) or ""
-        self._note = note.strip()
+        self._notes[shown.queued.identity] = note.strip()
         self._say("note kept")
 
     def _say(self, name: LabelWord, key: str = "") -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -33,8 +34,17 @@ def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     bars = []
     for text in given:
         name, _, number = text.rpartition("=")
+        if not _is_number(number):
+            raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", context, parameter)
         bars.append((name, float(SHARE(number, parameter, context))))
     return bars[0][1] if len(bars) == 1 and not bars[0][0] else tuple(bars) or None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
 
 
 class Argument(click.Argument):
@@ -215,6 +225,15 @@ def gate(help: str) -> Decorator[Any]:
 
 fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
 baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
+confidence = click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    help="How sure a gate must be, such as 0.95; else it is undecided (exit 5). Without it, the mean is compared.",
+)
+not_worse_than = click.option(
+    "--not-worse-than", metavar="RUN", help="Exit with 4 when a criteria is worse than in this run folder, row by row."
+)
+margin = click.option("--margin", type=click.FloatRange(min=0), help="By how much it may be worse than that run.")
 run_folder = click.option("--run", type=PATH, help="Keep every answer in this folder; what it holds already is not asked again.")
 resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
 max_usd = click.option("--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent.")
@@ -228,6 +247,11 @@ bad_rows = click.option(
     help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",
 )
 limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
+LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
+confidence_of_intervals = click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval.")
+cluster = click.option(
+    "--cluster", metavar="COLUMN", help="Rows that share a value here belong together: one conversation, one prompt."
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
 
@@ -255,6 +279,9 @@ class Flags:
     dry_run: bool
     fail_under: FailUnder | None
     baseline: Path | None
+    confidence: float | None
+    not_worse_than: str | None
+    margin: float | None
     encoding: str | None
     stop_at_bad_row: bool
     resume: bool
@@ -293,6 +320,9 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "dry_run": dry_run,
     "fail_under": fail_under,
     "baseline": baseline,
+    "confidence": confidence,
+    "not_worse_than": not_worse_than,
+    "margin": margin,
     "encoding": encoding,
     "bad_rows": bad_rows,
 }

@@ -22,10 +22,13 @@ from adjudge.cli.options import (
     baseline,
     budget_from,
     command,
+    confidence,
     dry_run,
     encoding,
     fail_under,
     limits,
+    margin,
+    not_worse_than,
     quiet,
     resume,
     server,
@@ -37,7 +40,7 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import FailUnder, at_server, by_models, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ServerEntry, find_project
 from adjudge.runs.rows_again import holds_run, may_be_reused, paired_changes
@@ -65,6 +68,9 @@ gates: {fail_under: 0.8}
 @limits
 @fail_under
 @baseline
+@confidence
+@not_worse_than
+@margin
 @click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     default=None,
@@ -97,6 +103,9 @@ def run(
     no_cache: bool,
     fail_under: FailUnder | None,
     baseline: Path | None,
+    confidence: float | None,
+    not_worse_than: str | None,
+    margin: float | None,
     stop_at_bad_row: bool | None,
     fork: Path | None,
     retry_failed: bool,
@@ -130,6 +139,7 @@ def run(
     if data is not None:
         wanted = replace(wanted, data=replace(wanted.data, path=str(data.absolute())))
         fork = fork or _reused(data)
+    wanted = _gated(wanted, confidence, not_worse_than, margin)
     if encoding:
         wanted = replace(wanted, data=replace(wanted.data, encoding=encoding))
     written = (*wanted.output_paths, *output)
@@ -194,6 +204,16 @@ def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
         if place.exists():
             click.echo(clean(str(place)))
     warn(report)
+
+
+def _gated(file: EvalFile, confidence: float | None, not_worse_than: str | None, margin: float | None) -> EvalFile:
+    """The file with the gates of the command line over its own; a path that was typed is seen from here."""
+    gates = file.gates
+    if confidence is not None:
+        gates = replace(gates, confidence=confidence)
+    if not_worse_than is not None:
+        gates = replace(gates, not_worse_than=str(Path(not_worse_than).absolute()))
+    return replace(file, gates=gates if margin is None else replace(gates, margin=margin))
 
 
 def _check_outputs(paths: Sequence[Path]) -> None:

@@ -12,14 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import PATH, Group, argument, as_json, command
+from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show import clean
-from adjudge.cli.show_diff import print_diff, show_diff
+from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.export import FOREIGN, FORMATS, export, report_of_run
+from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
@@ -67,6 +68,8 @@ def show_run(folder: Path, as_json: bool) -> int:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
         mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
         console.print(Text(clean(f"{one.name}: {counts}{mean}")))
+    for calibration in calibrations_of(folder):
+        console.print(Text(clean(trust_sentence(calibration)), style="bold"))
     for judge, identity in info.identities.items():
         console.print(Text(clean(f"{judge}: judge identity {identity}")))
     for judge, excluded in info.excluded.items():
@@ -86,15 +89,18 @@ def show_run(folder: Path, as_json: bool) -> int:
 @argument("two", "Another run folder.", type=PATH)
 @as_json
 @click.option("--all", "everything", is_flag=True, help="Show every row, not the first hundred of a kind.")
-def diff_runs(one: Path, two: Path, as_json: bool, everything: bool) -> int:
-    """Show how two runs differ: their configuration, the rows that came out otherwise, and those that only one has.
+@confidence_of_intervals
+@click.option("--margin", type=click.FloatRange(min=0), default=0.0, help="Only a larger difference is better or worse.")
+@cluster
+def diff_runs(
+    one: Path, two: Path, as_json: bool, everything: bool, confidence: float, margin: float, cluster: str | None
+) -> int:
+    """Show how two runs differ, and whether the second is better, worse, or cannot be told from the first.
 
     Rows are joined by their content and criteria, wherever they stand; where the text changed, by their id.
     """
-    if as_json:
-        print_diff(one, two)
-    else:
-        show_diff(one, two, everything=everything)
+    flags = DiffFlags(everything=everything, confidence=confidence, margin=margin, cluster=cluster)
+    (print_diff if as_json else show_diff)(one, two, flags)
     return 0
 
 

@@ -45,7 +45,7 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: 
 
 
 def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language: str) -> None:
-    """One row per judgment; with several criteria the aggregate behind them."""
+    """One row per judgment. There is no mean over several criteria."""
     results = list(given)
     several = any(len(one.item_results) > 1 for one in results)
     table = headed(language, "row", *(("criterion",) if several else ()), "verdict", "score", "votes", "explanation")
@@ -53,8 +53,6 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
         name = Text(clean(result.instance.id or str(number)))
         for entry in result.item_results:
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
-        if several:
-            table.add_row(name, Text("=", style="bold"), Text(""), Text(_aggregate(result, language), style="bold"), "", "")
     Console(highlight=False, soft_wrap=False).print(table)
 
 
@@ -108,12 +106,6 @@ def _reason(result: Result, language: str) -> str:
         return result.explanation
     shown = next((_why(vote) for vote in result.votes if vote.verdict), None)
     return shown or localised(next((vote.reason for vote in result.votes if vote.reason), ""), language)
-
-
-def _aggregate(result: MultiCriteriaDirectInstanceResult, language: str) -> str:
-    if result.aggregated_score is not None:
-        return number_text(result.aggregated_score, 2, language)
-    return "…".join(number_text(bound, 2, language) for bound in (result.lower_bound, result.upper_bound))
 
 
 def clean(text: str) -> str:

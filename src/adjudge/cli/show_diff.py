@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -11,15 +12,32 @@ import click
 from adjudge.cli.json_text import print_results
 from adjudge.cli.show import clean
 from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
+from adjudge.stats.difference import Outcome
+from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 
 MOST_SHOWN = 100
 """Rows of a kind that a terminal shows."""
 
 
-def show_diff(one: Path, two: Path, *, everything: bool) -> None:
-    """The settings, the rows that came out otherwise, and those that only one run has."""
-    most = None if everything else MOST_SHOWN
-    with run_diff(one, two) as found:
+@dataclass(frozen=True, kw_only=True)
+class DiffFlags:
+    """What ``runs diff`` can be told."""
+
+    everything: bool = False
+    confidence: float = 0.95
+    margin: float = 0.0
+    cluster: str | None = None
+
+    @property
+    def settings(self) -> ComparisonSettings:
+        """Of the comparison."""
+        return ComparisonSettings(level=self.confidence, margin=self.margin)
+
+
+def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
+    """The settings, the rows that came out otherwise, those that only one run has, and which run is better."""
+    most = None if flags.everything else MOST_SHOWN
+    with run_diff(one, two, flags.cluster) as found:
         alone = (found.alone(0), found.alone(1))
         for line in found.settings:
             click.echo(clean(line))
@@ -29,15 +47,44 @@ def show_diff(one: Path, two: Path, *, everything: bool) -> None:
         settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
         both = f"{settings} and {changed} differ, of {found.compared} in both runs"
         click.echo(clean(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
+        for comparison in compare_runs(one, two, found, flags.settings):
+            for line in comparison_lines(comparison, str(two)):
+                click.echo(clean(line))
 
 
-def print_diff(one: Path, two: Path) -> None:
+def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
+    """Which run is better by one criteria, in words, and what stands behind it."""
+    shown, level = found.shown, f"{found.level:.0%}"
+    if found.first is None or found.second is None:
+        yield f"{found.name}: cannot tell: no row has a number in both runs"
+        return
+    said = {Outcome.BETTER: f"{two} is better", Outcome.WORSE: f"{two} is worse", Outcome.CANNOT_TELL: "cannot tell"}
+    means = f"mean {found.first:.3f} → {found.second:.3f} on {_counted(found.rows, 'row')}"
+    yield f"{found.name}: {said[found.outcome]}: {means}"
+    if shown.lower is not None and shown.upper is not None and shown.value is not None:
+        by = f", corrected by labels of {found.labels} rows" if found.corrected else ""
+        yield f"  difference {shown.value:+.3f} ({shown.lower:+.3f} to {shown.upper:+.3f} at {level}){by}"
+    if found.corrected and found.difference.estimate.value is not None:
+        yield f"  uncorrected {found.difference.estimate.value:+.3f}"
+    if found.outcome is Outcome.CANNOT_TELL and found.difference.smallest is not None:
+        rows = _counted(found.rows, "row")
+        yield f"  the smallest difference that {rows} would show in 80% of comparisons is {found.difference.smallest:.3f}"
+    noise = found.noise
+    if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
+        fewer = f"with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}"
+        yield f"  {noise.share:.0%} of the variance is vote noise: {fewer}"
+    for note in found.notes:
+        yield f"  {note}"
+
+
+def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """The same as JSON, written as it is read."""
-    with run_diff(one, two) as found:
+    with run_diff(one, two, flags.cluster) as found:
+        comparisons = [each.to_dict() for each in compare_runs(one, two, found, flags.settings)]
         counts = {"compared": found.compared, "changed": found.changed}
         alone = {"only_in_one": found.alone(0), "only_in_two": found.alone(1)}
         only = {"only_in_one": map(_row_data, found.only_in(0)), "only_in_two": map(_row_data, found.only_in(1))}
-        more = {"settings": found.settings, **only}
+        more = {"settings": found.settings, "comparisons": comparisons, **only}
         print_results("diff", {**counts, **alone}, map(_change_data, found.changes()), more)
 
 

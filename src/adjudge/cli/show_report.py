@@ -17,6 +17,7 @@ from adjudge.reports.numbers import number_text
 from adjudge.reports.russian import localised
 from adjudge.reports.sentences import sentence
 from adjudge.reports.table import record
+from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted, is_word, word
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def show_report(report: Report) -> None:
     for section in report.sections:
         _show_panel(console, section, report.language)
         _show_changes(console, section, report)
+    for calibration in report.calibrations:
+        console.print(Text(clean(trust_sentence(calibration, report.language)), style="bold"))
     console.print(Text(_footer(report), style="dim"))
     for note in report.notes:
         console.print(Text(clean(localised(note, report.language)), style="yellow"))

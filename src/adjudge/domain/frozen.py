@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -48,6 +49,22 @@ def plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [item if type(item) in _PLAIN else plain(item) for item in value]
     return value
+
+
+def json_text(value: object) -> str:
+    """``value``, which is JSON-ready, as JSON that anybody reads: NaN and the infinities, which JSON does not know, as texts."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_with_finite_numbers(value))
+
+
+def _with_finite_numbers(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _with_finite_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _canonical(value: object) -> object:

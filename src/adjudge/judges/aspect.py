@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Concatenate, ParamSpec, overload
@@ -25,7 +25,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
-from adjudge.judges.settings import ModelPanel, OnFailure, at_least, check_mode, check_votes
+from adjudge.judges.settings import ModelPanel, OnFailure, at_least, check_mode, check_votes, checked_weights
 from adjudge.pooling.majority import notes_on, panel, samples_still_needed, status_of
 from adjudge.prompts.render import shown_fields
 
@@ -44,6 +44,7 @@ def _ready_made(
     language: str = "en",
     min_valid: int = 1,
     early_stop: bool = False,
+    weights: Mapping[str, float] | None = None,
     temperature: float | None = None,
     seed: int | None = None,
     mode: Mode | None = None,
@@ -59,6 +60,7 @@ def _ready_made(
         language=language,
         min_valid=min_valid,
         early_stop=early_stop,
+        weights=weights,
         temperature=temperature,
         seed=seed,
         mode=mode,
@@ -95,6 +97,8 @@ class AspectCritic(Judge[Instance, AspectResult]):
         language: of the prompt and the explanation: "en" or "ru".
         min_valid: a model with fewer valid votes is excluded.
         early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
+        weights: how much each model of the panel counts, by its name; the score is then the weighted share. All models must be
+            named, none below 0. ``adjudge calibrate`` prints the weights that people's labels support.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
@@ -112,6 +116,7 @@ class AspectCritic(Judge[Instance, AspectResult]):
     language: str = "en"
     min_valid: int = 1
     early_stop: bool = False
+    weights: Mapping[str, float] | None = None
     temperature: float | None = None
     seed: int | None = None
     mode: Mode | None = None
@@ -121,6 +126,8 @@ class AspectCritic(Judge[Instance, AspectResult]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.weights is not None:
+            object.__setattr__(self, "weights", FrozenDict(checked_weights(self.weights, list(self.panel))))
         check_mode(self.mode, self.panel)
 
     def check_settings(self) -> None:
@@ -247,7 +254,7 @@ class AspectCritic(Judge[Instance, AspectResult]):
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Each model's majority, and the mean over the models that have one."""
         said = panel(votes, list(self.panel), self.criteria, self.min_valid)
-        score = said.score
+        score = said.score if self.weights is None else said.weighted(self.weights)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
         counted = [vote.verdict for vote in votes if vote.verdict and vote.model not in said.excluded]
         agreeing = [one for one in counted if one.option == verdict]

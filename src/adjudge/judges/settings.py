@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -165,3 +166,18 @@ def seed_for(model: OpenModel, wanted: int | None, sample: int) -> int | None:
     """Sample *i* gets seed + i, where the judge or the model has a seed."""
     seed = wanted if wanted is not None else model.seed
     return None if seed is None else seed + sample
+
+
+def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict[str, float]:
+    """A weight for each model; a SetupError says what is wrong with them."""
+    named = ", ".join(models)
+    for name, weight in weights.items():
+        if name not in models:
+            raise SetupError(f"weights: no model of the panel is called {name!r}; it has {named}")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight) or weight < 0:
+            raise SetupError(f"weights: the weight of {name!r} must be a number from 0, not {weight!r}")
+    if missing := [name for name in models if name not in weights]:
+        raise SetupError(f"weights: {missing[0]!r} has none: give every model of the panel one ({named})")
+    if not any(weights.values()):
+        raise SetupError("weights: all of them are 0: nobody would count")
+    return {name: float(weights[name]) for name in models}

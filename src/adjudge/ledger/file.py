@@ -137,10 +137,23 @@ def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mappin
         write_meta(connection, {"configuration": configuration, "started": time.time()})
     elif changes := [change for change in differences(known, configuration) if not is_wording(change)]:
         raise RunError(
-            f"the run {folder} was made with another configuration: {'; '.join(map(str, changes))}. "
+            f"the run {folder} was made with another configuration: {'; '.join(_told(changes, known, configuration))}. "
             "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
         )
     return _wordings(folder, known or configuration, configuration)
+
+
+def _told(changes: Iterable[Difference], before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
+    """Each change; of a judge that only one of them has, just that."""
+    old, new = _judges(before), _judges(now)
+    yield from (f"judges.{name} is not there any more" for name in sorted(old - new))
+    yield from (f"judges.{name} was not there" for name in sorted(new - old))
+    yield from (str(change) for change in changes if change.path[:1] != ("judges",) or change.path[1] in old & new)
+
+
+def _judges(configuration: Mapping[str, object]) -> set[str]:
+    found = configuration.get("judges")
+    return set(map(str, found)) if isinstance(found, Mapping) else set()
 
 
 def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adjudge.domain.ballot import Ballot
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Outcome, Vote
@@ -186,8 +186,8 @@ def _key(ballot: str, worded: str, model: str) -> bytes:
 
 def judgment_row(judge: str, number: int, result: Result, ballots: bytes) -> tuple[object, ...]:
     """A judgment as the ledger has it."""
-    instance = json.dumps(dict(result.instance.fields))
-    kept = json.dumps({**result.to_dict(votes=False), **input_of(result.instance)})
+    instance = json_text(dict(result.instance.fields))
+    kept = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
     score = None if result.score is None else float(result.score)
     id = _storable(result.instance.id)
     return sealed(_storable(judge), number, id, instance, ballots, result.status.value, score, kept)
@@ -222,7 +222,7 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
         *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
         float(vote.latency),
         time.time() if at is None else at,
-        json.dumps(rest) if rest else None,
+        json_text(rest) if rest else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,11 @@ class Panel:
         if not self.counted:
             return None
         return sum(entry.score for entry in self.counted) / len(self.counted)
+
+    def weighted(self, weights: Mapping[str, float]) -> float | None:
+        """The mean with each model's weight; None where no counted model has one above 0."""
+        total = math.fsum(weights[entry.model] for entry in self.counted)
+        return math.fsum(weights[entry.model] * entry.score for entry in self.counted) / total if total > 0 else None
 
 
 def panel(votes: Sequence[Vote], models: Sequence[str], criteria: Criteria, min_valid: int = 1) -> Panel:

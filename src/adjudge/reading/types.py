@@ -181,6 +181,20 @@ class Names:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """Several numbers with a name each."""
+
+    number: Number
+
+    def read(self, value: object, place: Place) -> tuple[tuple[str, float], ...]:
+        given = mapping(value, place)
+        return tuple((name, self.number.read(checked(given[name], place.at(name)), place.at(name))) for name in given)
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": self.number.schema()}
+
+
+@dataclass(frozen=True)
 class NumberOrNamed:
     """A number, or several with a name each."""
 
@@ -189,11 +203,10 @@ class NumberOrNamed:
     def read(self, value: object, place: Place) -> float | tuple[tuple[str, float], ...]:
         if not isinstance(value, Mapping):
             return self.number.read(value, place)
-        given = mapping(value, place)
-        return tuple((name, self.number.read(checked(given[name], place.at(name)), place.at(name))) for name in given)
+        return Numbers(self.number).read(value, place)
 
     def schema(self) -> Schema:
-        return {"anyOf": [self.number.schema(), {"type": "object", "additionalProperties": self.number.schema()}]}
+        return {"anyOf": [self.number.schema(), Numbers(self.number).schema()]}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.reports.judgment import Judgment, number_of
-from adjudge.reports.summary import interval_dict, interval_of
+from adjudge.reports.summary import confident_interval, interval_dict, interval_of
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -33,6 +33,8 @@ class SystemSummary:
     """Rows without an outcome."""
     rows: int
     """Rows with one."""
+    confident: Interval | None = None
+    """Of the win rate, at the confidence that gates ask for."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -107,16 +109,18 @@ class _System:
         else:
             self.rates.append(rate)
 
-    def summary(self, name: str) -> SystemSummary:
+    def summary(self, name: str, confidence: float | None) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
-        return SystemSummary(name, wins, ties, losses, rate, interval_of(self.rates), self.missing, len(self.rates))
+        sure = confident_interval(self.rates, confidence)
+        return SystemSummary(name, wins, ties, losses, rate, interval_of(self.rates), self.missing, len(self.rates), sure)
 
 
 class ContestTally:
     """Adds up comparisons as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, confidence: float | None = None) -> None:
+        self._confidence = confidence
         self._systems: dict[str, _System] = {}
         self._checked = self._turned = 0
         self._flips, self._noise = array("d"), array("d")
@@ -143,7 +147,7 @@ class ContestTally:
 
     def summary(self) -> ContestSummary:
         """What they come to so far."""
-        systems = [one.summary(name) for name, one in self._systems.items()]
+        systems = [one.summary(name, self._confidence) for name, one in self._systems.items()]
         order = OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise)) if self._checked else None
         return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.reports.gate import GateResult
-from adjudge.reports.numbers import number_text, percent
+from adjudge.reports.numbers import number_text
 from adjudge.reports.report import Report, Section
+from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 if TYPE_CHECKING:
@@ -28,11 +29,13 @@ def decision(report: Report) -> str:
     """Ready or not where a gate says so, then the figures behind it."""
     language, verdict = report.language, standing(report)
     head = f"{word(_STANDING[verdict], language)}: " if verdict else ""
-    told = [text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)]
+    told = [trust_sentence(one, language).rstrip(".") for one in report.calibrations[:_MOST_NAMED]]
+    told += [text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)]
     unscored = sum(one.summary.unscored for one in report.sections)
     missing = [f"{unscored} {word('without a score', language)}"] if unscored else []
     skipped = [f"{word('skipped rows', language)} {report.skipped.rows}"] if report.skipped.rows else []
-    return f"{head}{'; '.join([*told, *missing, *skipped])}."
+    said = f"{head}{'; '.join([*told, *missing, *skipped])}"
+    return f"{said}." if said else ""
 
 
 def _deciding_first(report: Report) -> list[Section]:
@@ -59,6 +62,9 @@ def _figures(one: Section, report: Report) -> Iterator[str]:
     elif one.summary.mean is not None:
         mean = number_text(one.summary.mean, 2, language)
         yield f"{one.criteria or one.judge}: {word('mean', language)} {mean}{_against(one, report)}{_since(one, report)}"
+    elif one.summary.options:
+        chosen = list(one.summary.options.items())[:_MOST_NAMED]
+        yield f"{one.criteria or one.judge}: {', '.join(f'{option} {count}' for option, count in chosen)}"
 
 
 def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[str]:
@@ -68,7 +74,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
     best = contests.systems[0]
     for one in sorted(contests.systems, key=lambda one: one.name not in bars):
         if one is best or one.name in bars:
-            rate = "–" if one.winrate is None else percent(one.winrate, language)
+            rate = "–" if one.winrate is None else number_text(one.winrate, 2, language)
             doubt = "" if contests.leader or one is not best else f" ({word('cannot tell', language)})"
             yield f"{one.name}: {word('win rate', language)} {rate}{bars.get(one.name, '')}{doubt}"
 

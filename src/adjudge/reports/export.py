@@ -16,10 +16,12 @@ from adjudge.data.cells import cell
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
+from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.sentences import sentence
 from adjudge.reports.setup import KEPT, Setup
 from adjudge.reports.table import check_writable, flat
+from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
 
@@ -147,7 +149,9 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
     made = tally.report()
     with reading(run) as ledger:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
-    return replace(made, entries=entries, used=info.usage, counts=_counts(info, setup.language))
+    gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
+    counts = _counts(info, setup.language)
+    return replace(made, gates=gates, entries=entries, used=info.usage, counts=counts, calibrations=calibrations)
 
 
 def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:

@@ -5,57 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.gate_words import SENTENCES
 from adjudge.reports.numbers import RussianNumber
 from adjudge.reports.summary import Summary
 from adjudge.runs.eval_file import FailUnder
 
-Measure = Literal["mean", "composite", "win rate", "missing"]
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
+
+Measure = Literal["mean", "composite", "win rate", "missing", "difference"]
 Verdict = Literal["holds", "failed", "inconclusive"]
 _CODES: Mapping[Verdict, ExitCode] = {
     "holds": ExitCode.OK,
     "failed": ExitCode.GATE_FAILED,
     "inconclusive": ExitCode.GATE_INCONCLUSIVE,
-}
-_SENTENCES: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "of a judge": "{name} (judge {judge})",
-        "mean": "mean score of {of}",
-        "composite": "mean composite of {of}",
-        "win rate": "win rate of {of}",
-        "holds": "Gate holds: {what} is {value:.3f}, the bar is {bar:.3f}: reached with {margin:.3f} to spare.",
-        "failed": "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
-        "Needed: {needed} more of {rows} rows at 1 instead of 0.",
-        "at best": "Gate failed: {what} is {upper:.3f} at best, the bar is {bar:.3f}.",
-        "at least": "Gate holds: {what} is {lower:.3f} at least, the bar is {bar:.3f}.",
-        "inconclusive": "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is {bar:.3f}. "
-        "Needed: scores for the {missing} of {rows} rows that have none.",
-        "no system": "Gate undecided: no system is called {of}.",
-        "few missing": "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
-        "many missing": "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
-        "Needed: scores for {needed} more.",
-    },
-    "ru": {
-        "of a judge": "{name} (судья {judge})",
-        "mean": "средняя оценка «{of}»",
-        "composite": "средняя итоговая оценка «{of}»",
-        "win rate": "доля побед «{of}»",
-        "holds": "Порог выдержан: {what} {value:.3f}, порог {bar:.3f}, запас {margin:.3f}.",
-        "failed": "Порог не выдержан: {what} {value:.3f}, порог {bar:.3f}, не хватает {margin:.3f}. "
-        "Нужно: ещё {needed} из {rows} с оценкой 1 вместо 0.",
-        "at best": "Порог не выдержан: {what} не выше {upper:.3f}, порог {bar:.3f}.",
-        "at least": "Порог выдержан: {what} не ниже {lower:.3f}, порог {bar:.3f}.",
-        "inconclusive": "Порог не проверен: {what} от {lower:.3f} до {upper:.3f}, порог {bar:.3f}. "
-        "Нужны оценки для строк без оценки: их {missing} из {rows}.",
-        "no system": "Порог не проверен: системы «{of}» нет.",
-        "few missing": "Порог выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}.",
-        "many missing": "Порог не выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}. "
-        "Нужны оценки ещё для {needed}.",
-    },
 }
 
 
@@ -86,12 +54,20 @@ class GateResult:
     rows: int
     missing: int
     """Rows without a score."""
+    confidence: float | None = None
+    """How sure the gate must be: ``lower`` and ``upper`` are then limits at this confidence. None: the mean is compared."""
+    sure: bool = False
+    """Whether there are enough rows for such limits."""
+    against: str = ""
+    """The run that must not be better, where two are compared; ``bar`` is then what may be lost, below 0."""
 
     @property
     def verdict(self) -> Verdict:
         """Decided only where the rows without a score could not change it."""
         if self.measure == "missing":
             return "failed" if self.missing > self.bar * self.rows else "holds"
+        if self.confidence is not None and not self.sure:
+            return "inconclusive"
         if self.upper < self.bar:
             return "failed"
         return "inconclusive" if self.lower < self.bar else "holds"
@@ -115,7 +91,7 @@ class GateResult:
 
     def sentence(self, language: str = "en") -> str:
         """What was measured, the bar, by how much, and what would be needed."""
-        words = _SENTENCES.get(language, _SENTENCES["en"])
+        words = SENTENCES.get(language, SENTENCES["en"])
         number = RussianNumber if language == "ru" else float
         of = self.name if self.name in (self.judge, "") else words["of a judge"].format(name=self.name, judge=self.judge)
         values = {
@@ -125,11 +101,31 @@ class GateResult:
             **{name: number(getattr(self, name) or 0.0) for name in ("value", "bar", "lower", "upper")},
             "margin": number(abs(self.margin or 0.0)),
             "allowed": math.floor(self.bar * self.rows),
+            "level": f"{self.confidence or 0.0:.0%}",
+            "scored": self.rows - self.missing,
+            "against": self.against,
+            "margin_allowed": number(-self.bar),
+            "enough": self.enough,
+            "more": "",
         }
+        if self.enough is not None:
+            values["more"] = words["more rows"].format(**values)
         return words[self._said].format(**values)
 
     @property
+    def enough(self) -> int | None:
+        """About how many rows would decide it, if the figure stays what it is; None where that cannot be said."""
+        if not self.sure or self.missing or not self.margin:
+            return None
+        reach = max(self.upper - (self.value or 0.0), (self.value or 0.0) - self.lower)
+        return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)
+
+    @property
     def _said(self) -> str:
+        if self.confidence is not None and self.measure != "missing" and self.rows:
+            few = "few rows" if not self.sure or self.value is None else self.verdict
+            kind = "worse " if self.measure == "difference" else "" if few == "few rows" else "sure "
+            return f"{kind}{few}"
         if self.measure == "missing":
             return "many missing" if self.verdict == "failed" else "few missing"
         if self.verdict == "inconclusive" and not self.rows and self.measure == "win rate":
@@ -141,7 +137,8 @@ class GateResult:
         """This gate as a JSON-ready dict."""
         measured = {"measure": self.measure, "value": self.value, "lower": self.lower, "upper": self.upper}
         decided = {"bar": self.bar, "margin": self.margin, "needed": self.needed, "verdict": self.verdict}
-        counts = {"rows": self.rows, "missing": self.missing}
+        counts: dict[str, object] = {"rows": self.rows, "missing": self.missing, "confidence": self.confidence}
+        counts |= {"against": self.against} if self.against else {}
         return {"judge": self.judge, "name": self.name, **measured, **decided, **counts, "message": self.sentence()}
 
 
@@ -152,18 +149,32 @@ def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
     return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)
 
 
-def mean_gate(judge: str, name: str, summary: Summary, bar: float, measure: Measure = "mean") -> GateResult:
+def widened(bounds: tuple[float, float], mean: float | None, limits: Interval | None, share: float) -> tuple[float, float]:
+    """What the value may be, whatever the rows without a score are, and as sure as ``limits``; ``share`` of the rows has one."""
+    if mean is None or limits is None:
+        return bounds
+    return bounds[0] - (mean - limits.lower) * share, bounds[1] + (limits.upper - mean) * share
+
+
+def mean_gate(
+    judge: str, name: str, summary: Summary, bar: float, measure: Measure = "mean", confidence: float | None = None
+) -> GateResult:
     """The mean score against a bar."""
+    rows = summary.attempted - summary.without_number
+    share = (summary.scored - summary.without_number) / rows if rows else 0.0
+    lower, upper = widened((summary.lower, summary.upper), summary.mean, summary.confident, share)
     return GateResult(
         judge=judge,
         name=name,
         measure=measure,
         value=summary.mean,
         bar=bar,
-        lower=summary.lower,
-        upper=summary.upper,
-        rows=summary.attempted - summary.without_number,
+        lower=lower,
+        upper=upper,
+        rows=rows,
         missing=summary.unscored,
+        confidence=confidence,
+        sure=summary.confident is not None,
     )
 
 

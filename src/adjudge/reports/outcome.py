@@ -12,10 +12,12 @@ from adjudge.reading.values import nearest
 from adjudge.reports.baseline import Baseline
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import report_of_run
-from adjudge.reports.gate import Bar, bars_of, check_gate, exit_code, worst
+from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
+from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally
 from adjudge.reports.setup import KEPT, Setup
+from adjudge.reports.trusted import calibrations_of
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, Judged
@@ -37,6 +39,7 @@ class Outcome:
     """Why it ended before the end, where what there is of it is reported all the same."""
     stopped_code: int = ExitCode.OK
     _tally: ReportTally = field(init=False, repr=False)
+    _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         judges = self.run.judges
@@ -47,14 +50,20 @@ class Outcome:
             title=self.run.folder.name if self.run.folder else "",
             language=self.run.file.language,
             max_failed=self.run.file.gates.max_failed,
+            confidence=self.run.file.gates.confidence,
+            against=self._against(),
+            margin=self.run.file.gates.margin,
             data=self.run.file.data.path,
             baseline=Baseline.of(str(self.baseline), report_of_run(self.baseline, shown=0)) if self.baseline else Baseline(),
         )
         bars = tuple(bar for ready in judges for bar in self._bars(ready))
+        if self._setup.confidence is not None and not bars and not self._setup.against:
+            raise SetupError("confidence says how sure a gate must be: add fail_under or not_worse_than")
         self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
 
     def see(self, event: Event) -> None:
         """Count it."""
+        self._compared = None
         match event:
             case Judged():
                 self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
@@ -67,9 +76,29 @@ class Outcome:
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
     def report(self) -> Report:
-        """What it comes to so far."""
-        made = self._tally.report()
-        return replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
+        """What it comes to so far; with what people's labels say, where its folder holds some."""
+        made, folder = self._tally.report(), self.run.folder
+        made = replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
+        if folder is None:
+            return made
+        return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=calibrations_of(folder))
+
+    def _paired(self, folder: Path) -> tuple[GateResult, ...]:
+        """Gates against another run; looked at once, after the last judgment."""
+        if self._compared is None:
+            self._compared = tuple(paired_gates(self._setup, folder))
+        return self._compared
+
+    def _against(self) -> str:
+        """The run that must not be better, as this folder sees it."""
+        other, folder = self.run.file.gates.not_worse_than, self.run.folder
+        if other is None:
+            if self.run.file.gates.margin:
+                raise SetupError("margin says by how much a run may be worse than another: add not_worse_than, that run's folder")
+            return ""
+        if folder is None:
+            raise SetupError("not worse than another run can only be said of a run that is kept: add --run FOLDER")
+        return str(other if self.run.file.typed else self.run.file.beside(other))
 
     def facts(self) -> Mapping[str, object]:
         """What the run folder keeps, so that its report can be made again later."""
@@ -91,8 +120,9 @@ class Outcome:
         """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
         if self.stopped:
             return self.stopped_code
-        report = self.report()
-        codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in report.gates]
+        report = self._tally.report()
+        paired = self._paired(self.run.folder) if self.run.folder else ()
+        codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in (*report.gates, *paired)]
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])
 
     def _bars(self, ready: ReadyJudge) -> Iterable[Bar]:

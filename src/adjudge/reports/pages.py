@@ -29,6 +29,7 @@ from adjudge.reports.russian import localised
 from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
+from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 _LONGEST_LINE = 200
@@ -122,6 +123,7 @@ def _values(report: Report) -> dict[str, object]:
         "badness": lambda one: badness(one, report.dimensions_of(one)),
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
+        "trusted": lambda one: trust_sentence(one, language),
         "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 

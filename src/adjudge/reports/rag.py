@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from adjudge.domain.message import Usage
 from adjudge.rag.composite import MEAN, MISSING
 from adjudge.reports.judgment import Judgment, composite_of, number_of, part_of, score_of
-from adjudge.reports.summary import Summary, Tally
+from adjudge.reports.summary import Summary, Tally, confident_interval
 from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
@@ -69,11 +69,13 @@ class DimensionSummary:
         """Whether several rows got one and the same score: such a dimension tells no answers apart."""
         return self.scored > 1 and max(self.counts) == self.scored
 
-    def as_summary(self) -> Summary:
-        """Its normalised scores, for a gate of its own."""
+    def as_summary(self, confidence: float | None = None) -> Summary:
+        """Its normalised scores, for a gate of its own, at this confidence where one is asked for."""
         total, rows = (self.mean or 0.0) * self.scored, self.scored + self.missing
         lower, upper = (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
-        return Summary(rows, self.scored, 0, self.missing, self.mean, lower, upper, Usage())
+        values = [self.dimension.normalized(score) for score, count in enumerate(self.counts) for _ in range(count)]
+        sure = confident_interval(values, confidence)
+        return Summary(rows, self.scored, 0, self.missing, self.mean, lower, upper, Usage(), confident=sure)
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,9 @@ class RagSummary:
 class RagTally:
     """Adds up answers as they come; a row takes a few bytes."""
 
-    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+    def __init__(self, dimensions: Sequence[Dimension], confidence: float | None = None) -> None:
         self._dimensions = tuple(dimensions)
-        self._overall = Tally()
+        self._overall = Tally(confidence)
         self._composites = array("d")
         self._scores = {one.name: array("h") for one in dimensions}
         self._agreements: dict[str, list[float]] = {one.name: [0.0, 0.0] for one in dimensions}

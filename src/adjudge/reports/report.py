@@ -13,7 +13,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.cost import cost_of
-from adjudge.reports.gate import Bar, GateResult, mean_gate
+from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Tally, kind_of
@@ -22,6 +22,7 @@ from adjudge.reports.words import blank_rows
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.reports.rag import RagSummary, RagTally
+    from adjudge.trust.calibration import Calibration
 
 ENTRIES = 500
 """How many judgments the pages for people list, the worst first; the tables have them all."""
@@ -101,6 +102,8 @@ class Report:
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
+    calibrations: tuple[Calibration, ...] = ()
+    """What people's labels say of the numbers, where there are labels."""
 
     @property
     def language(self) -> str:
@@ -146,6 +149,7 @@ class Report:
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
+            **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
         }
 
     def _baseline(self, one: Section) -> dict[str, object]:
@@ -156,11 +160,11 @@ class Report:
 class _SectionTally:
     """One section, so far."""
 
-    def __init__(self, first: Judgment, dimensions: Sequence[Dimension]) -> None:
+    def __init__(self, first: Judgment, dimensions: Sequence[Dimension], confidence: float | None) -> None:
         self.judge, self.criteria = first.judge, first.criteria
-        self._tally = Tally()
-        self._rag = _rag_tally(dimensions) if first.kind == "rag" and dimensions else None
-        self._contests = ContestTally() if first.kind == "pairwise" else None
+        self._tally = Tally(confidence)
+        self._rag = _rag_tally(dimensions, confidence) if first.kind == "rag" and dimensions else None
+        self._contests = ContestTally(confidence) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
@@ -174,10 +178,10 @@ class _SectionTally:
         return Section(self.judge, self.criteria, self._tally.summary(), rag, contests)
 
 
-def _rag_tally(dimensions: Sequence[Dimension]) -> RagTally:
+def _rag_tally(dimensions: Sequence[Dimension], confidence: float | None) -> RagTally:
     from adjudge.reports.rag import RagTally
 
-    return RagTally(dimensions)
+    return RagTally(dimensions, confidence)
 
 
 class ReportTally:
@@ -201,7 +205,7 @@ class ReportTally:
         """One more judgment."""
         key = (one.judge, one.criteria)
         if key not in self._sections:
-            self._sections[key] = _SectionTally(one, self.setup.dimensions.get(one.judge, ()))
+            self._sections[key] = _SectionTally(one, self.setup.dimensions.get(one.judge, ()), self.setup.confidence)
         self._sections[key].add(one)
         self._total += 1
         for model, usage in one.used.items():
@@ -276,7 +280,8 @@ def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgme
 def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
     for bar in setup.bars:
         own = [one for one in sections if one.judge == bar.judge]
-        yield from _held_to(bar, own, setup) if own else [mean_gate(bar.judge, bar.name, Tally().summary(), bar.least)]
+        nothing = mean_gate(bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence)
+        yield from _held_to(bar, own, setup) if own else [nothing]
     for one in sections if setup.max_failed is not None else ():
         summary = one.summary
         yield GateResult(
@@ -297,15 +302,21 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
     for one in sections:
         if one.contests:
             systems = {system.name: system for system in one.contests.systems}
-            yield _win_rate(one.judge, bar, systems.get(bar.name))
+            yield _win_rate(one.judge, bar, systems.get(bar.name), setup.confidence)
         elif bar.name in ("", one.criteria, one.judge) and not (bar.name == "" and one.criteria in named):
-            yield mean_gate(one.judge, one.criteria, one.summary, bar.least, "composite" if one.rag else "mean")
+            kind: Measure = "composite" if one.rag else "mean"
+            yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
         elif one.rag and (found := [each for each in one.rag.dimensions if each.dimension.name == bar.name]):
-            yield mean_gate(one.judge, bar.name, found[0].as_summary(), bar.least)
+            summary = found[0].as_summary(setup.confidence)
+            yield mean_gate(one.judge, bar.name, summary, bar.least, confidence=setup.confidence)
 
 
-def _win_rate(judge: str, bar: Bar, system: SystemSummary | None) -> GateResult:
+def _win_rate(judge: str, bar: Bar, system: SystemSummary | None, confidence: float | None) -> GateResult:
     lower, upper = system.bounds if system else (0.0, 1.0)
+    scored = system.rows if system else 0
+    share = scored / (scored + system.missing) if system and scored else 0.0
+    sure = system.confident if system else None
+    lower, upper = widened((lower, upper), system.winrate if system else None, sure, share)
     return GateResult(
         judge=judge,
         name=bar.name,
@@ -316,6 +327,8 @@ def _win_rate(judge: str, bar: Bar, system: SystemSummary | None) -> GateResult:
         upper=upper,
         rows=system.rows + system.missing if system else 0,
         missing=system.missing if system else 0,
+        confidence=confidence,
+        sure=sure is not None,
     )
 
 

@@ -49,6 +49,12 @@ class Setup:
     bars: tuple[Bar, ...] = ()
     max_failed: float | None = None
     """The largest share of judgments that may be without a score."""
+    confidence: float | None = None
+    """How sure a gate must be; None: it compares the mean."""
+    against: str = ""
+    """A run folder that no criteria may be worse than."""
+    margin: float = 0.0
+    """By how much it may."""
     data: str = ""
     """Where the rows came from."""
     modes: tuple[str, ...] = ()
@@ -92,6 +98,9 @@ class Setup:
             dimensions=_dimensions(judges),
             bars=tuple(_bars(known.get("bars"))),
             max_failed=number_of(known.get("max_failed")),
+            confidence=number_of(known.get("confidence")),
+            against=str(known.get("against") or ""),
+            margin=number_of(known.get("margin")) or 0.0,
             data=str(known.get("data") or ""),
             modes=_texts(known.get("modes")),
             columns={name: str(column) for name, column in _part(known, "columns").items()},
@@ -104,6 +113,9 @@ class Setup:
         return {
             "bars": [[bar.judge, bar.name, bar.least] for bar in self.bars],
             "max_failed": self.max_failed,
+            "confidence": self.confidence,
+            "against": self.against,
+            "margin": self.margin,
             "data": self.data,
             "modes": list(self.modes),
             "columns": dict(self.columns),

@@ -53,6 +53,8 @@ class Summary:
     """Of a panel: each model that did not count somewhere, and on how many rows."""
     interval: Interval | None = None
     """Of the mean; None with too few rows, or with scores outside 0 to 1."""
+    confident: Interval | None = None
+    """The same for gates, at the confidence that they ask for; None also where none is asked for."""
     options: Mapping[str, int] = field(default_factory=dict)
     """How often each option was chosen, the most frequent first."""
     option_scores: Mapping[str, float | None] = field(default_factory=dict)
@@ -97,7 +99,8 @@ class Summary:
 class Tally:
     """Adds up judgments by one criteria as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, confidence: float | None = None) -> None:
+        self._confidence = confidence
         self._counts: Counter[str] = Counter()
         self._scores, self._without_number, self._usage = array("d"), 0, Usage()
         self._least, self._most = 0.0, 0.0
@@ -154,6 +157,7 @@ class Tally:
             without_number=self._without_number,
             excluded=dict(self._excluded),
             interval=self._interval(),
+            confident=confident_interval(self._scores, self._confidence),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
@@ -183,6 +187,15 @@ def interval_of(values: Sequence[float]) -> Interval | None:
     from adjudge.stats.intervals import mean_interval
 
     return mean_interval(values)
+
+
+def confident_interval(values: Sequence[float], confidence: float | None) -> Interval | None:
+    """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside 0 to 1."""
+    if confidence is None or not all(0 <= value <= 1 for value in values):
+        return None
+    from adjudge.stats.intervals import rows_interval
+
+    return rows_interval(values, level=confidence)
 
 
 def kind_of(reason: str) -> str:

@@ -339,13 +339,14 @@ _ENGLISH: dict[Word, str] = {
 """Where a word is not its own name."""
 
 
-Noun = Literal["answer of all", "call", "failed call", "judgment", "reply", "row", "row of all", "token", "vote"]
+Noun = Literal["answer of all", "call", "failed call", "judgment", "label", "reply", "row", "row of all", "token", "vote"]
 
 _NOUNS: dict[Noun, tuple[str, str]] = {
     "answer of all": ("answer", "answers"),
     "call": ("call", "calls"),
     "failed call": ("failed call", "failed calls"),
     "judgment": ("judgment", "judgments"),
+    "label": ("label", "labels"),
     "reply": ("reply", "replies"),
     "row": ("row", "rows"),
     "row of all": ("row", "rows"),
@@ -357,6 +358,7 @@ _RUSSIAN_NOUNS: dict[Noun, tuple[str, str, str]] = {
     "call": ("вызов", "вызова", "вызовов"),
     "failed call": ("неудачный вызов", "неудачных вызова", "неудачных вызовов"),
     "judgment": ("оценка", "оценки", "оценок"),
+    "label": ("метка", "метки", "меток"),
     "reply": ("ответ", "ответа", "ответов"),
     "row": ("строка", "строки", "строк"),
     "row of all": ("строки", "строк", "строк"),  # the case that «из» asks for

@@ -182,6 +182,7 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJu
             name=whole,
             early_stop=entry.early_stop,
             min_valid=entry.min_valid,
+            weights=dict(entry.weights) or None,
             **_common(file, entry),
         )
         made.append(_labelled(file, entry, whole, critic))

@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from adjudge.domain.instance import Instance
 from adjudge.ledger.file import differences
-from adjudge.runs.folder import judgments, run_info
+from adjudge.runs.folder import cell_of_column, judgments, run_info
 
 Side = Literal[0, 1]
 _PLACE = re.compile(r"(.*\.\w+|stdin):\d+|row \d+")
 """What rows without a name are called: by their place, which says nothing of what they are."""
 _TABLE = (
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, judge TEXT, criteria TEXT, line TEXT, row INTEGER, name TEXT, "
-    "named INTEGER, content BLOB, status TEXT, score REAL, chosen TEXT, partner INTEGER)"
+    "named INTEGER, content BLOB, status TEXT, score REAL, chosen TEXT, identity TEXT, cluster TEXT, partner INTEGER)"
 )
 _ALIKE = ("line, content, name", "line, content")
 """What makes two rows the same, the surest first."""
@@ -70,6 +71,17 @@ class Change:
     """False where only the name says that it is the same row: the text that was judged is another."""
 
 
+class Pair(NamedTuple):
+    """A row that both runs judged."""
+
+    before: JudgedRow
+    after: JudgedRow
+    identities: tuple[str, str]
+    """Of the row's content in either run."""
+    cluster: str | None
+    """What rows that belong together share, where a column says it."""
+
+
 class RunDiff:
     """How two runs differ. Rows are read as they are asked for."""
 
@@ -100,6 +112,19 @@ class RunDiff:
             half = len(_COLUMNS)
             yield Change(_judged(*values[:half]), _judged(*values[half:]), bool(same))
 
+    def lines(self) -> list[str]:
+        """The judges and criteria that both runs have, in the order of the first run."""
+        both = "SELECT line FROM judged WHERE side = 0 AND partner IS NOT NULL GROUP BY line ORDER BY min(place)"
+        return [line for (line,) in self._table.execute(both)]
+
+    def pairs(self, line: str) -> Iterator[Pair]:
+        """The rows of one judge and criteria that both runs judged, in the order of the first run."""
+        columns = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
+        wanted = f"SELECT {columns}, a.identity, b.identity, a.cluster {_PAIRED} AND a.line = ? ORDER BY a.place"
+        half = len(_COLUMNS)
+        for *values, one, two, cluster in self._table.execute(wanted, (line,)):
+            yield Pair(_judged(*values[:half]), _judged(*values[half:]), (one, two), cluster)
+
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
         """The judgments that only one run has."""
         wanted = f"SELECT {', '.join(_COLUMNS)} FROM judged WHERE side = ? AND partner IS NULL ORDER BY place"  # noqa: S608
@@ -118,21 +143,19 @@ class RunDiff:
 
 
 _COLUMNS = ("judge", "criteria", "row", "name", "status", "score", "chosen")
-_CHANGED = (
-    "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0 "
-    "AND (a.status IS NOT b.status OR a.score IS NOT b.score OR a.chosen IS NOT b.chosen)"
-)
+_PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
+_CHANGED = f"{_PAIRED} AND (a.status IS NOT b.status OR a.score IS NOT b.score OR a.chosen IS NOT b.chosen)"
 
 
 @contextmanager
-def run_diff(one: str | Path, two: str | Path) -> Iterator[RunDiff]:
-    """Compare two run folders."""
+def run_diff(one: str | Path, two: str | Path, cluster: str | None = None) -> Iterator[RunDiff]:
+    """Compare two run folders. ``cluster``: the column whose rows belong together."""
     settings = [str(change) for change in differences(run_info(one).configuration, run_info(two).configuration)]
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
-            rows = (_values(side, row) for row in judgments(folder))
-            table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 11)},NULL)", rows)  # noqa: S608 - only marks
+            rows = (_values(side, row, cluster) for row in judgments(folder))
+            table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 13)},NULL)", rows)  # noqa: S608 - only marks
         _join_renamed_judges(table)
         for keys in _ALIKE:
             _join(table, keys)
@@ -140,13 +163,15 @@ def run_diff(one: str | Path, two: str | Path) -> Iterator[RunDiff]:
         yield RunDiff(settings, table)
 
 
-def _values(side: int, row: Mapping[str, Any]) -> tuple[object, ...]:
+def _values(side: int, row: Mapping[str, Any], cluster: str | None) -> tuple[object, ...]:
     name, criteria = row["id"] or "", str(row.get("criteria") or "")
     content = hashlib.sha256(json.dumps(row["fields"], sort_keys=True).encode()).digest()[:16]
     came = Came.of(row)
     line = json.dumps([row["judge"], criteria])
     named = bool(name) and not _PLACE.fullmatch(name)
-    return side, row["judge"], criteria, line, row["row"], name, named, content, came.status, came.score, json.dumps(came.chosen)
+    said = (came.status, came.score, json.dumps(came.chosen))
+    together = None if cluster is None else str(cell_of_column(row, cluster))
+    return side, row["judge"], criteria, line, row["row"], name, named, content, *said, Instance(row["fields"]).identity, together
 
 
 def _join_renamed_judges(table: sqlite3.Connection) -> None:

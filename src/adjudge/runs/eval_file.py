@@ -25,6 +25,7 @@ from adjudge.reading.types import (
     Names,
     Number,
     NumberOrNamed,
+    Numbers,
     Record,
     Schema,
     Text,
@@ -180,6 +181,9 @@ class AspectEntry(JudgeEntry):
     criteria: tuple[Said, ...] = key(Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect.")
     early_stop: bool = key(Flag(), "Ask no more votes than can change the verdict.", False)
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
+    weights: tuple[tuple[str, float], ...] = key(
+        Numbers(Number(least=0)), "How much each model of the panel counts; 'adjudge calibrate' prints what labels support.", ()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +234,13 @@ class Gates:
         _BARS, "What every judge without a gate of its own must reach, by each of its criteria; or by their names.", None
     )
     max_failed: float | None = key(_SHARE, "No larger share of the judgments may be without a score.", None)
+    confidence: float | None = key(
+        Number(above=0.5, most=0.9999), "How sure a gate must be, such as 0.95; left out: the mean is compared.", None
+    )
+    not_worse_than: str | None = key(
+        Text(), "A run folder that no criteria may be worse than, row by row; relative to this file.", None
+    )
+    margin: float = key(Number(least=0), "By how much it may be worse than that run.", 0.0)
 
 
 KINDS: Mapping[str, Type[JudgeEntry]] = {

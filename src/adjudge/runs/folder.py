@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adjudge.domain.message import Usage
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import (
     FILE,
     LOCK,
@@ -232,6 +232,17 @@ def judgments_in(
         if kept.get("status") != "scored" and "reason" not in kept:  # the first edition kept it with the votes alone
             found["reason"] = next((vote["reason"] for vote in _votes(connection, ballots) if vote["reason"]), None)
         yield {**found, "votes": _votes(connection, ballots)} if votes else found
+
+
+def cell_of_column(record: Mapping[str, object], column: str) -> str | int | float:
+    """What a judgment's row holds in one of its own columns, or fields, whatever the case of the name."""
+    held: dict[str, object] = {}
+    for part in (record.get("fields"), record.get(INPUT)):
+        held |= part if isinstance(part, Mapping) else {}
+    for name, value in held.items():
+        if name.casefold() == column.casefold():
+            return value if isinstance(value, str | int | float) else str(value)
+    raise SetupError(f"row {record.get('id') or record.get('row')} has no column {column!r}; it has {', '.join(held)}")
 
 
 def votes_of(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, Any]]:

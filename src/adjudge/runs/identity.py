@@ -37,13 +37,18 @@ def _ingredients(configuration: Mapping[str, object], criteria: str | None) -> I
     templates, versions = _mapping(configuration.get("templates")), _mapping(configuration.get("versions"))
     yield "judge", configuration.get("judge")
     beside = ("dimensions", "weights") if "dimensions" in configuration else ()
-    yield "settings", _as_votes(_without(_mapping(configuration.get("settings")), (*_DECIDES_NOTHING, *beside)))
+    yield "settings", _as_votes(_without(_set(_mapping(configuration.get("settings"))), (*_DECIDES_NOTHING, *beside)))
     yield "models", sorted(map(content_hash, _mapping(configuration.get("models")).values()))  # in no order: they are pooled
     yield "criteria", sorted(map(content_hash, _asked(configuration.get("criteria"), criteria)))
     yield "templates", _without(templates, _OTHER_TEMPLATES)
     yield "dimensions", dict(_dimensions(_mapping(configuration.get("dimensions")), criteria))
     yield "reader", versions.get("reader", "1")  # runs from before there were versions of them
     yield "pooling", versions.get("pooling", "1")
+
+
+def _set(settings: Mapping[str, object]) -> Mapping[str, object]:
+    """Without weights where none are set: runs from before there were any have none either."""
+    return {name: value for name, value in settings.items() if name != "weights" or value is not None}
 
 
 def _as_votes(settings: dict[str, object]) -> dict[str, object]:

@@ -1,0 +1,144 @@
+"""A calibration in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.cli.show import clean
+from adjudge.reports.trusted import trust_sentence
+from adjudge.reports.words import counted
+from adjudge.stats.estimate import Estimate
+from adjudge.stats.refusal import Needed
+from adjudge.trust.agreement import AgreementReport, Pair
+from adjudge.trust.calibration import Calibration
+from adjudge.trust.panel_check import PanelReport
+
+
+def show_calibration(one: Calibration) -> None:
+    """The number first, then what stands behind it."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(Text(clean(trust_sentence(one)), style="bold" if one.corrected else "bold yellow"))
+    console.print(_estimates(one))
+    for line in _lines(one):
+        console.print(Text(clean(line)))
+    if one.agreement:
+        _show_agreement(console, one.agreement)
+    if one.panel:
+        _show_panel(console, one.panel)
+    console.print()
+
+
+def _value(one: Estimate | None) -> str:
+    return "–" if one is None or one.value is None else f"{one.value:.3f}"
+
+
+def _limits(one: Estimate | None) -> str:
+    return "–" if one is None or one.lower is None or one.upper is None else f"between {one.lower:.3f} and {one.upper:.3f}"
+
+
+def _estimates(one: Calibration) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("estimate", "value", "interval", "stands on"):
+        table.add_column(heading)
+    named = [
+        ("corrected", one.corrected, "labels"),
+        ("uncorrected", one.naive, "rows"),
+        ("labels alone", one.labels_only, "labels"),
+    ]
+    for name, found, noun in [*named, *((each.method, each, "labels") for each in one.others)]:
+        if found is not None:
+            table.add_row(
+                name, _value(found), Text(_limits(found) if found.lower is not None else found.reason), f"{found.count} {noun}"
+            )
+    for option, found in one.shares.items():
+        table.add_row(Text(clean(f"share of {option}")), _value(found), _limits(found), f"{found.count} labels")
+    return table
+
+
+def _lines(one: Calibration) -> Iterator[str]:
+    yield "labels: " + ", ".join(f"{name} {number} of {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one))
+    for truth, row in one.confusion.table.items():
+        yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
+    for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):
+        if share is not None:
+            yield f"{name} {_value(share)}, {_limits(share) if share.lower is not None else share.reason} ({share.count} labels)"
+    yield _needed(one.needed)
+    yield f"judge identity {one.lock or 'not known'}"
+    yield from one.notes
+
+
+def _verdicts(one: Calibration) -> list[tuple[str, int]]:
+    return [(name, one.labels_by_verdict.get(name, 0)) for name in one.rows_by_verdict]
+
+
+def _needed(needed: Needed) -> str:
+    width = f"an interval {needed.target_width:g} wide"
+    if needed.labels is None:
+        return f"{width}: {needed.reason}"
+    if not needed.more:
+        return f"{width}: the labels are enough"
+    among = ", ".join(f"{number} among {verdict}" for verdict, number in needed.by_verdict.items())
+    saved = f"; without the judge it would take {needed.labels_alone}" if needed.labels_alone else ""
+    return f"{width} needs {counted(needed.labels, 'label')}, {needed.more} more{f' ({among})' if among else ''}{saved}"
+
+
+def _show_agreement(console: Console, found: AgreementReport) -> None:
+    rows = "drawn at random" if found.drawn else "that somebody chose: the figures are about those alone"
+    missing = f"; {found.left_out} without a verdict left out" if found.left_out else ""
+    console.print(Text(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}", style="bold"))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("figure", "value", "interval", "rows"):
+        table.add_column(heading)
+    for name, one in (*found.figures.items(), *((f"baseline {name}", one) for name, one in found.baselines.items())):
+        limits = _limits(one) if one.lower is not None else one.reason
+        table.add_row(Text(name), _value(one), Text(clean(limits)), str(one.count))
+    for option, scores in found.classes.items():
+        for name, one in scores.items():
+            table.add_row(Text(clean(f"{name} of {option}")), _value(one), Text(clean(_limits(one))), str(one.count))
+    console.print(table)
+    for line in _people(found):
+        console.print(Text(clean(line)))
+
+
+def _people(found: AgreementReport) -> Iterator[str]:
+    for name, pair in found.groups.items():
+        yield f"group {name or '(empty)'}: {_pair(pair)}"
+    for name, pair in found.annotators.items():
+        yield f"judge and {name}: {_pair(pair)}"
+    for (one, other), pair in found.people.items():
+        yield f"{one} and {other}: {_pair(pair)}"
+    if found.people_alpha.value is not None:
+        yield f"people among themselves: Krippendorff's alpha {found.people_alpha.value:.3f}"
+    test = found.alt_test
+    if test is None:
+        return
+    if test.winning_rate is None or test.advantage is None:
+        yield f"alternative annotator test: {test.reason}"
+        return
+    near = ", ".join(f"{rate:.2f} at {epsilon:g}" for epsilon, rate in (test.nearby or {}).items())
+    may = "may replace a person" if test.passed else "may not replace a person"
+    yield (
+        f"alternative annotator test: the judge {may} (winning rate {test.winning_rate:.2f} at epsilon {test.epsilon:g}; {near}; "
+        f"advantage {test.advantage:.2f})"
+    )
+
+
+def _pair(pair: Pair) -> str:
+    kappa = pair.kappa.reason if pair.kappa.value is None else f"kappa {pair.kappa.value:.3f}"
+    share = "" if pair.accuracy.value is None else f"{pair.accuracy.value:.1%} alike, "
+    return f"{share}{kappa} ({counted(pair.count, 'row')})"
+
+
+def _show_panel(console: Console, found: PanelReport) -> None:
+    console.print(Text(f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}", style="bold"))
+    for name, share in found.members.items():
+        console.print(Text(clean(f"{name}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
+    worth = "" if found.alike.effective is None else f"; worth {found.alike.effective:.1f} independent members"
+    console.print(Text(f"the panel: {found.panel:.1%} right{worth}; with these weights {found.weighted:.1%} on the same labels"))
+    for warning in found.warnings:
+        click.secho(clean(warning), fg="yellow", err=True)

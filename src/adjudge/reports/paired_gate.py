@@ -1,0 +1,74 @@
+"""Gates that hold a run to another one: no criteria may be worse than there, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.errors import RunError
+from adjudge.ledger.file import FILE
+from adjudge.reports.gate import GateResult
+from adjudge.reports.setup import Setup
+
+if TYPE_CHECKING:
+    from adjudge.trust.comparison import RunComparison
+
+CONFIDENCE = 0.95
+"""Where none is asked for."""
+
+
+def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
+    """A gate for each judge and criteria that both runs have; none where no other run was named."""
+    if not setup.against or not (folder / FILE).is_file():
+        return
+    from adjudge.runs.diff import run_diff
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs
+
+    if not (Path(setup.against) / FILE).is_file():
+        raise RunError(f"the run that this one must not be worse than is not there: {setup.against}")
+    level = setup.confidence or CONFIDENCE
+    with run_diff(setup.against, folder) as found:
+        compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
+    for one in compared:
+        yield _gate(one, setup.against, setup.margin)
+    if not compared:
+        yield _nothing_shared(setup, level)
+
+
+def _gate(found: RunComparison, against: str, margin: float) -> GateResult:
+    shown, scored = found.shown, found.rows
+    rows = scored + found.missing
+    lower, upper = (-1.0, 1.0) if shown.lower is None or shown.upper is None else (shown.lower, shown.upper)
+    share = scored / rows if rows else 0.0
+    return GateResult(
+        judge=found.judge,
+        name=found.criteria,
+        measure="difference",
+        value=shown.value,
+        bar=-margin,
+        lower=lower * share - (1 - share) * found.reach,
+        upper=upper * share + (1 - share) * found.reach,
+        rows=rows,
+        missing=found.missing,
+        confidence=found.level,
+        sure=shown.lower is not None,
+        against=against,
+    )
+
+
+def _nothing_shared(setup: Setup, level: float) -> GateResult:
+    """A gate that nothing can be said of is undecided, not gone."""
+    return GateResult(
+        judge="",
+        name="run",
+        measure="difference",
+        value=None,
+        bar=-setup.margin,
+        lower=-1.0,
+        upper=1.0,
+        rows=1,
+        missing=1,
+        confidence=level,
+        against=setup.against,
+    )

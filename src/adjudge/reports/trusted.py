@@ -1,0 +1,93 @@
+"""The corrected number of a run as reports print it: in the headline, with its labels; or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.ledger.labels import holds_labels
+from adjudge.reports.words import counted
+
+if TYPE_CHECKING:
+    from adjudge.stats.estimate import Estimate
+    from adjudge.trust.calibration import Calibration
+
+_SENTENCES: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "corrected": "{name}: {what} {value}, corrected by {labels} ({lower} to {upper} at {level}); uncorrected {naive}.",
+        "bounds": "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected {naive}.",
+        "refused": "{name}: no corrected number by {labels}; uncorrected {naive}. {why}.",
+        "score": "mean score",
+        "share": "share of {name}",
+        "win rate": "win rate of {name}",
+        "model": " that a model made",
+    },
+    "ru": {
+        "corrected": "{name}: {what} {value} с поправкой ({labels}; от {lower} до {upper} при {level}); без поправки {naive}.",
+        "bounds": "{name}: {what} от {lower} до {upper} при {level} с поправкой ({labels}); без поправки {naive}.",
+        "refused": "{name}: поправки нет ({labels}); без поправки {naive}. {why}.",
+        "score": "средняя оценка",
+        "share": "доля {name}",
+        "win rate": "доля побед {name}",
+        "model": ", поставлены моделью",
+    },
+}
+_REFUSALS_RU: Mapping[str, str] = {
+    "too_few_labels": "Меток слишком мало: 'adjudge calibrate' скажет, сколько ещё нужно",
+    "no_better_than_chance": "По этим меткам вердикт ничего не говорит об истине",
+    "adds_nothing": "Судья ничего не добавляет к самим меткам",
+    "model_made_labels": "Метки поставила модель",
+    "another_judge": "Строки отобраны по вердиктам другого судьи",
+    "chosen_rows": "Метки есть только у строк, выбранных не случайно",
+}
+
+
+def trust_sentence(one: Calibration, language: str = "en") -> str:
+    """The corrected number with its labels and the uncorrected one beside it; or the refusal in its place."""
+    words = _SENTENCES.get(language, _SENTENCES["en"])
+    made = words["model"] if one.labels.model_made else ""
+    found = one.corrected
+    kind = "refused" if one.refusal else "bounds" if found is None or found.value is None else "corrected"
+    return words[kind].format(
+        name=one.criteria or one.judge,
+        what=_what(one, words),
+        labels=f"{counted(one.count, 'label', language)}{made}",
+        value=figure(found),
+        lower=_number(found.lower if found else None),
+        upper=_number(found.upper if found else None),
+        level=f"{one.level:.0%}",
+        naive=figure(one.naive),
+        why=_why(one, language),
+    )
+
+
+def _what(one: Calibration, words: Mapping[str, str]) -> str:
+    if one.measure.name == "score":
+        return words["score"]
+    return words["win rate" if one.is_comparison else "share"].format(name=one.measure.name)
+
+
+def _why(one: Calibration, language: str) -> str:
+    if one.refusal is None:
+        return ""
+    text = one.refusal.text
+    return _REFUSALS_RU.get(one.refusal.code, text) if language == "ru" else text[:1].upper() + text[1:]
+
+
+def figure(one: Estimate | None) -> str:
+    """The value, or a dash."""
+    return _number(one.value if one else None)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:
+    """The numbers of a run folder that holds labels; nothing where it holds none, and nothing more is loaded for that."""
+    if not holds_labels(folder):
+        return ()
+    from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+
+    return tuple(calibrate_run(folder, settings=CalibrationSettings(agreement=None)))

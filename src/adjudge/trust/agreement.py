@@ -1,0 +1,299 @@
+"""How well a judge agrees with people, and people among themselves."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from adjudge.domain.verdict import TIE
+from adjudge.stats.agreement import Agreement, Missing, Option, accuracy, agreement, cohen_kappa
+from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_alike
+from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
+from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
+from adjudge.stats.estimate import Estimate, Figure
+from adjudge.stats.probability import auc, brier, calibration_error
+from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha
+from adjudge.trust.measure import Measure
+from adjudge.trust.rows import Answer, LabelledRow, Rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementSettings:
+    """How agreement is measured."""
+
+    missing: Missing = "drop"
+    """What a judgment without a verdict counts as: left out, a tie, or wrong."""
+    group: str | None = None
+    """The column by which it is told apart."""
+    epsilon: float = EPSILON["skilled"]
+    """How much worse than a person the judge may be in the alternative annotator test: .2 experts, .15 skilled, .1 crowd."""
+    draws: Draws = DRAWS
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two raters over the rows that both rated."""
+
+    count: int
+    accuracy: Figure
+    kappa: Figure
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {"n": self.count, "accuracy": self.accuracy.value, "kappa": self.kappa.value, "reason": self.kappa.reason}
+
+
+@dataclass(frozen=True)
+class AgreementReport:
+    """Everything that is said of agreement on one criteria."""
+
+    count: int
+    """Labelled rows that it is about."""
+    drawn: bool
+    """Whether the rows were drawn at random; figures of chosen rows are about those rows alone."""
+    missing: Missing
+    left_out: int
+    figures: Mapping[str, Estimate]
+    baselines: Mapping[str, Estimate] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    """Option → precision, recall, F1."""
+    groups: Mapping[str, Pair] = field(default_factory=dict)
+    annotators: Mapping[str, Pair] = field(default_factory=dict)
+    """The judge against each person."""
+    people: Mapping[tuple[str, str], Pair] = field(default_factory=dict)
+    """Each two persons."""
+    people_alpha: Figure = Figure(None, "one annotator")
+    alt_test: AltTest | None = None
+    draws: Draws = DRAWS
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        figures = {name: _estimate(one) for name, one in self.figures.items()}
+        return {
+            "n": self.count,
+            "drawn_at_random": self.drawn,
+            "missing": self.missing,
+            "left_out": self.left_out,
+            **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
+            "alt_test": self.alt_test and _alt_test(self.alt_test),
+            "figures": figures,
+            "baselines": {name: _estimate(one) for name, one in self.baselines.items()},
+            "classes": {name: {each: _estimate(e) for each, e in one.items()} for name, one in self.classes.items()},
+            "groups": {name: one.to_dict() for name, one in self.groups.items()},
+            "annotators": {name: one.to_dict() for name, one in self.annotators.items()},
+            "people": [{"annotators": list(names), **one.to_dict()} for names, one in self.people.items()],
+            "people_alpha": self.people_alpha.value,
+            "bootstrap": {"draws": self.draws.count, "seed": self.draws.seed},
+        }
+
+
+def _estimate(one: Estimate) -> dict[str, object]:
+    return {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason}
+
+
+def _alt_test(one: AltTest) -> dict[str, object]:
+    return {
+        "winning_rate": one.winning_rate,
+        "advantage": one.advantage,
+        "passed": one.passed,
+        "epsilon": one.epsilon,
+        "nearby": {f"{epsilon:g}": rate for epsilon, rate in (one.nearby or {}).items()},
+        "annotators": [
+            {"annotator": each.annotator, "n": each.rows, "advantage": each.advantage, "p_value": each.p_value, "won": each.won}
+            for each in one.comparisons
+        ],
+        "skipped": list(one.skipped),
+        "reason": one.reason,
+    }
+
+
+def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, level: float) -> AgreementReport:
+    """Over the rows that were drawn at random; where none was, over the others."""
+    drawn = [one for one in rows.labelled if one.counts]
+    seen = drawn or rows.labelled
+    clusters = rows.together
+    kept = [one for one in seen if one.truth is not None]
+    places = None if clusters is None else [clusters[one.place] for one in kept]
+    found = (
+        _numbers(kept, measure, settings, places, level)
+        if measure.is_number
+        else _options(kept, measure, settings, places, level)
+    )
+    people = _by_annotator(seen)
+    return AgreementReport(
+        count=len(kept),
+        drawn=bool(drawn),
+        missing=settings.missing,
+        left_out=found.left_out,
+        figures=found.figures,
+        baselines=found.baselines,
+        classes=found.classes,
+        groups=_groups(kept, measure) if settings.group else {},
+        annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
+        people={(a, b): _pair(_shared(people[a], people[b]), measure) for a, b in combinations(people, 2)},
+        people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
+        alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
+        draws=settings.draws,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    figures: Mapping[str, Estimate]
+    left_out: int = 0
+    baselines: Mapping[str, Estimate] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+
+
+def _options(
+    rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
+) -> _Found:
+    truth = [str(one.truth) for one in rows]
+    order = measure.options if measure.ordered and len(measure.options) > 2 else None
+    longest = [one.longest for one in rows]
+    found = agreement(
+        [one.verdict for one in rows],
+        truth,
+        missing=settings.missing,
+        tie=TIE if TIE in measure.options else None,
+        order=order,
+        longest=[str(one) for one in longest] if all(longest) and longest else None,
+        clusters=clusters,
+        draws=settings.draws,
+        level=level,
+    )
+    more = _further(rows, truth, measure, settings, clusters, level)
+    return _Found({**found.figures, **more}, found.left_out, found.baselines, _classes(found))
+
+
+def _classes(found: Agreement) -> dict[str, dict[str, Estimate]]:
+    return {
+        str(option): {"precision": one.precision, "recall": one.recall, "F1": one.f1} for option, one in found.classes.items()
+    }
+
+
+def _further(
+    rows: Sequence[LabelledRow],
+    truth: Sequence[str],
+    measure: Measure,
+    settings: AgreementSettings,
+    clusters: Sequence[Hashable] | None,
+    level: float,
+) -> dict[str, Estimate]:
+    """Chance-corrected figures of rows with a verdict, correlations of options that stand in an order, and of probabilities."""
+    judged = [place for place, one in enumerate(rows) if one.verdict is not None]
+    pairs = [(str(rows[place].verdict), truth[place]) for place in judged]
+    ratings: list[Ratings] = [*pairs]
+    own = None if clusters is None else [clusters[place] for place in judged]
+    metric: Metric = "ordinal" if measure.ordered and len(measure.options) > 2 else "nominal"
+    options = len(measure.options)
+    found = bootstrap(
+        ratings,
+        {
+            "AC1": lambda table: gwet_ac1(table, options),
+            "alpha": lambda table: krippendorff_alpha(table, metric, measure.options if metric == "ordinal" else None),
+        },
+        clusters=own,
+        draws=settings.draws,
+        level=level,
+    )
+    if metric == "ordinal":
+        found |= _correlations([(measure.value(a), measure.value(b)) for a, b in pairs], own, settings.draws, level)
+    return found | _probabilities(rows, measure, settings.draws, level)
+
+
+def _correlations(
+    pairs: Sequence[tuple[float, float]], clusters: Sequence[Hashable] | None, draws: Draws, level: float
+) -> dict[str, Estimate]:
+    methods = {"Kendall": kendall, "Spearman": spearman, "Pearson": pearson}
+    statistics = {name: correlation_of(method) for name, method in methods.items()}
+    return bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
+
+
+def _probabilities(rows: Sequence[LabelledRow], measure: Measure, draws: Draws, level: float) -> dict[str, Estimate]:
+    """Where the votes state how likely a pass is."""
+    if not measure.is_binary:
+        return {}
+    good = measure.options[-1]
+    stated = [(p, int(one.truth == good)) for one in rows if (p := probability(one, good)) is not None]
+    if not stated:
+        return {}
+    return bootstrap(stated, {"AUC": auc, "Brier": brier, "ECE": calibration_error}, draws=draws, level=level)
+
+
+def probability(row: LabelledRow, option: str) -> float | None:
+    """What the votes say of an option's probability, their mean; None where none of them says it."""
+    shares = [vote.get("distribution") for vote in row.votes]
+    stated = [one.get(option) for one in shares if isinstance(one, Mapping)]
+    known = [float(one) for one in stated if isinstance(one, int | float)]
+    return sum(known) / len(known) if known else None
+
+
+def _numbers(
+    rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
+) -> _Found:
+    judged = [place for place, one in enumerate(rows) if one.number is not None]
+    pairs = [
+        (measure.value(number), rows[place].value(measure)) for place in judged if (number := rows[place].number) is not None
+    ]
+    own = None if clusters is None else [clusters[place] for place in judged]
+    found = _correlations(pairs, own, settings.draws, level)
+    alpha = {"alpha": lambda table: krippendorff_alpha(table, "interval")}
+    return _Found({**found, **bootstrap(pairs, alpha, clusters=own, draws=settings.draws, level=level)}, len(rows) - len(judged))
+
+
+_People = Mapping[str, Mapping[str, Answer]]
+
+
+def _by_annotator(rows: Iterable[LabelledRow]) -> _People:
+    """Annotator → row → what they say."""
+    found: dict[str, dict[str, Answer]] = defaultdict(dict)
+    for one in rows:
+        for name, answer in one.answers.items():
+            found[name][one.identity] = answer
+    return {name: found[name] for name in sorted(found)}
+
+
+def _beside(rows: Iterable[LabelledRow], own: Mapping[str, Answer]) -> list[tuple[Answer, Answer]]:
+    """What the judge and one person say of the same rows."""
+    return [(said, own[one.identity]) for one in rows if one.identity in own and (said := one.said) is not None]
+
+
+def _shared(one: Mapping[str, Answer], other: Mapping[str, Answer]) -> list[tuple[Answer, Answer]]:
+    return [(said, other[row]) for row, said in one.items() if row in other]
+
+
+def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> Pair:
+    if measure.is_number:
+        none = Figure(None, "numbers are seldom equal: see the correlations")
+        return Pair(len(pairs), none, none)
+    table = Counter(pairs)
+    return Pair(len(pairs), accuracy(table), cohen_kappa(table))
+
+
+def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, Pair]:
+    members: dict[str, list[tuple[Answer, Answer]]] = defaultdict(list)
+    for one in rows:
+        said, truth = one.said, one.truth
+        if said is not None and truth is not None:
+            members[one.group].append((said, truth))
+    return {name: _pair(members[name], measure) for name in sorted(members)}
+
+
+def _people_alpha(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> Figure:
+    table = Counter(tuple(one.answers.get(name) for name in people) for one in rows)
+    if measure.is_number:
+        return krippendorff_alpha(table, "interval")
+    ordered = measure.ordered and len(measure.options) > 2
+    return krippendorff_alpha(table, "ordinal" if ordered else "nominal", measure.options if ordered else None)
+
+
+def _replaceable(rows: Sequence[LabelledRow], people: _People, measure: Measure, epsilon: float) -> AltTest:
+    if measure.is_number:
+        numbers = {name: {row: measure.value(said) for row, said in own.items()} for name, own in people.items()}
+        judge = {one.identity: measure.value(one.number) for one in rows if one.number is not None}
+        return alt_test(judge, numbers, epsilon=epsilon, alignment=closeness)
+    said = {one.identity: one.verdict for one in rows if one.verdict is not None}
+    return alt_test(said, {name: dict(own) for name, own in people.items()}, epsilon=epsilon, alignment=share_alike)

@@ -1,0 +1,359 @@
+"""A judge's number, corrected by what people said of some of its rows; or why there is no corrected number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adjudge.domain.label import Label, LabelScale
+from adjudge.domain.results import PairwiseInstanceResult, Result
+from adjudge.domain.sampled import QuantitativeResult
+from adjudge.domain.verdict import TIE
+from adjudge.errors import SetupError
+from adjudge.ledger.file import read_meta
+from adjudge.ledger.labels import LabelStore
+from adjudge.runs.folder import judgments_in, reading, votes_of
+from adjudge.runs.identity import judge_identity
+from adjudge.runs.label_scales import label_scales
+from adjudge.stats.correction import Corrected, Stratum, corrected_mean, from_unit, labels_only, naive, prevalences, stratify
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
+from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
+from adjudge.trust.confusion import Confusion, confusion_of
+from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
+from adjudge.trust.labels_used import LabelsUsed, labels_used
+from adjudge.trust.measure import Measure
+from adjudge.trust.panel_check import PanelReport, panel_of
+from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
+
+SCHEMA = "adjudge.calibration/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationSettings:
+    """What may be asked of a calibration."""
+
+    level: float = 0.95
+    target_width: float = 0.1
+    """Of the corrected interval, from its lower limit to its upper one, as a share of the scale."""
+    cluster: str | None = None
+    """The column whose rows belong together: turns of one conversation, repeats of one prompt."""
+    all_estimators: bool = False
+    """PPI++ and Rogan and Gladen's estimate as well."""
+    labels_are_model_made: bool = False
+    agreement: AgreementSettings | None = AgreementSettings()
+    """None: the number alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """What labels say of one judge and one criteria."""
+
+    judge: str
+    criteria: str
+    lock: str | None
+    """The identity of the judge that the confusion is of."""
+    level: float
+    measure: Measure
+    rows: int
+    failed: int
+    naive: Estimate
+    """What the judge says, as if it were never wrong."""
+    labels_only: Estimate
+    corrected: Estimate | None
+    """None where there is a refusal."""
+    refusal: Refusal | None
+    labels: LabelsUsed
+    labels_by_verdict: Mapping[str, int]
+    rows_by_verdict: Mapping[str, int]
+    needed: Needed
+    confusion: Confusion
+    others: tuple[Estimate, ...] = ()
+    """Estimates that readers know by name."""
+    shares: Mapping[str, Estimate] = field(default_factory=dict)
+    """Option → its corrected share, where there are more than two options and no refusal."""
+    agreement: AgreementReport | None = None
+    panel: PanelReport | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The judge, and the criteria where that is not what the judge is called."""
+        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether responses are compared."""
+        return TIE in self.measure.options
+
+    @property
+    def count(self) -> int:
+        """Labelled rows that stand behind the corrected number."""
+        return sum(self.labels_by_verdict.values())
+
+    def to_dict(self) -> dict[str, object]:
+        """This calibration as a JSON-ready dict."""
+        refused = self.refusal
+        return {
+            "judge": self.judge,
+            "criteria": self.criteria,
+            "rate_of": self.measure.name,
+            "scale": list(self.measure.range),
+            "rows": self.rows,
+            "failed": self.failed,
+            "naive": estimate_data(self.naive),
+            "corrected": self.corrected and {**estimate_data(self.corrected), "method": self.corrected.method},
+            "labels_only": estimate_data(self.labels_only),
+            "refusal": refused and {"code": refused.code, "text": refused.text},
+            "labels": {
+                "n": self.count,
+                "by_verdict": dict(self.labels_by_verdict),
+                "design": self.labels.designs,
+                "annotators": self.labels.annotators,
+                "kind": self.labels.kind,
+            },
+            **self.confusion.to_dict(),
+            "agreement": self.agreement and self.agreement.to_dict(),
+            "needed": {
+                "target_width": self.needed.target_width,
+                "labels": self.needed.labels,
+                "more": self.needed.more,
+                "by_verdict": dict(self.needed.by_verdict),
+                "labels_alone": self.needed.labels_alone,
+                "reason": self.needed.reason,
+            },
+            "estimators": [{"method": one.method, **estimate_data(one)} for one in self.others],
+            "shares": {option: estimate_data(one) for option, one in self.shares.items()},
+            "panel": self.panel and self.panel.to_dict(),
+            "lock": self.lock,
+            "level": self.level,
+            "notes": list(self.notes),
+        }
+
+
+def estimate_data(one: Estimate) -> dict[str, object]:
+    """An estimate as a JSON-ready dict."""
+    found: dict[str, object] = {"rate": one.value, "lower": one.lower, "upper": one.upper}
+    return {**found, "n": one.count, **({"reason": one.reason} if one.reason else {})}
+
+
+_SETTINGS = CalibrationSettings()
+
+
+def calibrate(
+    results: Iterable[Result],
+    labels: Iterable[Label],
+    *,
+    lock: str | None = None,
+    settings: CalibrationSettings = _SETTINGS,
+) -> Calibration:
+    """The corrected number of ``results`` by one criteria. ``lock`` is the judge's identity, which labels of rows that were drawn
+    within its verdicts must name.
+    """
+    made = list(results)
+    names = list(dict.fromkeys(one.criteria.name for one in made))
+    if len(names) != 1:
+        raise SetupError(f"calibrate takes results by one criteria, not by {', '.join(map(repr, names)) or 'none'}")
+    used = labels_used((one for one in labels if one.criteria == names[0]), lock, model_made=settings.labels_are_model_made)
+    rows = Rows(_scale(made[0]), by_row(used.labels), settings.cluster, _group(settings), _votes)
+    for one in made:
+        rows.add(_record(one))
+    return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
+
+
+def _record(result: Result) -> Record:
+    return {"fields": result.instance.fields, **result.to_dict()}
+
+
+def _votes(record: Record) -> Votes:
+    votes = record.get("votes")
+    return votes if isinstance(votes, Sequence) else ()
+
+
+def _scale(result: Result) -> LabelScale:
+    between = result.range if isinstance(result, QuantitativeResult) else None
+    return LabelScale(result.criteria, range=between, compares=isinstance(result, PairwiseInstanceResult))
+
+
+def _group(settings: CalibrationSettings) -> str | None:
+    return settings.agreement.group if settings.agreement else None
+
+
+def calibrate_run(
+    folder: str | Path,
+    labels: Iterable[Label] | None = None,
+    *,
+    criteria: str | None = None,
+    settings: CalibrationSettings = _SETTINGS,
+) -> list[Calibration]:
+    """A calibration for each judge and each criteria of a run that has labels; rows are read as they pass.
+
+    ``labels``: instead of those that lie in the run folder. ``criteria``: only these.
+    """
+    given = list(LabelStore(folder).current() if labels is None else labels)
+    labelled = {one.criteria for one in given}
+    with reading(folder) as ledger:
+        judges = _mapping(read_meta(ledger).get("configuration", {}).get("judges"))
+    found = []
+    for judged in label_scales(folder):
+        if judged.name not in labelled or criteria not in (None, judged.name):
+            continue
+        own = [one for one in given if one.criteria == judged.name]
+        for judge in judged.judges:
+            lock = judge_identity(_mapping(judges.get(judge)), judged.name)
+            found.append(_of_judge(folder, judge, judged.scale, own, lock, settings))
+    return found
+
+
+def _of_judge(
+    folder: str | Path, judge: str, scale: LabelScale, labels: Sequence[Label], lock: str, settings: CalibrationSettings
+) -> Calibration:
+    used = labels_used(labels, lock, model_made=settings.labels_are_model_made)
+    with reading(folder) as ledger:
+        wanted = settings.agreement is not None
+
+        def votes(record: Record) -> Votes:
+            row = record.get("row")
+            return votes_of(ledger, judge, row - 1) if wanted and isinstance(row, int) else ()
+
+        rows = Rows(scale, by_row(used.labels), settings.cluster, _group(settings), votes)
+        for record in judgments_in(ledger, judge=judge):
+            rows.add(record)
+    return calibration(rows, used, judge=judge, lock=lock, settings=settings)
+
+
+def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, settings: CalibrationSettings) -> Calibration:
+    """What ``rows`` and their labels come to."""
+    measure, level = rows.measure, settings.level
+    drawn = [one for one in rows.labelled if one.counts]
+    estimates = _numbers(rows, drawn, measure, level) if measure.is_number else _options(rows, drawn, measure, level)
+    target = settings.target_width
+    refused = used.refusal or _refusal(estimates, drawn, measure)
+    needed = estimates.needed(target, level)
+    return Calibration(
+        judge=judge,
+        criteria=rows.scale.name,
+        lock=lock,
+        level=level,
+        measure=measure,
+        rows=len(rows.verdicts),
+        failed=sum(one is None for one in rows.verdicts),
+        naive=from_unit(estimates.naive, measure.range),
+        labels_only=from_unit(estimates.alone, measure.range),
+        corrected=None if refused else from_unit(estimates.corrected.estimate, measure.range),
+        refusal=refused,
+        labels=used,
+        labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
+        rows_by_verdict=dict(_by_verdict(rows.verdicts)),
+        needed=needed,
+        confusion=confusion_of(drawn, measure, estimates.strata, level),
+        others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level))
+        if settings.all_estimators
+        else (),
+        shares={} if refused else _shares(rows, drawn, measure, level),
+        agreement=agreement_of(rows, measure, settings.agreement, level) if settings.agreement else None,
+        panel=panel_of(rows.labelled, measure, level) if settings.agreement else None,
+        notes=tuple(_notes(used, estimates, rows)),
+    )
+
+
+@dataclass(frozen=True)
+class _Estimates:
+    """Everything from 0 to 1."""
+
+    strata: Sequence[Stratum]
+    naive: Estimate
+    alone: Estimate
+    corrected: Corrected
+    number: bool = False
+
+    def needed(self, target: float, level: float) -> Needed:
+        if self.number:
+            return needed_for_score(self.corrected.estimate, self.alone, target)
+        return labels_needed(self.strata, target, level=level)
+
+
+def _options(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> _Estimates:
+    clusters, values = rows.together, _values(rows, drawn, measure)
+    judged = [measure.value(one) for one in rows.verdicts if one is not None]
+    kept = _only(clusters, [place for place, one in enumerate(rows.verdicts) if one is not None])
+    return _Estimates(
+        stratify(rows.verdicts, values, measure.options, clusters),
+        naive(judged, level=level, clusters=kept),
+        _alone(rows, drawn, measure, level),
+        corrected_mean(rows.verdicts, values, measure.options, clusters=clusters, level=level),
+    )
+
+
+def _numbers(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> _Estimates:
+    said: list[str | None] = [None if one is None else "scored" for one in rows.verdicts]
+    values = _values(rows, drawn, measure)
+    judged = [measure.value(one) for one in rows.numbers]
+    alone = _alone(rows, drawn, measure, level)
+    corrected = corrected_score(rows, drawn, measure, level)
+    return _Estimates(stratify(said, values, ["scored"]), naive(judged, level=level), alone, corrected, number=True)
+
+
+def _values(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure) -> list[float | None]:
+    """What people say of each row, None where nobody labelled it."""
+    values: list[float | None] = [None] * len(rows.verdicts)
+    for one in drawn:
+        values[one.place] = one.value(measure)
+    return values
+
+
+def _alone(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Estimate:
+    """Rows that were topped up within a verdict are no random sample of all rows."""
+    own = [one for one in drawn if one.random]
+    clusters = _only(rows.together, [one.place for one in own])
+    return labels_only([one.value(measure) for one in own], level=level, clusters=clusters)
+
+
+def _only(clusters: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
+    return None if clusters is None else [clusters[place] for place in places]
+
+
+def _refusal(estimates: _Estimates, drawn: Sequence[LabelledRow], measure: Measure) -> Refusal | None:
+    judged = [(said, one) for one in drawn if (said := one.said) is not None]
+    verdicts, labels = [measure.value(said) for said, _ in judged], [one.value(measure) for _, one in judged]
+    corrected = replace(estimates.corrected, estimate=from_unit(estimates.corrected.estimate, measure.range))
+    bounded = corrected.estimate.value is None  # by failed judgments, which the labels alone say nothing of
+    alone = undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range)
+    return refusal(estimates.strata, verdicts, labels, corrected, alone)
+
+
+def _shares(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> dict[str, Estimate]:
+    if measure.is_number or measure.is_binary:
+        return {}
+    said: list[str | None] = [None] * len(rows.verdicts)
+    for one in drawn:
+        truth = one.truth
+        said[one.place] = truth if isinstance(truth, str) else None
+    found = prevalences(rows.verdicts, said, measure.options, clusters=rows.together, level=level)
+    return {option: one.estimate for option, one in found.items()}
+
+
+def _by_verdict(verdicts: Iterable[str | None]) -> Iterator[tuple[str, int]]:
+    counts = Counter(verdicts)
+    for verdict in sorted(counts, key=lambda one: (one is None, str(one))):
+        yield ("failed" if verdict is None else verdict), counts[verdict]
+
+
+def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]:
+    if used.model_made:
+        yield "the labels were made by a model: this corrects one model by another"
+    yield from used.notes
+    for merged in estimates.corrected.merged:
+        yield f"verdicts with few labels were taken together: {merged}"
+    split = sum(one.truth is None for one in rows.labelled)
+    if split:
+        yield f"annotators are evenly split on {split} {'row' if split == 1 else 'rows'}: the mean of what they say counts"
+    if estimates.corrected.estimate.reason and estimates.corrected.estimate.lower is not None:
+        yield estimates.corrected.estimate.reason
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A run folder may come from anybody."""
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,72 @@
+"""What the judge said where people said what."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adjudge.stats.correction import Stratum
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import wilson
+from adjudge.trust.measure import Measure
+from adjudge.trust.rows import LabelledRow
+
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Labelled rows by what people and judge say."""
+
+    table: dict[str, dict[str, int]] = field(default_factory=dict)
+    """What people say → what the judge says → rows."""
+    sensitivity: Estimate | None = None
+    """Of what people pass, the share that the judge passes; None where there is no pass and fail."""
+    specificity: Estimate | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        shares = {"sensitivity": self.sensitivity, "specificity": self.specificity}
+        return {
+            "confusion": self.table,
+            **{
+                name: one and {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason}
+                for name, one in shares.items()
+            },
+        }
+
+
+def confusion_of(rows: Sequence[LabelledRow], measure: Measure, strata: Sequence[Stratum], level: float) -> Confusion:
+    """Of rows with options; numbers have none."""
+    if measure.is_number:
+        return Confusion()
+    cells = Counter((truth, one.verdict) for one in rows if isinstance(truth := one.truth, str))
+    table: dict[str, dict[str, int]] = defaultdict(dict)
+    for (truth, verdict), count in sorted(cells.items(), key=str):
+        table[truth][FAILED if verdict is None else verdict] = count
+    if not measure.is_binary:
+        return Confusion(dict(table))
+    fail, good = measure.options
+    plain = all(one.random for one in rows)
+    found = [_share(cells, option, plain, strata, measure, level) for option in (good, fail)]
+    return Confusion(dict(table), *found)
+
+
+def _share(
+    cells: Counter[tuple[str, str | None]], option: str, plain: bool, strata: Sequence[Stratum], measure: Measure, level: float
+) -> Estimate:
+    """Of the rows that people gave ``option``, the share that the judge gave it too. Where rows were topped up within verdicts,
+    each verdict counts by its rows, and there are no limits.
+    """
+    hits = cells[option, option]
+    count = sum(number for (truth, verdict), number in cells.items() if truth == option and verdict is not None)
+    if not count:
+        return undefined("Wilson", 0, f"people never said {option}", level=level)
+    if plain:
+        limits = wilson(hits, count, level=level)
+        return Estimate(hits / count, limits.lower, limits.upper, count, "Wilson", level)
+    weights = {one.verdict: one.rows / len(one.labels) for one in strata if one.labels}
+    of = sum(cells[option, verdict] * weights.get(verdict, 0.0) for verdict in measure.options)
+    value = cells[option, option] * weights.get(option, 0.0) / of if of else None
+    return Estimate(value, None, None, count, "weighted by verdict", level, "rows were drawn within verdicts: no limits")

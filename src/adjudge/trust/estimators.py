@@ -1,0 +1,90 @@
+"""Corrections of scores that are any number, and corrections that readers know by name."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from adjudge.stats.correction import Corrected, label_interval
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import Interval, mover
+from adjudge.stats.named_estimators import ppi_plus_plus, ppi_with_t, rogan_gladen
+from adjudge.stats.refusal import Needed
+from adjudge.trust.measure import Measure
+from adjudge.trust.rows import LabelledRow, Rows
+
+
+def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Corrected:
+    """PPI++ with t of the rows that have a number. Failed judgments are a part of their own: labelled, or between both ends."""
+    judged = [one for one in drawn if one.number is not None]
+    labels, beside, rest = _series(rows, judged, measure)
+    clusters = [one.cluster for one in judged] if rows.cluster else None
+    found = ppi_with_t(labels, beside, rest, level=level, clusters=clusters)
+    if found.value is None and len(rest) < 2 and labels:
+        found = _all_labelled(labels, level)
+    failed = sum(one is None for one in rows.verdicts)
+    if not failed or found.value is None:
+        return Corrected(found, (), lowest=found.value, highest=found.value)
+    return _with_failed(found, failed / len(rows.verdicts), [one.value(measure) for one in drawn if one.number is None])
+
+
+def _all_labelled(labels: Sequence[float], level: float) -> Estimate:
+    limits = label_interval(labels, level=level)
+    return Estimate(math.fsum(labels) / len(labels), limits.lower, limits.upper, len(labels), "labels only", level)
+
+
+def _series(rows: Rows, judged: Sequence[LabelledRow], measure: Measure) -> tuple[list[float], list[float], list[float]]:
+    """Labels, the judge's numbers beside them, and its numbers of the other rows."""
+    beside = [measure.value(one.number) for one in judged if one.number is not None]
+    taken, rest = Counter(beside), []
+    for value in map(measure.value, rows.numbers):
+        if taken[value]:
+            taken[value] -= 1
+        else:
+            rest.append(value)
+    return [one.value(measure) for one in judged], beside, rest
+
+
+def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corrected:
+    level, value = found.level, found.value or 0.0
+    own = Interval(found.lower or 0.0, found.upper or 0.0, level)
+    if labels:
+        mean = math.fsum(labels) / len(labels)
+        parts = [(1 - share, value, own), (share, mean, label_interval(labels, level=level))]
+        limits, total = mover(parts, variance=0.0, level=level), (1 - share) * value + share * mean
+        estimate = Estimate(total, limits.lower, limits.upper, found.count + len(labels), found.method, level)
+        return Corrected(estimate, (), lowest=total, highest=total)
+    low, high = (1 - share) * value, (1 - share) * value + share
+    reason = f"failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the scale"
+    lower, upper = (1 - share) * own.lower, (1 - share) * own.upper + share
+    return Corrected(Estimate(None, lower, upper, found.count, found.method, level, reason), (), lowest=low, highest=high)
+
+
+def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Needed:
+    """Widths shrink with the square root of the number of labels."""
+    if corrected.width is None:
+        return Needed(target, None, None, reason="no labels to plan with: label a few rows at random first")
+    count = math.ceil(corrected.count * (corrected.width / target) ** 2)
+    by_people = None if alone.width is None else math.ceil(alone.count * (alone.width / target) ** 2)
+    return Needed(target, count, max(0, count - corrected.count), {}, by_people)
+
+
+def well_known(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> list[Estimate]:
+    """PPI++ and, of passes and fails, Rogan and Gladen's. Both take labels as drawn among all rows, and leave failed ones out."""
+    own = [one for one in drawn if one.random and one.verdict is not None]
+    if measure.is_number:
+        return [ppi_plus_plus(*_series(rows, [one for one in own if one.number is not None], measure), level=level)]
+    labelled = {one.place for one in own}
+    rest = [measure.value(said) for place, said in enumerate(rows.verdicts) if said is not None and place not in labelled]
+    labels = [one.value(measure) for one in own]
+    beside = [measure.value(one.verdict) for one in own if one.verdict is not None]
+    found = [ppi_plus_plus(labels, beside, rest, level=level)]
+    if not measure.is_binary:
+        return found
+    if not {*labels} <= {0.0, 1.0}:
+        return [*found, undefined("Rogan–Gladen", len(labels), "annotators are evenly split on some rows", level=level)]
+    pairs = list(zip(labels, beside, strict=True))
+    passed = sum(beside) + sum(rest)
+    counts = (pairs.count((1.0, 1.0)), sum(y == 1 for y in labels), pairs.count((0.0, 0.0)), sum(y == 0 for y in labels))
+    return [*found, rogan_gladen(round(passed), len(beside) + len(rest), *counts, level=level)]

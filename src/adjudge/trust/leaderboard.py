@@ -1,0 +1,176 @@
+"""Who is best by the comparisons of a run: a leaderboard with rank intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adjudge.domain.instance import Instance
+from adjudge.errors import SetupError
+from adjudge.runs.folder import judgments
+from adjudge.stats.bias import first_rate
+from adjudge.stats.bootstrap import Draws
+from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, relative_length
+from adjudge.stats.estimate import Estimate
+from adjudge.stats.ranking import DRAWS, Contest, Ranking, rank
+from adjudge.trust.rows import Record, systems_of
+
+_OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingSettings:
+    """How systems are ranked."""
+
+    level: float = 0.95
+    draws: Draws = DRAWS
+    length_control: bool = False
+    """Hold still who was listed first and who wrote more."""
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The ranking of one judge and one criteria."""
+
+    judge: str
+    criteria: str
+    ranking: Ranking
+    contests: int
+    rows: int
+    failed: int
+    """Comparisons without an outcome."""
+    first: Estimate
+    """How often the response listed first wins, of contests with a winner."""
+    controlled: Controlled | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """This leaderboard as a JSON-ready dict."""
+        found = self.ranking
+        return {
+            "judge": self.judge,
+            "criteria": self.criteria,
+            "rows": self.rows,
+            "contests": self.contests,
+            "failed": self.failed,
+            "places": [
+                {
+                    "rank": one.rank,
+                    "system": one.name,
+                    "rating": one.rating,
+                    "lower": one.lower,
+                    "upper": one.upper,
+                    "best_rank": one.best_rank,
+                    "worst_rank": one.worst_rank,
+                    "wins": one.wins,
+                    "ties": one.ties,
+                    "losses": one.losses,
+                    "rating_with_control": self.controlled.ratings.get(one.name) if self.controlled else None,
+                }
+                for one in found.places
+            ],
+            "ties": found.ties,
+            "padded": found.padded,
+            "cycles": [list(one) for one in found.cycles],
+            "listed_first": {
+                "rate": self.first.value,
+                "lower": self.first.lower,
+                "upper": self.first.upper,
+                "n": self.first.count,
+            },
+            "effects": self.controlled.effects if self.controlled else None,
+            "bootstrap": {"over": "prompts", "draws": found.draws.count, "seed": found.draws.seed},
+            "level": found.level,
+            "reason": found.reason,
+            "notes": self.notes,
+        }
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands against believing it."""
+        found = [f"they beat each other in a circle: {', '.join(one)}" for one in self.ranking.cycles]
+        if self.ranking.padded:
+            found.append(
+                "no chain of wins leads from everybody to everybody: a tenth of a win each way was added to every pair, and "
+                "ratings of those who always won or always lost are only as large as that lets them be"
+            )
+        if self.failed:
+            found.append(f"{self.failed} contests have no outcome and are left out")
+        if self.first.lower is not None and self.first.upper is not None and not self.first.lower <= 0.5 <= self.first.upper:
+            found.append(f"the response listed first wins {self.first.value or 0.0:.0%} of the contests: see to the order")
+        return found
+
+
+@dataclass
+class _Collected:
+    contests: list[Contest] = field(default_factory=list)
+    prompts: list[Hashable] = field(default_factory=list)
+    lengths: list[float] = field(default_factory=list)
+    rows: int = 0
+    failed: int = 0
+
+    def add(self, record: Record) -> None:
+        self.rows += 1
+        prompt, texts = _prompt(record)
+        for contest, (one, other) in _contests(record):
+            if contest is None:
+                self.failed += 1
+                continue
+            self.contests.append(contest)
+            self.prompts.append(prompt)
+            self.lengths.append(relative_length(*(len(texts[place]) if place < len(texts) else 0 for place in (one, other))))
+
+
+def _contests(record: Record) -> Iterator[tuple[Contest | None, tuple[int, int]]]:
+    """Each contest of a comparison once; None where it has no outcome."""
+    names, each = systems_of(record), record.get("per_system_results")
+    for place, system in enumerate(each if isinstance(each, Sequence) else ()):
+        against, results = system.get("compared_to") or (), system.get("contest_results") or ()
+        for other, result in zip(against, results, strict=False):
+            if isinstance(other, int) and place < other < len(names):
+                yield _contest(names[place], names[other], result), (place, other)
+
+
+def _contest(first: str, second: str, result: object) -> Contest | None:
+    if not isinstance(result, int | float) or float(result) not in _OUTCOMES:
+        return None
+    winner = _OUTCOMES[float(result)]
+    return Contest(first, second, None if winner is None else (first, second)[winner])
+
+
+def _prompt(record: Record) -> tuple[str, Sequence[str]]:
+    """What was asked, without the responses: rows that share it belong together. A row without more is its own prompt."""
+    fields = record.get("fields")
+    held = fields if isinstance(fields, Mapping) else {}
+    texts = next((value for value in held.values() if isinstance(value, list | tuple)), ())
+    asked = {name: value for name, value in held.items() if isinstance(value, str)}
+    return Instance(asked or held).identity, texts
+
+
+def leaderboards(folder: str | Path, settings: RankingSettings | None = None) -> list[Leaderboard]:
+    """A leaderboard for each judge and criteria of a run that compares."""
+    wanted = settings or RankingSettings()
+    found: dict[tuple[str, str], _Collected] = {}
+    for record in judgments(folder):
+        if isinstance(record.get("per_system_results"), list):
+            found.setdefault((str(record["judge"]), str(record.get("criteria") or "")), _Collected()).add(record)
+    if not found:
+        raise SetupError(f"{folder} compares nothing: only comparisons ('adjudge compare', pairwise judges) can be ranked")
+    return [_ranked(judge, criteria, one, wanted) for (judge, criteria), one in found.items()]
+
+
+def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSettings) -> Leaderboard:
+    won = [(one.winner == one.first, prompt) for one, prompt in zip(found.contests, found.prompts, strict=True) if one.winner]
+    controlled = None
+    if settings.length_control and found.contests:
+        controlled = controlled_ranking(found.contests, {"longer": found.lengths})
+    return Leaderboard(
+        judge,
+        criteria,
+        rank(found.contests, prompts=found.prompts, draws=settings.draws, level=settings.level),
+        len(found.contests),
+        found.rows,
+        found.failed,
+        first_rate([first for first, _ in won], clusters=[prompt for _, prompt in won] or None, level=settings.level),
+        controlled,
+    )

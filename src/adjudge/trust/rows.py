@@ -1,0 +1,201 @@
+"""The rows of one judge under one criteria, with what people said of some of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Label, LabelScale
+from adjudge.domain.verdict import TIE
+from adjudge.runs.folder import cell_of_column
+from adjudge.runs.label_queue import FAILED, verdict_of
+from adjudge.trust.measure import Measure, measure_of
+
+Answer = str | float
+Record = Mapping[str, object]
+"""A judgment as a run folder holds it."""
+Votes = Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRow:
+    """A row that people labelled."""
+
+    identity: str
+    place: int
+    """Among all rows of the judge."""
+    verdict: str | None
+    """None: the judgment failed. Where a number is asked for, see ``number``."""
+    number: float | None
+    answers: Mapping[str, Answer]
+    """Annotator → what they say."""
+    random: bool
+    """Whether the row was drawn among all rows, and not within a verdict."""
+    counts: bool = True
+    """Whether it was drawn at random at all: others are looked at, and correct nothing."""
+    cluster: Hashable = None
+    group: str = ""
+    longest: str | None = None
+    """Of compared responses, the one with the longest text."""
+    length: int = 0
+    """Of the judged text, in characters."""
+    votes: Votes = ()
+
+    @property
+    def said(self) -> Answer | None:
+        """What the judge says."""
+        return self.number if self.verdict is not None and self.number is not None else self.verdict
+
+    @property
+    def truth(self) -> Answer | None:
+        """What most annotators say; of numbers their mean. None where they are evenly split."""
+        return agreed(list(self.answers.values()))
+
+    def value(self, measure: Measure) -> float:
+        """What people say, from 0 to 1; where they are evenly split, the mean of what they say."""
+        return agreed_value(list(self.answers.values()), measure)
+
+
+def agreed(answers: Sequence[Answer]) -> Answer | None:
+    """What most annotators say; of numbers their mean. None where they are evenly split."""
+    numbers = [one for one in answers if not isinstance(one, str)]
+    if numbers:
+        return fmean(numbers)
+    best = Counter(one for one in answers if isinstance(one, str)).most_common(2)
+    return best[0][0] if len(best) == 1 or best[0][1] > best[1][1] else None
+
+
+def agreed_value(answers: Sequence[Answer], measure: Measure) -> float:
+    """The same from 0 to 1; where they are evenly split, the mean of what they say."""
+    truth = agreed(answers)
+    return fmean(map(measure.value, answers)) if truth is None else measure.value(truth)
+
+
+@dataclass
+class Rows:
+    """All rows of one judge under one criteria. Memory grows by a few bytes a row beside those that are labelled."""
+
+    scale: LabelScale
+    labels: Mapping[str, Sequence[Label]]
+    """Row identity → what people say of it."""
+    cluster: str | None = None
+    """The column whose rows belong together."""
+    group: str | None = None
+    """The column by which agreement is told apart."""
+    read_votes: Callable[[Record], Votes] | None = None
+    verdicts: list[str | None] = field(default_factory=list)
+    numbers: array[float] = field(default_factory=lambda: array("d"))
+    """Of the rows with a verdict, where a number is asked for."""
+    clusters: list[Hashable] = field(default_factory=list)
+    labelled: list[LabelledRow] = field(default_factory=list)
+    systems: tuple[str, ...] = ()
+
+    def add(self, record: Record) -> None:
+        """One more judgment; those by other criteria are left alone."""
+        verdict = verdict_of(record, self.scale.name)
+        if verdict is None:
+            return
+        fields = _mapping(record.get("fields"))
+        place = len(self.verdicts)
+        said = None if verdict == FAILED else self._named(record, verdict)
+        number = record.get("score") if self.scale.range and said is not None else None
+        if isinstance(number, int | float):
+            self.numbers.append(float(number))
+        self.verdicts.append(said)
+        cluster = cell_of_column(record, self.cluster) if self.cluster else place
+        self.clusters.append(cluster)
+        identity = Instance(fields).identity  # type: ignore[arg-type]  # what a run folder holds
+        if given := self._answers(record, identity):
+            self.labelled.append(self._row(record, place, said, number, given, cluster))
+
+    def _row(
+        self, record: Record, place: int, said: str | None, number: object, given: Sequence[Label], cluster: Hashable
+    ) -> LabelledRow:
+        fields = _mapping(record.get("fields"))
+        texts = fields.get(self.scale.criteria.to_evaluate_field)
+        return LabelledRow(
+            identity=given[0].row,
+            place=place,
+            verdict=said,
+            number=float(number) if isinstance(number, int | float) else None,
+            answers={one.annotator: self._answer(one) for one in given},
+            random=any(one.design == "random" for one in given),
+            counts=any(one.is_random for one in given),
+            cluster=cluster,
+            group=str(cell_of_column(record, self.group)) if self.group else "",
+            longest=self._longest(texts),
+            length=len(texts) if isinstance(texts, str) else 0,
+            votes=self.read_votes(record) if self.read_votes else (),
+        )
+
+    def _answers(self, record: Record, identity: str) -> Sequence[Label]:
+        known = self.labels.get(identity, ())
+        if self.scale.compares and known and not self.systems:
+            self._named(record, TIE)
+        return known
+
+    def _named(self, record: Record, verdict: str) -> str:
+        """Compared responses by the names of their systems."""
+        if not self.scale.compares:
+            return verdict
+        if not self.systems:
+            self.systems = systems_of(record)
+        return self._system(int(verdict)) if verdict.isdecimal() else verdict
+
+    def _system(self, place: int) -> str:
+        return self.systems[place] if place < len(self.systems) else f"response {place + 1}"
+
+    def _answer(self, label: Label) -> Answer:
+        answer = label.answer
+        if label.winner is not None:
+            return TIE if label.winner == TIE else self._system(int(label.winner))
+        return answer if isinstance(answer, str | float) else str(answer)
+
+    def _longest(self, texts: object) -> str | None:
+        if not self.scale.compares or isinstance(texts, str) or not isinstance(texts, Sequence):
+            return None
+        lengths = [len(str(text)) for text in texts]
+        return self._system(lengths.index(max(lengths)))
+
+    @property
+    def measure(self) -> Measure:
+        """What is estimated of them."""
+        return measure_of(self.scale, self.systems)
+
+    @property
+    def together(self) -> list[Hashable] | None:
+        """The cluster of each row; None where all are independent. Copies of one text belong together as well."""
+        if self.cluster:
+            return self.clusters
+        copies = [identity for identity, count in Counter(one.identity for one in self.labelled).items() if count > 1]
+        if not copies:
+            return None
+        found = list(self.clusters)
+        for one in self.labelled:
+            found[one.place] = one.identity
+        return found
+
+
+def systems_of(record: Record) -> tuple[str, ...]:
+    """What the compared responses of a judgment are called."""
+    named, each = record.get("systems"), record.get("per_system_results")
+    count = len(each) if isinstance(each, Sequence) else 2
+    if isinstance(named, Sequence) and len(named) == count:
+        return tuple(map(str, named))
+    return tuple(f"response {place}" for place in range(1, count + 1))
+
+
+def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:
+    """Row identity → its labels."""
+    found: dict[str, list[Label]] = defaultdict(list)
+    for label in labels:
+        found[label.row].append(label)
+    return found
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,134 @@
+"""Gates that must be sure: they hold, fail, or are undecided with exit 5."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import commands
+from support.fake_provider import KEY, FakeProvider, Says
+
+EVAL = """\
+data: {{path: rows.csv, id: id}}
+models: {{model: openai/gpt-4o-mini, base_url: '{url}'}}
+judges: [{{kind: aspect, name: dates, criteria: "Names a date."}}]
+run: {run}
+gates: {gates}
+outputs: [{run}.md, {run}.html]
+"""
+
+
+class Project:
+    """A folder with rows that a real server judges by their marks."""
+
+    def __init__(self, folder: Path, provider: FakeProvider) -> None:
+        self.folder, self.provider = folder, provider
+
+    def run(self, passed: int, count: int, gates: str, *words: str, run: str = "run", says: str = "answer") -> Done:
+        rows = [f"q{n},{says} REC-{n:05}-{'Y' if n < passed else 'N'}" for n in range(count)]
+        self.folder.joinpath("rows.csv").write_text("\n".join(["id,answer", *rows]))
+        url = self.provider.base_url("openai")
+        self.folder.joinpath("eval.yaml").write_text(EVAL.format(run=run, gates=gates, url=url))
+        return commands.adjudge("run", "eval.yaml", "--no-cache", *words, cwd=self.folder)
+
+    def page(self, name: str) -> str:
+        return self.folder.joinpath(name).read_text(encoding="utf-8")
+
+
+Done = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture
+def project(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return Project(tmp_path, provider)
+
+
+@pytest.mark.parametrize(
+    ("passed", "code", "text"),
+    [
+        (60, 0, "Gate holds: mean score of dates is 1.000, at least 0."),
+        (51, 5, "Gate undecided: mean score of dates is 0.850, between 0."),
+        (20, 4, "Gate failed: mean score of dates is 0.333, at most 0."),
+    ],
+)
+def test_a_sure_gate_holds_fails_or_is_undecided(project: Project, passed: int, code: int, text: str) -> None:
+    done = project.run(passed, 60, "{fail_under: 0.8, confidence: 0.95}")
+    assert done.returncode == code, done.stderr
+    assert text in done.stderr
+    assert text in project.page("run.md")
+    assert text in project.page("run.html")
+
+
+def test_without_confidence_the_mean_is_compared(project: Project) -> None:
+    done = project.run(51, 60, "{fail_under: 0.8}")
+    assert done.returncode == 0
+    assert "Gate holds: mean score of dates is 0.850, the bar is 0.800" in done.stderr
+
+
+def test_the_command_line_asks_for_confidence_as_well(project: Project) -> None:
+    assert project.run(51, 60, "{fail_under: 0.8}", "--confidence", "0.95").returncode == 5
+
+
+def test_few_rows_have_no_interval_and_decide_nothing(project: Project) -> None:
+    done = project.run(7, 7, "{fail_under: 0.5, confidence: 0.9}")
+    assert done.returncode == 5
+    assert "rests on 7 rows; at 90% 8 are the fewest" in done.stderr
+
+
+def test_rows_without_a_score_widen_the_limits(project: Project) -> None:
+    project.provider.faults = lambda record, _: Says(lambda _: "I cannot say.") if record and record < 20 else None
+    done = project.run(60, 60, "{fail_under: 0.8, confidence: 0.95}")
+    assert done.returncode == 5
+    assert "between 0.6" in done.stderr
+
+
+def test_confidence_without_a_gate_is_refused_before_anything_is_asked(project: Project) -> None:
+    done = project.run(3, 10, "{confidence: 0.95}")
+    assert done.returncode == 1
+    assert "add fail_under or not_worse_than" in done.stderr
+    assert project.provider.requests == []
+
+
+@pytest.mark.parametrize(
+    ("passed", "margin", "code", "text"),
+    [
+        (59, 0.1, 0, "is not worse than in"),
+        (20, 0.1, 4, "is worse than in"),
+        (52, 0.05, 5, "cannot be told"),
+    ],
+)
+def test_a_run_is_held_to_an_earlier_one_row_by_row(project: Project, passed: int, margin: float, code: int, text: str) -> None:
+    assert project.run(55, 60, "{}", run="old").returncode == 0
+    done = project.run(passed, 60, f"{{not_worse_than: old, margin: {margin}}}", run="new", says="other")
+    assert done.returncode == code, done.stderr
+    assert text in done.stderr
+    assert text in project.page("new.md")
+
+
+def test_the_command_line_names_the_other_run_from_here(project: Project, tmp_path: Path) -> None:
+    assert project.run(55, 60, "{}", run="old").returncode == 0
+    done = project.run(20, 60, "{}", "--not-worse-than", "old", "--margin", "0.02", run="new", says="other")
+    assert done.returncode == 4
+    assert "0.020 may be lost" in done.stderr
+
+
+def test_what_is_not_kept_cannot_be_compared(project: Project) -> None:
+    model = ("-m", "openai/gpt-4o-mini", "--base-url", project.provider.base_url("openai"))
+    done = commands.adjudge("check", "REC-00001-Y", "--criterion", "c", *model, "--not-worse-than", "old", cwd=project.folder)
+    assert done.returncode == 1
+    assert "add --run FOLDER" in done.stderr
+
+
+def test_json_says_how_sure_the_gate_is(project: Project) -> None:
+    rows = "".join(f"{json.dumps({'response': f'REC-{n:05}-Y'})}\n" for n in range(30))
+    project.folder.joinpath("rows.jsonl").write_text(rows)
+    model = ("-m", "openai/gpt-4o-mini", "--base-url", project.provider.base_url("openai"))
+    words = ("--fail-under", "0.8", "--confidence", "0.95", "--json")
+    done = commands.adjudge("check", "-f", "rows.jsonl", "--criterion", "Names a date.", *model, *words, cwd=project.folder)
+    (gate,) = json.loads(done.stdout)["gates"]
+    assert (done.returncode, gate["verdict"], gate["confidence"]) == (0, "holds", 0.95)
+    assert 0.8 < gate["lower"] < gate["value"] == 1.0

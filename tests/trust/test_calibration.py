@@ -1,0 +1,284 @@
+"""A corrected number, or a refusal in words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from adjudge import DirectJudge, Instance, PairwiseJudge, QuantitativeCriteria, RagEvaluator, Request, ScriptedModel
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.label import Label
+from adjudge.domain.sampled import QuantitativeResult
+from adjudge.errors import SetupError
+from adjudge.runs.label_scales import label_scale
+from adjudge.stats.correction import corrected_mean
+from adjudge.trust import Calibration, calibrate, calibrate_run
+from adjudge.trust.calibration import CalibrationSettings
+from support.labels import identity, model
+from support.trust import Row, labelled, labels_of, population, run_of
+
+NUMBER_ONLY = CalibrationSettings(agreement=None)
+
+
+def only(found: Sequence[Calibration]) -> Calibration:
+    (one,) = found
+    return one
+
+
+@pytest.fixture
+def rows() -> list[Row]:
+    return population(400)
+
+
+@pytest.fixture
+def run(tmp_path: Path, rows: list[Row]) -> Path:
+    return run_of(tmp_path / "run", rows)
+
+
+def test_the_corrected_rate_is_the_post_stratified_one_and_holds_the_truth(run: Path, rows: list[Row]) -> None:
+    found = only(calibrate_run(labelled(run, labels_of(rows[:120])), settings=NUMBER_ONLY))
+    verdicts = ["PASS" if passed else "FAIL" for _, _, passed in rows]
+    labels = [float(good) if place < 120 else None for place, (_, good, _) in enumerate(rows)]
+    assert found.corrected == corrected_mean(verdicts, labels, ["FAIL", "PASS"]).estimate
+    assert found.naive.value == fmean(passed for _, _, passed in rows)
+    assert found.corrected is not None and found.corrected.lower is not None and found.corrected.upper is not None
+    assert found.corrected.lower < fmean(good for _, good, _ in rows) < found.corrected.upper
+    assert found.refusal is None
+    assert found.labels_by_verdict == {
+        "FAIL": sum(not passed for *_, passed in rows[:120]),
+        "PASS": sum(passed for *_, passed in rows[:120]),
+    }
+
+
+def test_results_in_memory_give_the_same_as_their_run(tmp_path: Path, rows: list[Row]) -> None:
+    from adjudge import AspectCritic
+
+    critic = AspectCritic("Says yes.", model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL"), name="dates")
+    results = critic.evaluate([Instance({"response": text}) for text, _, _ in rows], run=tmp_path / "run")
+    labels = labels_of(rows[:80])
+    kept = only(calibrate_run(tmp_path / "run", labels))
+    made = calibrate(results, labels, lock=kept.lock)
+    assert {**made.to_dict(), "judge": ""} == {**kept.to_dict(), "judge": ""}
+
+
+def test_too_few_labels_are_refused_with_how_many_would_do(run: Path, rows: list[Row]) -> None:
+    found = only(calibrate_run(labelled(run, labels_of(rows[:12])), settings=NUMBER_ONLY))
+    assert found.corrected is None
+    assert found.refusal is not None and found.refusal.code == "too_few_labels"
+    assert found.refusal.text.startswith("too few labels: 12; 38 more")
+
+
+def test_a_judge_no_better_than_a_coin_is_refused(tmp_path: Path) -> None:
+    rows = population(300, good=0.5, sensitivity=0.5, specificity=0.5)
+    found = only(calibrate_run(labelled(run_of(tmp_path / "run", rows), labels_of(rows[:60])), settings=NUMBER_ONLY))
+    assert found.refusal is not None and found.refusal.code == "no_better_than_chance"
+    assert "says nothing about the truth" in found.refusal.text
+
+
+def test_a_judge_that_adds_nothing_leaves_the_labels_alone(tmp_path: Path) -> None:
+    rows = population(300, good=0.5, sensitivity=0.7, specificity=0.55, seed=3)
+    found = only(calibrate_run(labelled(run_of(tmp_path / "run", rows), labels_of(rows)), settings=NUMBER_ONLY))
+    assert found.refusal is not None and found.refusal.code == "adds_nothing"
+    assert found.labels_only.value == fmean(good for _, good, _ in rows)
+
+
+def test_labels_of_chosen_rows_never_enter(run: Path, rows: list[Row]) -> None:
+    labelled(run, labels_of(rows[:60]))
+    before = only(calibrate_run(run, settings=NUMBER_ONLY))
+    wrong = [row for row in rows[60:] if row[1] != row[2]]
+    labelled(run, labels_of(wrong, design="chosen"))
+    after = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert after.corrected == before.corrected
+    assert any("of chosen rows" in note for note in after.notes)
+
+
+def test_labels_of_chosen_rows_alone_are_refused(run: Path, rows: list[Row]) -> None:
+    found = only(calibrate_run(labelled(run, labels_of(rows[:60], design="chosen")), settings=NUMBER_ONLY))
+    assert found.refusal is not None and found.refusal.code == "chosen_rows"
+
+
+def test_labels_that_a_model_made_are_refused_unless_that_is_said(run: Path, rows: list[Row]) -> None:
+    labelled(run, labels_of(rows[:60], kind="model"))
+    found = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert found.refusal is not None and found.refusal.code == "model_made_labels"
+    told = only(calibrate_run(run, settings=replace(NUMBER_ONLY, labels_are_model_made=True)))
+    assert told.corrected is not None and told.labels.model_made
+    assert "made by a model" in told.notes[0]
+
+
+def test_rows_drawn_within_another_judges_verdicts_are_no_random_ones(run: Path, rows: list[Row]) -> None:
+    lock = label_scale(run, None).identity
+    own = labels_of(rows[:60], design="random_within_verdict", drawn_under=lock)
+    assert only(calibrate_run(run, own, settings=NUMBER_ONLY)).refusal is None
+    foreign = labels_of(rows[:60], design="random_within_verdict", drawn_under="another")
+    refused = only(calibrate_run(run, foreign, settings=NUMBER_ONLY)).refusal
+    assert refused is not None and refused.code == "another_judge"
+
+
+def test_failed_judgments_without_labels_give_bounds_and_no_number(tmp_path: Path, rows: list[Row]) -> None:
+    run = run_of(tmp_path / "run", rows, failed=lambda text: text.split()[1].endswith("7"))
+    judged_rows = [row for row in rows[:150] if not row[0].split()[1].endswith("7")]
+    found = only(calibrate_run(labelled(run, labels_of(judged_rows)), settings=NUMBER_ONLY))
+    assert found.failed == 40
+    assert found.corrected is not None and found.corrected.value is None
+    assert found.corrected.lower is not None and found.corrected.upper is not None
+    assert found.corrected.upper - found.corrected.lower > 0.1
+    assert any("40 failed judgments have no label" in note for note in found.notes)
+
+
+def test_failed_judgments_with_labels_are_a_part_of_the_number(tmp_path: Path, rows: list[Row]) -> None:
+    run = run_of(tmp_path / "run", rows, failed=lambda text: text.split()[1].endswith("7"))
+    found = only(calibrate_run(labelled(run, labels_of(rows[:200])), settings=NUMBER_ONLY))
+    assert found.corrected is not None and found.corrected.value is not None
+    assert found.labels_by_verdict["failed"] == 20
+
+
+def test_rows_of_one_conversation_say_less_than_as_many_others(tmp_path: Path) -> None:
+    rows = [(f"row {number} said {'yes' if talk % 4 else 'no'}.", talk % 3 > 0, bool(talk % 4))
+            for number, talk in enumerate(place // 5 for place in range(300))]  # fmt: skip
+    from adjudge import AspectCritic
+
+    critic = AspectCritic("Says yes.", model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL"), name="dates")
+    instances = [Instance({"talk": str(place // 5), "response": text}) for place, (text, _, _) in enumerate(rows)]
+    results = critic.evaluate(instances)
+    labels = [
+        Label(row=one.identity, criteria="dates", annotator="a", option="PASS" if row[1] else "FAIL", design="random")
+        for one, row in zip(instances[:150], rows, strict=False)
+    ]
+    plain, grouped = (calibrate(results, labels, settings=replace(NUMBER_ONLY, cluster=name)) for name in (None, "Talk"))
+    assert (grouped.labels_only.width or 0) > 1.5 * (plain.labels_only.width or 1)
+    with pytest.raises(SetupError, match=r"no column 'speech'; it has talk, response"):
+        calibrate(results, labels, settings=replace(NUMBER_ONLY, cluster="speech"))
+
+
+def test_copies_of_one_text_count_as_one(tmp_path: Path) -> None:
+    rows = population(60)
+    copies = [row for row in rows for _ in range(4)]
+    run = run_of(tmp_path / "run", copies)
+    many = only(calibrate_run(run, labels_of(rows), settings=NUMBER_ONLY)).labels_only
+    few = only(calibrate_run(run_of(tmp_path / "few", rows), labels_of(rows), settings=NUMBER_ONLY)).labels_only
+    assert many.value == few.value
+    assert (many.width or 0) > 0.9 * (few.width or 1)
+
+
+# -- other scales ---------------------------------------------------------------
+
+GRADES = Criteria("grade", "How good is it?", [CriteriaOption("bad", score=0), CriteriaOption("fair", score=5),
+                                               CriteriaOption("good", score=10)])  # fmt: skip
+
+
+def graded(folder: Path, count: int = 240) -> tuple[Path, list[Label], float]:
+    choice, texts, labels = random.Random(2), [], []
+    names, points = ("bad", "fair", "good"), {"bad": 0, "fair": 5, "good": 10}
+    truth = []
+    for number in range(count):
+        true = choice.choice(names)
+        said = true if choice.random() < 0.85 else choice.choice(names)
+        texts.append(f"row {number} is {said}.")
+        truth.append(points[true])
+        if number < 100:
+            labels.append(Label(row=identity(texts[-1]), criteria="grade", annotator="ann", option=true, design="random"))
+
+    def script(request: Request) -> str:
+        text = request.prompt.text
+        found = next(name for name in names if f" is {name}." in text)
+        return json.dumps({"explanation": "", "selected_option": found})
+
+    DirectJudge(ScriptedModel(script)).evaluate(texts, GRADES, run=folder)
+    return folder, labels, fmean(truth)
+
+
+def test_several_options_give_the_mean_score_on_their_own_scale_and_each_share(tmp_path: Path) -> None:
+    run, labels, truth = graded(tmp_path / "run")
+    found = only(calibrate_run(run, labels))
+    assert found.corrected is not None and found.corrected.lower is not None and found.corrected.upper is not None
+    assert 0 < found.corrected.lower < truth < found.corrected.upper < 10
+    assert set(found.shares) == {"bad", "fair", "good"}
+    assert sum(one.value or 0 for one in found.shares.values()) == pytest.approx(1)
+    assert found.agreement is not None and "quadratic kappa" in found.agreement.figures and "Spearman" in found.agreement.figures
+
+
+def test_numbers_are_corrected_too(tmp_path: Path) -> None:
+    choice = random.Random(4)
+    truth = [choice.uniform(2, 9) for _ in range(200)]
+    said = [min(10.0, max(0.0, one + 1 + choice.gauss(0, 0.7))) for one in truth]
+    texts = [f"row {place}: {value:.3f}!" for place, value in enumerate(said)]
+
+    def script(request: Request) -> str:
+        number = request.prompt.text.split("row ")[-1].split(": ")[1].split("!")[0]
+        return json.dumps({"explanation": "", "score": float(number)})
+
+    criteria = QuantitativeCriteria("How long is it?", ScriptedModel(script))
+
+    async def judge_all() -> list[QuantitativeResult]:
+        return [await criteria.evaluate(text) for text in texts]
+
+    results = asyncio.run(judge_all())
+    name = results[0].criteria.name
+    labels = [
+        Label(row=one.instance.identity, criteria=name, annotator="ann", score=value, design="random")
+        for one, value in list(zip(results, truth, strict=True))[:60]
+    ]
+    found = calibrate(results, labels)
+    assert found.corrected is not None and found.corrected.value is not None and found.naive.value is not None
+    assert found.corrected.method == "PPI++ with t"
+    assert abs(found.corrected.value - fmean(truth)) < 0.4 < found.naive.value - fmean(truth)
+    assert (found.corrected.width or 0) < 0.7 * (found.labels_only.width or 0)
+
+
+def test_comparisons_give_the_win_rate_of_the_first_system(tmp_path: Path) -> None:
+    choice, pairs, truth = random.Random(5), [], []
+    for number in range(200):
+        true = choice.random() < 0.65
+        said = true if choice.random() < 0.85 else not true
+        pairs.append([f"row {number} {'zwin' if said else 'zlose'}", f"row {number} {'zlose' if said else 'zwin'} and more"])
+        truth.append(true)
+    script = model(lambda prompt: "A" if prompt.index("zwin") < prompt.index("zlose") else "B")
+    run = tmp_path / "run"
+    PairwiseJudge(script).evaluate(pairs, "Which is better?", run=run)
+    name = label_scale(run, None).name
+    labels = [
+        Label(row=Instance({"response": pair}).identity, criteria=name, annotator="ann", winner=0 if true else 1, design="random")
+        for pair, true in list(zip(pairs, truth, strict=True))[:80]
+    ]
+    found = only(calibrate_run(run, labels))
+    assert found.measure.name == "response 1"
+    assert found.corrected is not None and found.corrected.value == pytest.approx(fmean(truth), abs=0.1)
+    assert found.agreement is not None and set(found.agreement.baselines) == {"majority", "random", "longest"}
+
+
+def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -> None:
+    def script(request: Request) -> str:
+        schema = json.dumps(request.schema)
+        names = json.loads(schema)["properties"]["selected_option"]["enum"]
+        return json.dumps({"explanation": "", "selected_option": names[-1 if "good" in request.prompt.text else 0]})
+
+    rows = [
+        {"user_input": f"question {n}?", "response": f"{'good' if n % 3 else 'poor'} answer {n}", "contexts": ["c"]}
+        for n in range(300)
+    ]
+    RagEvaluator(model=ScriptedModel(script), dimensions=("clarity", "conciseness")).evaluate(rows, run=tmp_path / "run")
+    from adjudge.runs.folder import judgments
+
+    stored = [Instance(one["fields"]) for one in judgments(tmp_path / "run")]
+    labels = [
+        Label(
+            row=one.identity,
+            criteria="clarity",
+            annotator="a",
+            option="4" if "good" in str(one.fields["response"]) else "1",
+            design="random",
+        )
+        for one in stored[:60]
+    ]
+    found = only(calibrate_run(tmp_path / "run", labels, settings=NUMBER_ONLY))
+    assert (found.criteria, found.measure.range) == ("clarity", (0.0, 4.0))
+    assert found.corrected is not None and found.corrected.value == pytest.approx(3.0, abs=0.15)
+    assert found.naive.value == pytest.approx(fmean(4 if n % 3 else 0 for n in range(300)))

@@ -1,0 +1,171 @@
+"""Two runs over the same rows: better, worse, or cannot tell."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from adjudge import AspectCritic, DirectJudge, Instance
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.label import Label
+from adjudge.ledger.labels import LabelStore
+from adjudge.runs.diff import run_diff
+from adjudge.stats.difference import Outcome, compare
+from adjudge.trust.comparison import ComparisonSettings, RunComparison, adjusted_for_all, compare_runs
+from support import commands
+from support.labels import model
+
+
+def system(folder: Path, passes: Sequence[bool], name: str = "a", failed: int = 0, definition: str = "Says yes.") -> Path:
+    """A run of a system whose answer to question n passes or not; the first ``failed`` judgments have no verdict."""
+    script = model(lambda prompt: "" if "said none" in prompt else "PASS" if "said yes" in prompt else "FAIL")
+    rows = [
+        Instance({"response": f"{name} {n} said {'none' if n < failed else 'yes' if passed else 'no'}"}, f"q{n}")
+        for n, passed in enumerate(passes)
+    ]
+    AspectCritic(definition, script, name="dates", max_repairs=0).evaluate(rows, run=folder)
+    return folder
+
+
+def only(one: Path, two: Path, cluster: str | None = None, **settings: float) -> RunComparison:
+    with run_diff(one, two, cluster) as found:
+        (comparison,) = compare_runs(one, two, found, ComparisonSettings(**settings))  # type: ignore[arg-type]
+    return comparison
+
+
+def drawn(count: int, rate: float, seed: int) -> list[bool]:
+    choice = random.Random(seed)
+    return [choice.random() < rate for _ in range(count)]
+
+
+def test_a_better_system_is_called_better_and_the_other_way_round_worse(tmp_path: Path) -> None:
+    a, b = drawn(120, 0.5, 1), drawn(120, 0.8, 2)
+    one, two = system(tmp_path / "one", a), system(tmp_path / "two", b, "b")
+    found, back = only(one, two), only(two, one)
+    assert (found.outcome, back.outcome) == (Outcome.BETTER, Outcome.WORSE)
+    assert found.difference == compare([float(x) for x in b], [float(x) for x in a])
+    assert found.other_texts == 120 and found.same_judge
+
+
+def test_nearly_equal_systems_cannot_be_told_apart_and_the_smallest_difference_is_said(tmp_path: Path) -> None:
+    one, two = system(tmp_path / "one", drawn(60, 0.7, 1)), system(tmp_path / "two", drawn(60, 0.72, 2), "b")
+    found = only(one, two)
+    assert found.outcome is Outcome.CANNOT_TELL
+    done = commands.adjudge("runs", "diff", one, two)
+    assert "cannot tell" in done.stdout
+    assert (
+        f"the smallest difference that 60 rows would show in 80% of comparisons is {found.difference.smallest:.3f}" in done.stdout
+    )
+    data = json.loads(commands.adjudge("runs", "diff", one, two, "--json").stdout)
+    assert data["comparisons"][0]["outcome"] == "cannot tell"
+
+
+def test_a_margin_asks_for_more_than_any_difference(tmp_path: Path) -> None:
+    one, two = system(tmp_path / "one", drawn(120, 0.5, 1)), system(tmp_path / "two", drawn(120, 0.8, 2), "b")
+    assert only(one, two, margin=0.25).outcome is Outcome.CANNOT_TELL
+
+
+def test_rows_without_a_score_may_be_anything(tmp_path: Path) -> None:
+    one, two = system(tmp_path / "one", drawn(120, 0.5, 1)), system(tmp_path / "two", drawn(120, 0.8, 2), "b", failed=40)
+    found = only(one, two)
+    assert (found.rows, found.missing) == (80, 40)
+    assert found.difference.outcome is Outcome.BETTER
+    assert found.outcome is Outcome.CANNOT_TELL
+    assert "40 of 120 rows have no number in one of the runs" in found.notes
+
+
+def test_two_judges_of_the_same_texts_are_not_two_systems(tmp_path: Path) -> None:
+    passes = drawn(60, 0.7, 1)
+    one = system(tmp_path / "one", passes)
+    found = only(one, system(tmp_path / "two", passes, definition="Says yes, and politely."))
+    assert not found.same_judge
+    assert any("a difference between the judges" in note for note in found.notes)
+
+
+def test_turns_of_one_conversation_are_not_independent(tmp_path: Path) -> None:
+    choice = random.Random(3)
+    script = model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL")
+
+    def talks(name: str, rate: float) -> Path:
+        rows = []
+        for talk in range(12):
+            good = choice.random() < rate
+            for turn in range(10):
+                said = f"{name} {talk} {turn} said {'yes' if good else 'no'}"
+                rows.append(Instance({"talk": f"t{talk}", "response": said}, f"q{talk}-{turn}"))
+        AspectCritic("Says yes.", script, name="dates").evaluate(rows, run=tmp_path / name)
+        return tmp_path / name
+
+    one, two = talks("one", 0.5), talks("two", 0.75)
+    plain, grouped = only(one, two), only(one, two, "talk")
+    assert (grouped.difference.units, plain.difference.units) == (12, 120)
+    assert (grouped.shown.width or 0) > 2 * (plain.shown.width or 1)
+
+
+def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:
+    """The judge passes everything that says yes; people fail half of what the second system says yes to."""
+    a, b = drawn(200, 0.6, 1), drawn(200, 0.9, 2)
+    one, two = system(tmp_path / "one", a), system(tmp_path / "two", b, "b")
+    choice = random.Random(5)
+    for folder, passes, name, kept in ((one, a, "a", 1.0), (two, b, "b", 0.6)):
+        labels = [
+            Label(
+                row=Instance({"response": f"{name} {n} said {'yes' if passed else 'no'}"}).identity,
+                criteria="dates",
+                annotator="ann",
+                option="PASS" if passed and choice.random() < kept else "FAIL",
+                design="random",
+            )
+            for n, passed in enumerate(passes[:80])
+        ]
+        LabelStore(folder).add(*labels)
+    found = only(one, two)
+    assert found.difference.outcome is Outcome.BETTER
+    assert (found.labels, found.outcome) == (80, Outcome.CANNOT_TELL)
+    assert found.corrected is not None and abs(found.corrected.value or 1) < 0.15
+
+
+def test_over_many_criteria_a_chance_difference_is_not_called_one(tmp_path: Path) -> None:
+    """Ten criteria, one of which differs as chance often has it."""
+    names = [f"c{n}" for n in range(10)]
+    options = [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+    criteria = [Criteria(name, f"Does it hold {name}?", options) for name in names]
+
+    def made(folder: Path, yes: int) -> Path:
+        def says(prompt: str) -> str:
+            number = int(prompt.rsplit("row ", maxsplit=1)[-1].split(maxsplit=1)[0])
+            return "Yes" if "hold c0?" not in prompt or number < yes else "No"
+
+        for one in criteria:
+            DirectJudge(model(says)).evaluate(
+                [Instance({"response": f"row {n} end"}, f"q{n}") for n in range(40)], one, run=folder / one.name
+            )
+        return folder
+
+    one, two = made(tmp_path / "one", 40), made(tmp_path / "two", 32)
+    with run_diff(one / "c0", two / "c0") as found:
+        (alone,) = compare_runs(one / "c0", two / "c0", found)
+    assert alone.outcome is Outcome.WORSE
+    others = []
+    for name in names[1:]:
+        with run_diff(one / name, two / name) as found:
+            others += compare_runs(one / name, two / name, found)
+    together = adjusted_for_all([alone, *others], ComparisonSettings())
+    assert together[0].outcome is Outcome.CANNOT_TELL
+    assert together[0].adjusted == pytest.approx(10 * (alone.difference.p_value or 0))
+
+
+def test_votes_that_waver_are_said_to_be_noise(tmp_path: Path) -> None:
+    def made(name: str, seed: int) -> Path:
+        choice = random.Random(seed)
+        critic = AspectCritic("Says yes.", model(lambda _: choice.choice(("PASS", "FAIL"))), strictness=3, name="dates")
+        critic.evaluate([Instance({"response": f"{name} {n}"}, f"q{n}") for n in range(40)], run=tmp_path / name)
+        return tmp_path / name
+
+    found = only(made("one", 1), made("two", 2))
+    assert found.noise is not None and found.noise.share is not None and found.noise.share > 0.2
+    assert found.noise.with_votes is not None and found.noise.with_votes[10] < found.noise.with_votes[1]
