@@ -142,7 +142,10 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 @click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
 @click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
 def export_run(folder: Path, to: str | None, output: Path | None) -> int:
-    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown or HTML. Works while it is under way."""
+    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, or as another tool reads them.
+
+    Works while the run is under way.
+    """
     with reading(folder):  # that there is a run is asked before where it would be written
         target = output or folder / f"results.{_ending(to)}"
     rows = export(folder, target, to)

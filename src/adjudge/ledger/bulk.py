@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from adjudge.domain.frozen import json_text
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
@@ -87,7 +87,7 @@ def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple
         **_NUMBERS,
         **{name: vote[name] for name in shown if name in vote},
     }
-    values.update(number=number, ballot=key, more=json.dumps(rest) if rest else None)
+    values.update(number=number, ballot=key, more=json_text(rest) if rest else None)
     return sealed(*(float(value) if name in ("latency", "at") else value for name, value in values.items()))  # type: ignore[arg-type]
 
 
@@ -100,5 +100,5 @@ def _exported_judgment(record: Mapping[str, object], ballots: bytes) -> tuple[ob
     points = float(score) if isinstance(score, int | float) else None
     named = record.get("id")
     return sealed(
-        record["judge"], number - 1, named, json.dumps(fields), ballots, str(record.get("status")), points, json.dumps(kept)
+        record["judge"], number - 1, named, json_text(fields), ballots, str(record.get("status")), points, json_text(kept)
     )
