@@ -134,14 +134,8 @@ def run(
     wanted = load_eval(file, project)
     speak(wanted.language)
     wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
-    if stop_at_bad_row is not None:
-        wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
-    wanted = _gated(wanted, confidence, not_worse_than, margin)
-    if data is not None:
-        wanted = replace(wanted, data=replace(wanted.data, path=str(data.absolute())))
-        fork = fork or _reused(data)
-    if encoding:
-        wanted = replace(wanted, data=replace(wanted.data, encoding=encoding))
+    wanted = _gated(_reading(wanted, data, encoding, stop_at_bad_row), confidence, not_worse_than, margin)
+    fork = fork or _reused(data)
     written = (*wanted.output_paths, *output)
     made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
     check_resumed(made.folder, resume=resume)
@@ -153,23 +147,26 @@ def run(
     seen, kept = Seen(outcome, quiet=quiet or as_json), made.folder or Path()
     try:
         with resumable(kept, wanted.language), seen.watch:
-            made.execute(
-                seen.event,
-                budget=budget_from(max_usd, max_calls, max_tokens),
-                fork_of=fork,
-                retry_failed=retry_failed,
-                kept=outcome.facts,
-                prepare=partial(_check_outputs, written),
-            )
+            budget, prepare = budget_from(max_usd, max_calls, max_tokens), partial(_check_outputs, written)
+            made.execute(seen.event, budget=budget, fork_of=fork, retry_failed=retry_failed, kept=outcome.facts, prepare=prepare)
     except RunStopped:
         _tell(outcome, kept, (), as_json=as_json)
         raise
     for path in written:
         export(kept, path)
     _tell(outcome, kept, written, as_json=as_json)
-    if data is not None and holds_run(data) and not as_json:
+    if not as_json:
         _compare(data, kept)
     return outcome.exit_code()
+
+
+def _reading(file: EvalFile, data: Path | None, encoding: str | None, stop_at_bad_row: bool | None) -> EvalFile:
+    """The file with what the command line says of its rows."""
+    if stop_at_bad_row is not None:
+        file = replace(file, on_bad_row="stop" if stop_at_bad_row else "report")
+    if data is not None:
+        file = replace(file, data=replace(file.data, path=str(data.absolute())))
+    return replace(file, data=replace(file.data, encoding=encoding)) if encoding else file
 
 
 def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
@@ -181,13 +178,15 @@ def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: b
     warn(report)
 
 
-def _reused(data: Path) -> Path | None:
+def _reused(data: Path | None) -> Path | None:
     """The run whose rows are judged anew, where its answers may still apply."""
-    return data if holds_run(data) and may_be_reused(data) else None
+    return data if data and holds_run(data) and may_be_reused(data) else None
 
 
-def _compare(before: Path, after: Path) -> None:
-    """How the rows came out before and now, where both runs ask the same."""
+def _compare(before: Path | None, after: Path) -> None:
+    """How the rows of an earlier run came out before and now, where both runs ask the same."""
+    if before is None or not holds_run(before):
+        return
     changes = paired_changes(before, after)
     for one in changes:
         found = one.difference.estimate
