@@ -96,7 +96,8 @@ def argument(
     default: object = None,
 ) -> Callable[[F], F]:
     """An argument with a line of help."""
-    return click.argument(name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default)
+    given = {} if default is None else {"default": default}  # a default, though it be None, makes an argument optional
+    return click.argument(name, cls=Argument, help=help, required=required, nargs=nargs, type=type, **given)
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
