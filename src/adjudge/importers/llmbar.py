@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import Left, Recorded, RecordedVote, listed, mapping, text, without
+from adjudge.importers.record import Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import listed, mapping, text, without
 
 _ORDERS = ("swap = False", "swap = True")
 _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_True")
@@ -18,7 +19,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(input="instruction", output_1="response", output_2="response", label="labels", results="votes")
+    left.use({"input": "instruction", "output_1": "response", "output_2": "response", "label": "labels", "results": "votes"})
     judge = "/".join(file.path.parts[-3:-1]) if file.path.name == "result.json" else "judge"
     for place, record in enumerate(file.records()):
         if "winner_swap_False" in record:

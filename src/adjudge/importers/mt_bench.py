@@ -7,20 +7,9 @@ from collections.abc import Iterator, Mapping
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import pair_vote, shown_answers, shown_question, winner
-from adjudge.importers.record import (
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    listed,
-    mapping,
-    number,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import listed, mapping, number, seconds, text, without
 from adjudge.verdicts.styles import rating
 
 _SCORE = Asked("quality", "How good is the answer, from 1 to 10?", "rating", bounds=(1.0, 10.0))

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
-from adjudge.importers.record import Left, Mark, Recorded, RecordedVote, fields_of, first, listed, mapping, text, without
+from adjudge.importers.record import Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, listed, mapping, text, without
 
 _ANNOTATOR = re.compile(r"annotator_?\d+")
 _RESULT = re.compile(r"(.+)_result")
@@ -40,7 +41,9 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(instruction="instruction", response1="response", response2="response", annotator="labels", judges="votes")
+    left.use(
+        {"instruction": "instruction", "response1": "response", "response2": "response", "annotator": "labels", "judges": "votes"}
+    )
     for place, record in enumerate(file.records()):
         judges = dict(_judges(record))
         marks = tuple(_marks(record))
