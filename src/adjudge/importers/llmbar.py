@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
@@ -49,7 +50,7 @@ def _votes(result: Mapping[str, object], judge: str, sample: int) -> Iterator[Re
             said = one.get("completion")
             reply = said[-1] if isinstance(said, list) and said else said
             vote = pair_vote(one.get("winner"), model=judge, swapped=name.endswith("True"), reply=reply)
-            yield vote if sample == 0 else RecordedVote(**{**vote.__dict__, "sample": sample})
+            yield replace(vote, sample=sample)
 
 
 def _flat(record: Mapping[str, object]) -> Recorded:
