@@ -8,7 +8,7 @@ from adjudge.domain.verdict import Selection
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER
-from adjudge.importers.record import Left, Mark, Recorded, RecordedVote
+from adjudge.importers.record import UNJUDGED, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, text, without
 from adjudge.verdicts.styles import decision
@@ -28,7 +28,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         votes = tuple(_votes(record))
         gold = _PLACES.get(text(record.get("label")))
         yield Recorded(
-            judge=votes[0].model if votes else "rows",
+            judge=votes[0].model if votes else UNJUDGED,
             asked=BETTER,
             fields={
                 "prompt": text(first(record, "prompt", "usermsg")),

@@ -161,7 +161,6 @@ def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         fields = fields_of({name: value for name, value in record.items() if name != judged})
         left.use({judged: "response"})
         yield Recorded(
-            judge="rows",
             asked=Asked("quality", "Is the response good?"),
             fields={**fields, "response": text(record[judged])},
             id=f"row {place + 1}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import Left, Recorded, RecordedVote
+from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, text, without
 
@@ -26,7 +26,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         name = text(record.get("judge_name"))
         model = votes[0].model if votes else ""
         yield Recorded(
-            judge=(f"{name} ({model})" if name and model and model != name else name or model) if votes else "rows",
+            judge=(f"{name} ({model})" if name and model and model != name else name or model) if votes else UNJUDGED,
             asked=BETTER,
             fields={
                 "question": text(record.get("question")),

@@ -45,7 +45,6 @@ def _score(record: Mapping[str, object], left: Left) -> Score | None:
     subject, name = _subject(record), text(record.get("name"))
     why, value = text(record.get("comment")), _value(record, kind)
     row = Recorded(
-        judge="",
         asked=Asked(name),
         fields=subject_fields(*subject, {"input": record.get("input"), "response": record.get("output")}),
         id=subject[1] or None,

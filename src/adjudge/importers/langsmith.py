@@ -78,7 +78,6 @@ def _feedback(record: Mapping[str, object]) -> Score:
     correction = record.get("correction")
     value = first(record, "score", "value")
     row = Recorded(
-        judge="",
         asked=Asked(key),
         fields=subject_fields("run", run),
         id=run,

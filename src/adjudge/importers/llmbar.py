@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import Left, Recorded, RecordedVote
+from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, text, without
 
@@ -33,7 +33,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 def _row(record: Mapping[str, object], judge: str, place: int) -> Recorded:
     votes = [vote for sample, one in enumerate(listed(record.get("results"))) for vote in _votes(mapping(one), judge, sample)]
     return Recorded(
-        judge=judge if votes else "rows",
+        judge=judge if votes else UNJUDGED,
         asked=BETTER,
         fields={"instruction": text(record["input"]), "response": (text(record["output_1"]), text(record["output_2"]))},
         id=text(record.get("id")) or f"row {place + 1}",

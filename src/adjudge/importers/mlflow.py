@@ -69,7 +69,6 @@ def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
     )
     value = body.get("value")
     row = Recorded(
-        judge="",
         asked=Asked(_name(one)),
         fields=subject_fields("trace", subject, {"input": request, "response": response}),
         id=subject or None,

@@ -107,7 +107,6 @@ def _people(record: Mapping[str, object], left: Left) -> Recorded:
     kind = "expert" if judge.startswith(("expert", "author")) else "model" if judge.startswith("gpt") else "human"
     marks = () if chosen is None else (Mark(answer=chosen, annotator=judge or "annotator", kind=kind, design="random"),)  # type: ignore[arg-type]
     return Recorded(
-        judge="rows",
         asked=_BETTER,
         fields={
             "question": _said(talks[0], "user") or _name(record),

@@ -79,7 +79,6 @@ def _row(record: Mapping[str, object], place: int) -> Recorded:
     shown = fields_of({"instruction": record.get("instruction"), "input": first(record, "input", "context")})
     responses = tuple(text(first(record, f"response{one}", f"response_{one}")) for one in (1, 2))
     return Recorded(
-        judge="rows",
         asked=BETTER,
         fields={**shown, "response": responses},
         id=text(first(record, "id", "idx")) or f"row {place + 1}",

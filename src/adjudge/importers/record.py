@@ -20,6 +20,8 @@ PASS, FAIL = "PASS", "FAIL"
 PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 NOT_SAID = "unknown"
 """The model of a judge that the file does not name."""
+UNJUDGED = "rows"
+"""What rows are filed under that nobody judged."""
 _LONGEST_NAME = 80
 _PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))
 """Words that say that something is so, each with its contrary."""
@@ -89,7 +91,7 @@ class Mark:
 class Recorded:
     """One row under one question: what a judge said of it, and what people did."""
 
-    judge: str
+    judge: str = UNJUDGED
     """What its judgments are filed under."""
     asked: Asked
     fields: Fields

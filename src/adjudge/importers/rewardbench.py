@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.domain.verdict import TIE
 from adjudge.importers.format import Format
-from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
+from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, number, text, without
 
@@ -36,7 +36,7 @@ def _row(record: Mapping[str, object], place: int, left: Left) -> Recorded:
         left.out("label of a prompt with several right completions: no single one is the best")
     votes = _votes(record, order)
     return Recorded(
-        judge=(text(record.get("model")) or "reward model") if votes else "rows",
+        judge=(text(record.get("model")) or "reward model") if votes else UNJUDGED,
         asked=_ASKED,
         fields={"prompt": _prompt(record["prompt"]), "response": tuple((*good, *bad)[one] for one in order)},
         id=id,
