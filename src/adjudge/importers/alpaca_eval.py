@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.domain.verdict import TIE
 from adjudge.importers.format import Format
-from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, number, text, without
+from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import number, text, without
 
 _ASKED = Asked("better output", "Which output would people prefer?", "comparison")
 _READ = ("instruction", "output_1", "output_2", "preference", "raw_completion", "annotator")
@@ -18,7 +19,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(instruction="instruction", output_1="response", output_2="response", preference="votes")
+    left.use({"instruction": "instruction", "output_1": "response", "output_2": "response", "preference": "votes"})
     for place, record in enumerate(file.records()):
         yield _row(record, place)
 
@@ -33,7 +34,7 @@ def _row(record: Mapping[str, object], place: int) -> Recorded:
     marks = () if not by_person or answer is None else (Mark(answer=answer, annotator=annotator, design="random"),)
     vote = vote.failed("the preference is null") if answer is None else vote.said(answer)
     return Recorded(
-        judge="rows" if by_person else annotator,
+        judge=UNJUDGED if by_person else annotator,
         asked=_ASKED,
         fields={"instruction": text(record["instruction"]), "response": (text(record["output_1"]), text(record["output_2"]))},
         id=f"{text(record.get('dataset')) or 'row'} {place + 1}",

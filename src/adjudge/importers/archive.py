@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
@@ -99,15 +101,12 @@ def _unpacker(method: int, where: str) -> _Unpacker | None:
 
 
 def _zstd() -> _Unpacker:
-    from importlib import import_module
-
-    for module in ("compression.zstd", "backports.zstd"):
-        try:
-            made: _Unpacker = import_module(module).ZstdDecompressor()
-        except ImportError:
-            continue
-        return made
-    raise SetupError(
-        "logs of Inspect are packed with zstd: pip install 'adjudge[inspect]', or write the log as JSON with "
-        "'inspect log convert --to json'"
-    )
+    try:
+        module = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    except ImportError as error:
+        raise SetupError(
+            "logs of Inspect are packed with zstd: pip install 'adjudge[inspect]', or write the log as JSON with "
+            "'inspect log convert --to json'"
+        ) from error
+    made: _Unpacker = module.ZstdDecompressor()
+    return made

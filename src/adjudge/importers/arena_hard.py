@@ -8,8 +8,9 @@ from dataclasses import replace
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import shown_answers, shown_question
-from adjudge.importers.record import Asked, Left, Recorded, RecordedVote, first, listed, mapping, seconds, text, without
+from adjudge.importers.record import Asked, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import first, listed, mapping, seconds, text, without
 from adjudge.verdicts.styles import margin, put_back
 
 _ASKED = Asked("better answer", "Which assistant's answer is better?", "comparison")
@@ -20,7 +21,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(games="votes", baseline="response", model="response")
+    left.use({"games": "votes", "baseline": "response", "model": "response"})
     for record in file.records():
         games = [mapping(one) for one in listed(record.get("games"))]
         judge = text(record.get("judge"))

@@ -8,8 +8,9 @@ from adjudge.domain.verdict import Selection
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER
-from adjudge.importers.record import Left, Mark, Recorded, RecordedVote, first, text, without
+from adjudge.importers.record import UNJUDGED, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import first, text, without
 from adjudge.verdicts.styles import decision
 
 _PLACES: Mapping[str, Selection] = {"0": 0, "1": 1, "2": "tie"}
@@ -22,12 +23,12 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(prompt="prompt", label="labels", output="votes")
+    left.use({"prompt": "prompt", "label": "labels", "output": "votes"})
     for place, record in enumerate(file.records()):
         votes = tuple(_votes(record))
         gold = _PLACES.get(text(record.get("label")))
         yield Recorded(
-            judge=votes[0].model if votes else "rows",
+            judge=votes[0].model if votes else UNJUDGED,
             asked=BETTER,
             fields={
                 "prompt": text(first(record, "prompt", "usermsg")),

@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    Asked,
-    Left,
-    Recorded,
-    RecordedVote,
-    by_model,
-    fields_of,
-    mapping,
-    number,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import Asked, Left, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, mapping, number, seconds, text, without
 
 _PATHS = (("events",), ("rows",), ("data",), ("objects",))
 _READ = ("input", "output", "expected", "scores", "id", "error")
@@ -33,7 +22,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(input="input", output="response", expected="expected", scores="votes")
+    left.use({"input": "input", "output": "response", "expected": "expected", "scores": "votes"})
     reasons = dict(_reasons(file))
     for event in file.records(*_PATHS):
         if not _is_root(event):

@@ -6,24 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    FAIL,
-    NOT_SAID,
-    PASS,
-    Left,
-    Recorded,
-    RecordedVote,
-    by_model,
-    fields_of,
-    listed,
-    mapping,
-    number,
-    pass_or_fail,
-    text,
-    usage_of,
-    without,
-)
+from adjudge.importers.record import FAIL, NOT_SAID, PASS, Left, Recorded, RecordedVote, by_model, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, listed, mapping, number, text, usage_of, without
 
 _CASES = ("testCases", "conversationalTestCases")
 _PATHS = (*((name,) for name in _CASES), *(("testRunData", name) for name in _CASES))
@@ -54,7 +39,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     head = file.head
     if not mapping(head.document.get("testRunData")) and "testCases" not in head.document:
         raise RunError(f"{file.name} holds only a link to the test run, which was uploaded: import .latest_run_full.json instead")
-    left.use(input="input", actualOutput="response", expectedOutput="expected_output", metricsData="votes")
+    left.use({"input": "input", "actualOutput": "response", "expectedOutput": "expected_output", "metricsData": "votes"})
     for case in file.records(*_PATHS):
         metrics = [mapping(one) for one in listed(case.get("metricsData"))]
         if not metrics:

@@ -9,23 +9,9 @@ from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    NOT_SAID,
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    by_model,
-    fields_of,
-    first,
-    listed,
-    mapping,
-    number,
-    text,
-    without,
-)
+from adjudge.importers.record import NOT_SAID, Asked, Left, Mark, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
 
 _RESULT = (
     "selectedOption",
@@ -51,7 +37,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         return
     content = _content(file)
     left.version = f"content version {content.get('contentFormatVersion', 'not said')}"
-    left.use(instances="rows", result="votes", expectedResult="labels", criteria="criteria")
+    left.use({"instances": "rows", "result": "votes", "expectedResult": "labels", "criteria": "criteria"})
     criteria = mapping(content.get("criteria"))
     model = _model(content)
     for place, one in enumerate(listed(content.get("instances"))):
@@ -173,9 +159,8 @@ def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         names = list(record)
         judged = "response" if "response" in names else names[-1]
         fields = fields_of({name: value for name, value in record.items() if name != judged})
-        left.use(**{judged: "response"})
+        left.use({judged: "response"})
         yield Recorded(
-            judge="rows",
             asked=Asked("quality", "Is the response good?"),
             fields={**fields, "response": text(record[judged])},
             id=f"row {place + 1}",

@@ -12,24 +12,9 @@ from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.archive import entries
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    NOT_SAID,
-    PASS_OR_FAIL,
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    asked_for,
-    fields_of,
-    listed,
-    mapping,
-    number,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import NOT_SAID, PASS_OR_FAIL, Asked, Left, Mark, Recorded, RecordedVote, asked_for
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, listed, mapping, number, seconds, text, without
 from adjudge.verdicts.styles import grade
 
 _VERSION = 2
@@ -66,7 +51,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(input="input", target="target", output="response", scores="votes", history="labels")
+    left.use({"input": "input", "target": "target", "output": "response", "scores": "votes", "history": "labels"})
     if file.head.form == "archive":
         yield from _archive(file, left)
         return

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import Left, Recorded, RecordedVote, listed, mapping, text, without
+from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import listed, mapping, text, without
 
 
 def _matches(head: Head) -> bool:
@@ -15,7 +16,9 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(question="question", response_A="response", response_B="response", label="labels", judgments="votes")
+    left.use(
+        {"question": "question", "response_A": "response", "response_B": "response", "label": "labels", "judgments": "votes"}
+    )
     for record in file.records():
         votes = tuple(
             _vote(one, place, text(record.get("judge_name"))) for place, one in enumerate(listed(record.get("judgments")))
@@ -23,7 +26,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         name = text(record.get("judge_name"))
         model = votes[0].model if votes else ""
         yield Recorded(
-            judge=(f"{name} ({model})" if name and model and model != name else name or model) if votes else "rows",
+            judge=(f"{name} ({model})" if name and model and model != name else name or model) if votes else UNJUDGED,
             asked=BETTER,
             fields={
                 "question": text(record.get("question")),

@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    first,
-    mapping,
-    number,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import first, mapping, number, seconds, text, without
 
 _PATHS = (("data",), ("scores",))
 _TEXTS = ("TEXT", "CORRECTION")
@@ -33,7 +22,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(value="votes and labels", subject="rows", comment="explanation")
+    left.use({"value": "votes and labels", "subject": "rows", "comment": "explanation"})
     left.note(_NO_SCORES)
     counted = Left()
 
@@ -56,19 +45,18 @@ def _score(record: Mapping[str, object], left: Left) -> Score | None:
     subject, name = _subject(record), text(record.get("name"))
     why, value = text(record.get("comment")), _value(record, kind)
     row = Recorded(
-        judge="",
         asked=Asked(name),
-        fields=subject_fields(*subject, input=record.get("input"), response=record.get("output")),
+        fields=subject_fields(*subject, {"input": record.get("input"), "response": record.get("output")}),
         id=subject[1] or None,
         more=without(record, "name", "value", "comment", "input", "output", "stringValue"),
         at=seconds(record.get("timestamp")),
     )
     if source == "ANNOTATION":
         author = text(first(record, "authorUserId", "author_user_id")) or "annotator"
-        return Score(subject=subject[1], name=name, value=value, mark=Mark(answer="", annotator=author, note=why), row=row)
+        return Score(row, value, Mark(answer="", annotator=author, note=why))
     vote = RecordedVote(model="" if source == "EVAL" else source.lower(), explanation=why or None)
     vote = vote if value is not None else vote.failed(why or "the score has no value")
-    return Score(subject=subject[1], name=name, value=value, vote=vote, row=row)
+    return Score(row, value, vote)
 
 
 def _subject(record: Mapping[str, object]) -> tuple[str, str]:

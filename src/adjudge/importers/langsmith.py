@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    asked_for,
-    fields_of,
-    first,
-    mapping,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, asked_for
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, mapping, seconds, text, without
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -37,7 +25,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     head = file.head
     record = head.record or mapping(head.at("data"))
     if "run_id" in record and "key" in record:
-        left.use(key="criteria", score="votes and labels", run_id="rows")
+        left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
         left.note("the texts that were scored are not in feedback rows: rows are named by their run")
         yield from joined(lambda: map(_feedback, file.records(("data",), ("feedback",))))
     else:
@@ -45,7 +33,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 
 def _experiment(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(inputs="fields", outputs="response", reference="reference", feedback="votes")
+    left.use({"inputs": "fields", "outputs": "response", "reference": "reference", "feedback": "votes"})
     kinds: dict[str, Asked] = {}
     for record in file.records():
         for name, value in record.items():
@@ -90,7 +78,6 @@ def _feedback(record: Mapping[str, object]) -> Score:
     correction = record.get("correction")
     value = first(record, "score", "value")
     row = Recorded(
-        judge="",
         asked=Asked(key),
         fields=subject_fields("run", run),
         id=run,
@@ -102,11 +89,11 @@ def _feedback(record: Mapping[str, object]) -> Score:
         fixed = first(mapping(correction), "score", "value", key) if isinstance(correction, Mapping) else correction
         author = text(first(source, "user_name", "user_id")) or "annotator"
         mark = Mark(answer="", annotator=author, judge_visible=correction is not None, note=why)
-        return Score(subject=run, name=key, value=value if fixed is None else fixed, mark=mark, row=row)
+        return Score(row, value if fixed is None else fixed, mark)
     vote = (
         RecordedVote(explanation=why or None) if value is not None else RecordedVote().failed(why or "the feedback has no score")
     )
-    return Score(subject=run, name=key, value=value, vote=vote, row=row)
+    return Score(row, value, vote)
 
 
 LANGSMITH = Format("langsmith", "LangSmith results or feedback", "langsmith 0.14.17", _matches, _read)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import Left, Recorded, RecordedVote, listed, mapping, text, without
+from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import listed, mapping, text, without
 
 _ORDERS = ("swap = False", "swap = True")
 _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_True")
@@ -18,7 +20,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(input="instruction", output_1="response", output_2="response", label="labels", results="votes")
+    left.use({"input": "instruction", "output_1": "response", "output_2": "response", "label": "labels", "results": "votes"})
     judge = "/".join(file.path.parts[-3:-1]) if file.path.name == "result.json" else "judge"
     for place, record in enumerate(file.records()):
         if "winner_swap_False" in record:
@@ -31,7 +33,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 def _row(record: Mapping[str, object], judge: str, place: int) -> Recorded:
     votes = [vote for sample, one in enumerate(listed(record.get("results"))) for vote in _votes(mapping(one), judge, sample)]
     return Recorded(
-        judge=judge if votes else "rows",
+        judge=judge if votes else UNJUDGED,
         asked=BETTER,
         fields={"instruction": text(record["input"]), "response": (text(record["output_1"]), text(record["output_2"]))},
         id=text(record.get("id")) or f"row {place + 1}",
@@ -48,7 +50,7 @@ def _votes(result: Mapping[str, object], judge: str, sample: int) -> Iterator[Re
             said = one.get("completion")
             reply = said[-1] if isinstance(said, list) and said else said
             vote = pair_vote(one.get("winner"), model=judge, swapped=name.endswith("True"), reply=reply)
-            yield vote if sample == 0 else RecordedVote(**{**vote.__dict__, "sample": sample})
+            yield replace(vote, sample=sample)
 
 
 def _flat(record: Mapping[str, object]) -> Recorded:

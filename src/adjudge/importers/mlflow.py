@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    first,
-    listed,
-    mapping,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import first, listed, mapping, seconds, text, without
 
 _PATHS = (("traces",), ("assessments",), ("data",))
 _PEOPLE = "HUMAN"
@@ -34,7 +23,9 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(value="votes and labels", rationale="explanation", trace_id="rows", request="input", response="response")
+    left.use(
+        {"value": "votes and labels", "rationale": "explanation", "trace_id": "rows", "request": "input", "response": "response"}
+    )
     names = {
         name for record in file.records(*_PATHS) for one, _ in _assessments(record) if (name := _name(one)) and not _is_gold(one)
     }
@@ -78,9 +69,8 @@ def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
     )
     value = body.get("value")
     row = Recorded(
-        judge="",
         asked=Asked(_name(one)),
-        fields=subject_fields("trace", subject, input=request, response=response),
+        fields=subject_fields("trace", subject, {"input": request, "response": response}),
         id=subject or None,
         more=without({"metadata": one.get("metadata"), "span_id": one.get("span_id"), "overrides": one.get("overrides")}),
         at=seconds(first(one, "create_time", "last_update_time")),
@@ -91,12 +81,12 @@ def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
         mark = Mark(
             answer="", annotator=who, kind="expert" if _is_gold(one) else "human", judge_visible="overrides" in one, note=why
         )
-        return Score(subject=subject, name=_name(one), value=value, mark=mark, row=row)
+        return Score(row, value, mark)
     vote = RecordedVote(model=text(source.get("source_id")), explanation=why or None)
     if error or value is None:
         reason = text(first(mapping(error), "error_message", "error_code") or error) or "the feedback has no value"
-        return Score(subject=subject, name=_name(one), value=None, vote=vote.failed(reason), row=row)
-    return Score(subject=subject, name=_name(one), value=value, vote=vote, row=row)
+        return Score(row, None, vote.failed(reason))
+    return Score(row, value, vote)
 
 
 MLFLOW = Format("mlflow", "MLflow assessments", "mlflow 3", _matches, _read)

@@ -7,20 +7,9 @@ from collections.abc import Iterator, Mapping
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import pair_vote, shown_answers, shown_question, winner
-from adjudge.importers.record import (
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    listed,
-    mapping,
-    number,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import listed, mapping, number, seconds, text, without
 from adjudge.verdicts.styles import rating
 
 _SCORE = Asked("quality", "How good is the answer, from 1 to 10?", "rating", bounds=(1.0, 10.0))
@@ -118,7 +107,6 @@ def _people(record: Mapping[str, object], left: Left) -> Recorded:
     kind = "expert" if judge.startswith(("expert", "author")) else "model" if judge.startswith("gpt") else "human"
     marks = () if chosen is None else (Mark(answer=chosen, annotator=judge or "annotator", kind=kind, design="random"),)  # type: ignore[arg-type]
     return Recorded(
-        judge="rows",
         asked=_BETTER,
         fields={
             "question": _said(talks[0], "user") or _name(record),

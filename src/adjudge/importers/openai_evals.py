@@ -6,25 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    FAIL,
-    PASS,
-    Asked,
-    Left,
-    Recorded,
-    RecordedVote,
-    by_model,
-    fields_of,
-    listed,
-    mapping,
-    number,
-    pass_or_fail,
-    seconds,
-    text,
-    usage_of,
-    without,
-)
+from adjudge.importers.record import FAIL, PASS, Asked, Left, Recorded, RecordedVote, by_model, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, listed, mapping, number, seconds, text, usage_of, without
 
 _INVALID = "__invalid__"
 _GRADED = ("match", "metrics")
@@ -43,7 +27,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     head = file.head
     record = head.record or mapping(head.at("data"))
     if "datasource_item" in record:
-        left.use(datasource_item="fields", sample="response", results="votes")
+        left.use({"datasource_item": "fields", "sample": "response", "results": "votes"})
         for item in file.records(("data",)):
             yield from _item(item)
     else:

@@ -11,20 +11,9 @@ from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.folder import ImportedRun
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    PASS_OR_FAIL,
-    Asked,
-    AskedKind,
-    Left,
-    Recorded,
-    RecordedVote,
-    first,
-    listed,
-    mapping,
-    number,
-    text,
-)
+from adjudge.importers.record import PASS_OR_FAIL, Asked, AskedKind, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import first, listed, mapping, number, text
 
 _KEYS = ("judge", "row", "fields", "status", "votes")
 

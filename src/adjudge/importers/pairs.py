@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
-from adjudge.importers.record import Asked, Mark, RecordedVote, number, text
+from adjudge.importers.record import Asked, Mark, RecordedVote
+from adjudge.importers.values import number, text
 
 BETTER = Asked("better response", "Which response follows the instruction better?", "comparison")
 _TIE: Selection = "tie"

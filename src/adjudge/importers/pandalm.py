@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
-from adjudge.importers.record import Left, Mark, Recorded, RecordedVote, fields_of, first, listed, mapping, text, without
+from adjudge.importers.record import Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, listed, mapping, text, without
 
 _ANNOTATOR = re.compile(r"annotator_?\d+")
 _RESULT = re.compile(r"(.+)_result")
@@ -40,14 +42,15 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(instruction="instruction", response1="response", response2="response", annotator="labels", judges="votes")
+    left.use(
+        {"instruction": "instruction", "response1": "response", "response2": "response", "annotator": "labels", "judges": "votes"}
+    )
     for place, record in enumerate(file.records()):
-        judges = dict(_judges(record))
-        marks = tuple(_marks(record))
+        row, judges = _row(record, place), dict(_judges(record))
         for number, (judge, vote) in enumerate(judges.items()):
-            yield _row(record, judge, (vote,), marks if number == 0 else (), place)
+            yield replace(row, judge=judge, votes=(vote,), marks=row.marks if number == 0 else ())
         if not judges:
-            yield _row(record, "rows", (), marks, place)
+            yield row
 
 
 def _judges(record: Mapping[str, object]) -> Iterator[tuple[str, RecordedVote]]:
@@ -71,18 +74,15 @@ def _marks(record: Mapping[str, object]) -> Iterator[Mark]:
             yield Mark(answer=chosen, annotator=f"annotator {place}", design="random")
 
 
-def _row(
-    record: Mapping[str, object], judge: str, votes: tuple[RecordedVote, ...], marks: tuple[Mark, ...], place: int
-) -> Recorded:
+def _row(record: Mapping[str, object], place: int) -> Recorded:
+    """With its labels, as it is where nobody judged it."""
     shown = fields_of({"instruction": record.get("instruction"), "input": first(record, "input", "context")})
     responses = tuple(text(first(record, f"response{one}", f"response_{one}")) for one in (1, 2))
     return Recorded(
-        judge=judge,
         asked=BETTER,
         fields={**shown, "response": responses},
         id=text(first(record, "id", "idx")) or f"row {place + 1}",
-        votes=votes,
-        marks=marks,
+        marks=tuple(_marks(record)),
         more={
             key: value
             for key, value in without(record, *_READ).items()

@@ -8,22 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    by_model,
-    fields_of,
-    listed,
-    mapping,
-    number,
-    seconds,
-    text,
-    without,
-)
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, listed, mapping, number, seconds, text, without
 
 _COLUMN = re.compile(r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error|start_time|end_time)")
 _READ = ("input", "output", "reference_output", "annotations", "example_id")
@@ -34,7 +21,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(input="fields", output="response", reference_output="reference", annotations="votes and labels")
+    left.use({"input": "fields", "output": "response", "reference_output": "reference", "annotations": "votes and labels"})
     rated = _rated(file)
     for record in file.records():
         row = _of_table(record)

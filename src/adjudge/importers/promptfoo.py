@@ -20,18 +20,11 @@ from adjudge.importers.record import (
     Recorded,
     RecordedVote,
     by_model,
-    fields_of,
-    first,
-    listed,
-    mapping,
     named,
-    number,
     pass_or_fail,
-    text,
-    usage_of,
-    without,
 )
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, listed, mapping, number, text, usage_of, without
 
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+|select-best|conversation-relevance|"
@@ -70,7 +63,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if head.form == "object":
         _check_version(file, head, left)
         default = _provider(_default_provider(file)) or NOT_SAID
-    left.use(vars="fields", response="response", gradingResult="votes and labels")
+    left.use({"vars": "fields", "response": "response", "gradingResult": "votes and labels"})
     for record in file.records(("results", "results"), ("results",)):
         yield from _result(record, default, left)
 

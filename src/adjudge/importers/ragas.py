@@ -6,23 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    FAIL,
-    PASS,
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    fields_of,
-    first,
-    mapping,
-    number,
-    pass_or_fail,
-    text,
-    without,
-)
+from adjudge.importers.record import FAIL, PASS, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, mapping, number, text, without
 
 _ANSWERS = ("response", "answer", "multi_responses")
 _QUESTIONS = ("user_input", "question")
@@ -70,7 +56,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     metrics = _metrics(file)
-    left.use(**dict.fromkeys(metrics, "votes"), user_input="user_input", response="response")
+    left.use({**dict.fromkeys(metrics, "votes"), "user_input": "user_input", "response": "response"})
     for place, record in enumerate(file.records()):
         for metric in metrics:
             points = number(record.get(metric))
@@ -136,7 +122,7 @@ def _literal(value: object) -> object:
 
 def _annotations(file: ForeignFile, left: Left, metric: str) -> Iterator[Recorded]:
     """Verdicts that people accepted or corrected: both the judge's and theirs are there."""
-    left.use(metric_output="votes", is_accepted="labels", edited_output="labels", target="labels")
+    left.use({"metric_output": "votes", "is_accepted": "labels", "edited_output": "labels", "target": "labels"})
     paths = ((metric,),) if metric else ()
     binary = all(_verdict(one) in (0, 1, None) for one in file.records(*paths))
     for place, record in enumerate(file.records(*paths)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -13,6 +12,7 @@ from adjudge.domain.frozen import NOTHING
 from adjudge.domain.label import Design, Kind, Winner
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Outcome
+from adjudge.importers.values import number, text
 
 AskedKind = Literal["choice", "comparison", "rating"]
 Fields = Mapping[str, str | Sequence[str]]
@@ -20,6 +20,8 @@ PASS, FAIL = "PASS", "FAIL"
 PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 NOT_SAID = "unknown"
 """The model of a judge that the file does not name."""
+UNJUDGED = "rows"
+"""What rows are filed under that nobody judged."""
 _LONGEST_NAME = 80
 _PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))
 """Words that say that something is so, each with its contrary."""
@@ -89,7 +91,7 @@ class Mark:
 class Recorded:
     """One row under one question: what a judge said of it, and what people did."""
 
-    judge: str
+    judge: str = UNJUDGED
     """What its judgments are filed under."""
     asked: Asked
     fields: Fields
@@ -123,7 +125,7 @@ class Left:
         """Say what a reader of the import must know, once."""
         self.notes[text] = None
 
-    def use(self, **names: str) -> None:
+    def use(self, names: Mapping[str, str]) -> None:
         """Say what became of keys of the file."""
         self.used.update(names)
 
@@ -156,75 +158,6 @@ def named(text: str) -> str:
     return f"{line[: _LONGEST_NAME - 9]}… {hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
-def without(record: Mapping[str, object], *names: str) -> dict[str, object]:
-    """What a record holds beside what was read of it."""
-    return {name: value for name, value in record.items() if name not in names and value not in (None, "", [], {})}
-
-
-def mapping(value: object) -> Mapping[str, object]:
-    """An object of the file; nothing where it holds something else."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def listed(value: object) -> Sequence[object]:
-    """A list of the file; nothing where it holds something else."""
-    return value if isinstance(value, list | tuple) else ()
-
-
-def number(value: object) -> float | None:
-    """A finite number of the file, also one in writing; else None."""
-    if isinstance(value, bool):
-        return float(value)
-    try:
-        found = float(value)  # type: ignore[arg-type]  # whatever it is, it is asked
-    except (TypeError, ValueError):
-        return None
-    return found if math.isfinite(found) else None
-
-
-def text(value: object) -> str:
-    """A value of the file as a text that a judge can read."""
-    import json
-
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def texts(value: object) -> str | tuple[str, ...]:
-    """A text, or a list of them."""
-    return tuple(text(item) for item in value) if isinstance(value, list | tuple) else text(value)
-
-
-def fields_of(pairs: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
-    """Fields of an instance, without those that the file leaves empty."""
-    return {str(name): texts(value) for name, value in pairs.items() if value not in (None, "", [], {})}
-
-
-def first(record: Mapping[str, object], *names: str) -> object:
-    """What the first of ``names`` that the record has holds."""
-    return next((record[name] for name in names if record.get(name) is not None), None)
-
-
 def by_model(question: str, model: str) -> str:
     """What the judgments of a judge are filed under: its question, and its model where that is known."""
     return question if model in ("", NOT_SAID) else f"{question} ({model})"
-
-
-def usage_of(prompt: object, completion: object, calls: int = 1) -> Usage:
-    """What a reply took, where the file says so."""
-    asked, answered = number(prompt), number(completion)
-    return Usage() if asked is None and answered is None else Usage(calls, int(asked or 0), int(answered or 0))
-
-
-def seconds(value: object) -> float | None:
-    """A time of the file, ISO or seconds since 1970, as seconds."""
-    from datetime import UTC, datetime
-
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value) / 1000 if value > 1e11 else float(value)
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

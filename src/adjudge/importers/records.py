@@ -7,25 +7,9 @@ from collections.abc import Iterator, Mapping
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import (
-    FAIL,
-    PASS,
-    PASS_OR_FAIL,
-    Asked,
-    Left,
-    Mark,
-    Recorded,
-    RecordedVote,
-    fields_of,
-    first,
-    listed,
-    mapping,
-    number,
-    pass_or_fail,
-    text,
-    without,
-)
+from adjudge.importers.record import FAIL, PASS, PASS_OR_FAIL, UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
 
 _PAIR = ("response_1", "response_2")
 _RESPONSES = ("response", "agent_output", "answer", "output", "summary")
@@ -58,7 +42,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(label="labels", judges="votes")
+    left.use({"label": "labels", "judges": "votes"})
     words = {text(first(one, *_LABELS)) for one in file.records()}
     for place, record in enumerate(file.records()):
         label = first(record, *_LABELS)
@@ -67,7 +51,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         for judge, asked, votes in judges:
             yield _row(record, judge, asked, votes, _marks(label, asked), place)
         if not judges:
-            yield _row(record, "rows", scale, (), _marks(label, scale), place)
+            yield _row(record, UNJUDGED, scale, (), _marks(label, scale), place)
 
 
 def _scale(words: set[str]) -> Asked:

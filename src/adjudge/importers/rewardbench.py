@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from adjudge.domain.verdict import TIE
 from adjudge.importers.format import Format
-from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, listed, number, text, without
+from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import listed, number, text, without
 
 _ASKED = Asked("best completion", "Which completion is the best?", "comparison")
 
@@ -18,7 +19,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(prompt="prompt", chosen="response", rejected="response", scores="votes", num_correct="labels")
+    left.use({"prompt": "prompt", "chosen": "response", "rejected": "response", "scores": "votes", "num_correct": "labels"})
     left.note("the completions are put in an order that does not tell which is right")
     for place, record in enumerate(file.records()):
         yield _row(record, place, left)
@@ -35,7 +36,7 @@ def _row(record: Mapping[str, object], place: int, left: Left) -> Recorded:
         left.out("label of a prompt with several right completions: no single one is the best")
     votes = _votes(record, order)
     return Recorded(
-        judge=(text(record.get("model")) or "reward model") if votes else "rows",
+        judge=(text(record.get("model")) or "reward model") if votes else UNJUDGED,
         asked=_ASKED,
         fields={"prompt": _prompt(record["prompt"]), "response": tuple((*good, *bad)[one] for one in order)},
         id=id,

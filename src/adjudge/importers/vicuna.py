@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold
-from adjudge.importers.record import Left, Recorded, RecordedVote, first, listed, mapping, number, text, without
+from adjudge.importers.record import Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import first, listed, mapping, number, text, without
 from adjudge.verdicts.styles import better_rated, two_ratings
 
 _READ = (
@@ -30,7 +31,7 @@ def _matches(head: Head) -> bool:
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
-    left.use(text="votes", judge_raw="votes", human_label="labels")
+    left.use({"text": "votes", "judge_raw": "votes", "human_label": "labels"})
     for record in file.records():
         id = text(first(record, "id", "review_id"))
         judge = text(first(record, "judge", "reviewer_id")) or text(mapping(record.get("metadata")).get("model")) or "reviewer"

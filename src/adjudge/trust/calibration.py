@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
@@ -46,11 +47,9 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration:
+class Calibration(Judged):
     """What labels say of one judge and one criteria."""
 
-    judge: str
-    criteria: str
     lock: str | None
     """The identity of the judge that the confusion is of."""
     level: float
@@ -77,11 +76,6 @@ class Calibration:
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
 
     @property
     def is_comparison(self) -> bool:

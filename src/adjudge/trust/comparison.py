@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
+from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
@@ -45,11 +46,9 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison:
+class RunComparison(Judged):
     """The second run less the first, by one judge and one criteria."""
 
-    judge: str
-    criteria: str
     first: float | None
     second: float | None
     """The means over the rows that have a number in both."""
@@ -72,11 +71,6 @@ class RunComparison:
     reach: float = 1.0
     """How far two scores can lie apart."""
     notes: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
 
     @property
     def rows(self) -> int:
