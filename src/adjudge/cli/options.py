@@ -115,7 +115,7 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _given_as(
+def given_as(
     name: str, make: Callable[..., object], taken: Sequence[str], *options: Decorator[Any]
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of the ``taken`` values."""
@@ -191,7 +191,7 @@ named = click.option(
 user_input = click.option("--user-input", help="The question that is answered.")
 reference = click.option("--reference", help="A good answer to compare with.")
 contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
-accompanying = _given_as("given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts)
+accompanying = given_as("given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts)
 """Gives the command ``given``: field → what was typed for it."""
 language = click.option(
     "--language",
@@ -353,7 +353,7 @@ def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
 
 def _flags(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     names = [one.name for one in fields(kind)]
-    return _given_as("flags", lambda **typed: _completed(kind(**typed)), names, *options)
+    return given_as("flags", lambda **typed: _completed(kind(**typed)), names, *options)
 
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
