@@ -17,10 +17,10 @@ from adjudge.cli.inputs import command_line
 from adjudge.cli.language import speak
 from adjudge.cli.options import (
     PATH,
+    RowFlags,
     argument,
     as_json,
     baseline,
-    budget_from,
     command,
     confidence,
     dry_run,
@@ -41,9 +41,9 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.project import ServerEntry, find_project
+from adjudge.runs.project import find_project
 from adjudge.runs.rows_again import holds_run, may_be_reused, paired_changes
 
 EXAMPLE = """\
@@ -58,41 +58,22 @@ gates: {fail_under: 0.8}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Wanted(RowFlags):
     """What the command line says of a run."""
 
     folder: Path | None
     data: Path | None
-    resume: bool
-    model: tuple[str, ...]
-    base_url: str | None
-    api_key_env: str | None
-    header: tuple[tuple[str, str], ...]
-    limit: int | None
-    max_usd: float | None
-    max_calls: int | None
-    max_tokens: int | None
-    prices: Path | None
-    no_cache: bool
-    fail_under: FailUnder | None
-    baseline: Path | None
-    confidence: float | None
-    not_worse_than: str | None
-    margin: float | None
     stop_at_bad_row: bool | None
     fork: Path | None
     retry_failed: bool
     output: tuple[Path, ...]
-    encoding: str | None
     as_json: bool
-    dry_run: bool
-    quiet: bool
 
     def file(self, path: Path) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates."""
         project = find_project()
         use_prices(self.prices or project.prices_path)
-        at = ServerEntry(base_url=self.base_url, api_key_env=self.api_key_env, headers=self.header)
+        at = self.server()
         file = load_eval(path, project)
         speak(file.language)
         file = by_models(file, model_entries(self.model, at, project=project)) if self.model else at_server(file, at)
@@ -183,7 +164,7 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
         with resumable(kept, file.language), seen.watch:
             made.execute(
                 seen.event,
-                budget=budget_from(wanted.max_usd, wanted.max_calls, wanted.max_tokens),
+                budget=wanted.budget(),
                 fork_of=fork,
                 retry_failed=wanted.retry_failed,
                 kept=outcome.facts,
