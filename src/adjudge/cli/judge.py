@@ -44,7 +44,7 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry, Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry, Said
 from adjudge.runs.execute import Judged
 
 
@@ -94,9 +94,8 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
         seed=flags.seed,
     )
     data = data_entry(flags, rows_in(text, asked.file), columns_from(asked.column, judged))
-    texts = _complete(texts_in(text, asked.file, judged, flags.encoding), asked.given, wanted)
-    outcome = Outcome(ready(typed(flags, entry, data, texts, asked.given), flags), baseline=flags.baseline)
-    outcome.check_gates()
+    texts = texts_in(text, asked.file, judged, flags.encoding)
+    outcome = _outcome(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), flags)
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
@@ -139,9 +138,7 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
         seed=flags.seed,
     )
     data, texts = _comparisons(responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags)
-    texts = _complete(texts, asked.given, wanted)
-    outcome = Outcome(ready(typed(flags, entry, data, texts, asked.given), flags), baseline=flags.baseline)
-    outcome.check_gates()
+    outcome = _outcome(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), flags)
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
@@ -149,6 +146,13 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
     results = judgments.results(PairwiseInstanceResult)
     shown = None if asked.as_json else partial(show_comparisons, results, flags.language)
     return finish(outcome, judgments, asked.output, shown)
+
+
+def _outcome(file: EvalFile, flags: Flags) -> Outcome:
+    """Of the run that the file stands for, whose gates can be checked."""
+    outcome = Outcome(ready(file, flags), baseline=flags.baseline)
+    outcome.check_gates()
+    return outcome
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
