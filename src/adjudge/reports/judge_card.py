@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.labels import LabelStore, holds_labels
 from adjudge.reports.export import report_of_run
-from adjudge.reports.markdown import escaped
 from adjudge.reports.report import Report, Section
+from adjudge.reports.template import environment
 from adjudge.reports.trusted import trust_sentence
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.stats.estimate import Estimate
@@ -85,15 +83,9 @@ def _options(criteria: Mapping[str, object]) -> str:
 def judge_card_page(folder: str | Path) -> str:
     """The cards of a run as a Markdown page."""
     info = run_info(folder)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.reports"),
-        autoescape=False,  # noqa: S701 - Markdown has an escape of its own
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"md": lambda value: escaped(str(value)), "sentence": trust_sentence, "figure": _figure}
-    page = environment.get_template("judge_card.md.jinja").render(
+    made = environment(html=False)
+    made.filters |= {"sentence": trust_sentence, "figure": _figure}
+    page = made.get_template("judge_card.md.jinja").render(
         run=Path(folder).name,
         cards=judge_cards(folder),
         judged=_date(info.facts.get("started")),
