@@ -23,7 +23,7 @@ def test_the_report_says_what_was_read_as_what_and_what_was_left(tmp_path: Path)
 
 def test_scripts_get_the_report_as_json(tmp_path: Path) -> None:
     done = adjudge("import", INSPECT, "--run", "one", "--json", cwd=tmp_path)
-    report = json.loads(done.stdout)
+    (report,) = json.loads(done.stdout)["results"]
     assert (report["format"], report["judgments"], report["votes"]) == ("inspect", 4, {"ok": 3, "unreadable": 1})
 
 

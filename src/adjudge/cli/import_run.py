@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command
 from adjudge.cli.show import clean
 from adjudge.domain.label import DESIGNS, Design
@@ -51,7 +51,7 @@ def import_run(
     """
     report = import_file(file, folder, ImportOptions(kind, encoding, skip_bad_rows, design, unreadable))
     if as_json:
-        click.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=2))
+        print_results("imports", {"judgments": report.tally.judgments, "labels": report.tally.labels}, [report.to_dict()])
     else:
         for line in _lines(report):
             click.echo(clean(line))

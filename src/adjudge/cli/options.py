@@ -61,7 +61,9 @@ class Argument(click.Argument):
         type: click.ParamType[Any] | None = None,
         default: object = None,
     ) -> None:
-        super().__init__(param_decls, required, nargs=nargs, type=type, default=default)
+        given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
+        given = {name: value for name, value in given.items() if value is not None}  # a default of None would make it optional
+        super().__init__(param_decls, required, **given)
         self.about = help
         self.metavar = f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
 
@@ -97,8 +99,7 @@ def argument(
     default: object = None,
 ) -> Callable[[F], F]:
     """An argument with a line of help."""
-    given = {} if default is None else {"default": default}  # a default, though it be None, makes an argument optional
-    return click.argument(name, cls=Argument, help=help, required=required, nargs=nargs, type=type, **given)
+    return click.argument(name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default)
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:

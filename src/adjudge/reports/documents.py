@@ -19,6 +19,7 @@ from adjudge.reports.shapes import (
     EntryShape,
     FindingShape,
     GateShape,
+    ImportShape,
     JudgmentShape,
     LeaderboardShape,
     ModelShape,
@@ -145,8 +146,16 @@ class Leaderboards(Envelope):
     results: Sequence[LeaderboardShape]
 
 
+class Imports(Envelope):
+    """import."""
+
+    kind: Literal["imports"]
+    summary: Count
+    results: Sequence[ImportShape]
+
+
 DOCUMENTS: tuple[type, ...] = (
     *(Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
-    *(Calibrations, Leaderboards),
+    *(Calibrations, Leaderboards, Imports),
 )
 """One for each ``kind``."""

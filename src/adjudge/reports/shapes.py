@@ -302,3 +302,18 @@ class LeaderboardShape(TypedDict):
     rows: int
     contests: int
     places: Annotated[Sequence[Mapping[str, object]], "the best first"]
+
+
+class ImportShape(TypedDict):
+    """What was read of another tool's file, as what, and what was left."""
+
+    source: str
+    folder: str
+    format: str
+    judgments: int
+    statuses: Mapping[str, int]
+    votes: Mapping[str, int]
+    labels: int
+    left: Annotated[Mapping[str, int], "fields that were kept as they are, and how often"]
+    notes: Sequence[str]
+    bad_rows: Sequence[str]
