@@ -36,6 +36,7 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import clean
+from adjudge.cli.show_diff import show_comparison
 from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
@@ -44,7 +45,7 @@ from adjudge.reports.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import find_project
-from adjudge.runs.rows_again import holds_run, may_be_reused, paired_changes
+from adjudge.runs.rows_again import holds_run, may_be_reused
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -194,15 +195,7 @@ def _compare(before: Path | None, after: Path) -> None:
     """How the rows of an earlier run came out before and now, where both runs ask the same."""
     if before is None or not holds_run(before):
         return
-    changes = paired_changes(before, after)
-    for one in changes:
-        found = one.difference.estimate
-        limits = "" if found.lower is None or found.upper is None else f", 95 % interval {found.lower:+.3f} to {found.upper:+.3f}"
-        rows = f"{found.count} row{'' if found.count == 1 else 's'} of both runs"
-        change = f"{one.before:.3f} → {one.after:.3f} on {rows}{limits}: {one.difference.outcome.value}"
-        click.echo(clean(f"{one.criteria}, against {before}: {change}"))
-    if not changes:
-        click.echo(clean(f"no criteria of {before} was scored again, so that there is nothing to compare"))
+    show_comparison(before, after)
 
 
 def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:

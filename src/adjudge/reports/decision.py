@@ -81,7 +81,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
 
 def _since(one: Section, report: Report) -> str:
     """How the mean was in the run that this one is compared with."""
-    first = next((each for each in report.setup.baseline.changes(one) if each.name == (one.criteria or one.judge)), None)
+    first = next((each for each in report.changes(one) if each.name == (one.criteria or one.judge)), None)
     if first is None:
         return ""
     before = number_text(first.before, 2, report.language)

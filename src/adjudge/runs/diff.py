@@ -131,12 +131,6 @@ class RunDiff:
         for values in self._table.execute(wanted, (side,)):
             yield _judged(*values)
 
-    def scores(self) -> Iterator[tuple[str, float, float]]:
-        """(criteria, score before, score after) of the rows that both runs scored."""
-        both = "a.score IS NOT NULL AND b.score IS NOT NULL AND a.status = 'scored' AND b.status = 'scored'"
-        pairs = f"FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0 AND {both}"
-        yield from self._table.execute(f"SELECT a.criteria, a.score, b.score {pairs} ORDER BY a.place")
-
     def _count(self, which: str) -> int:
         (count,) = self._table.execute(f"SELECT count(*) FROM judged WHERE {which}").fetchone()  # noqa: S608 - constant texts
         return int(count)
