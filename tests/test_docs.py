@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -100,7 +101,7 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A reader's folder, with the files that pages speak of and scripted models behind the names: keys and money are the
     reader's. What the models write needs no sandbox."""
     monkeypatch.setattr(sys, "argv", sys.argv)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # commands write beside their files
     (tmp_path / "answers.csv").write_bytes((ROOT / "examples" / "answers.csv").read_bytes())
     (tmp_path / "rows.csv").write_bytes((ROOT / "examples" / "rag.csv").read_bytes())
     (tmp_path / "eval.yaml").write_text(EVAL)
