@@ -23,7 +23,7 @@ from adjudge.runs.eval_file import EvalFile, load_eval
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project
 
-_RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate")
+_RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate", "bench")
 _RUN = ("run", "folder")
 """What commands call the run folder."""
 
