@@ -99,7 +99,7 @@ def _compared(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int,
     counted = [int(one) for one in found if isinstance(one, str) and one.isdecimal()]
     made: dict[str | int, Answer] = {}
     for one in found:
-        chosen = one if isinstance(one, int) else names.get(one, places.get(one))
+        chosen: Winner | None = one if isinstance(one, int) else names.get(one, places.get(one))
         if chosen is None:
             chosen = _by_number(str(one), counted, rows, most) if str(one).isdecimal() else winner(one)
         if chosen is None:
@@ -134,5 +134,5 @@ def _label(row: MarkedRow, mark: Mark, scale: LabelScale, answer: Answer, at: fl
         judge_visible=mark.judge_visible,
         note=mark.note,
         at=mark.at or at,
-        **said,  # type: ignore[arg-type]  # one of the three, by what the criteria asks
+        **said,
     )

@@ -122,7 +122,10 @@ class _Gathered:
     def labelled(self, source: LabelledSource, own: Criteria | None, notes: Iterable[str] = ()) -> LabelledSet:
         kept = {identity: _consistent(marks) for identity, marks in self._marks.items()}
         split = sum(len(kept[identity]) < len({one.annotator for one in marks}) for identity, marks in self._marks.items())
-        told = [*notes, *([f"{split} rows stand there twice with different labels of one person, which are left out"] * bool(split))]
+        told = [
+            *notes,
+            *([f"{split} rows stand there twice with different labels of one person, which are left out"] * bool(split)),
+        ]
         rows = tuple(MarkedRow(self._instances[identity], marks) for identity, marks in kept.items() if marks)
         return LabelledSet(str(source.path), rows, own, len(kept) - len(rows), tuple(told))
 
@@ -155,9 +158,7 @@ def _unmarked(instance: Instance, cells: Mapping[str, object], human: Sequence[s
 def _instances(source: LabelledSource) -> Iterator[Instance]:
     named = _without(source.columns, source.human)
     if source.compares:
-        return read_comparisons(
-            source.path, source.responses, named, encoding=source.encoding, on_bad_row=source.on_bad_row
-        )
+        return read_comparisons(source.path, source.responses, named, encoding=source.encoding, on_bad_row=source.on_bad_row)
     return read_instances(source.path, named, None, source.needed, encoding=source.encoding, on_bad_row=source.on_bad_row)
 
 

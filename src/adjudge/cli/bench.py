@@ -53,6 +53,7 @@ from adjudge.data.dataset import BadRow
 from adjudge.domain.ballot import Mode
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
+from adjudge.gateway.layers.budget import Budget
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
 from adjudge.reports.benchmark import benchmark_facts, check_page, write_page
@@ -205,11 +206,15 @@ class Wanted(Labelled):
 
 
 @command("bench")
-@argument("data", "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder with labels.", type=PATH)
+@argument(
+    "data", "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder with labels.", type=PATH
+)
 @named
 @questions
 @click.option("-m", "--model", multiple=True, help="A model to try; repeat for several: each is a judge by itself.")
-@click.option("--strictness", type=FROM_ONE, multiple=True, default=(1,), help="Votes per row (and order); repeat to try several.")
+@click.option(
+    "--strictness", type=FROM_ONE, multiple=True, default=(1,), help="Votes per row (and order); repeat to try several."
+)
 @click.option("--temperature", type=float, multiple=True, help="Default: 0 for one vote, 1 for several; repeat to try several.")
 @click.option("--mode", type=click.Choice(("generate", "likelihood")), multiple=True, help="How models are asked; repeatable.")
 @click.option(
@@ -250,9 +255,9 @@ def bench(data: Path, wanted: Wanted) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their cost, time and failures.
 
     Each -m with each -c, --strictness, --temperature and --mode is a judge. Without -m and -c the judges that the data recorded
-    are ranked: those of a run folder, or of a public set that was published with verdicts. It is resumed by the same command or by
-    'adjudge resume RUN'. Exit codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
-    verdict, 4 no judge reaches --fail-under.
+    are ranked: those of a run folder, or of a public set that was published with verdicts. It is resumed by the same command or
+    by 'adjudge resume RUN'. Exit codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
+    no verdict, 4 no judge reaches --fail-under.
     """
     language = wanted.language or find_project().language or "en"
     speak(language)
@@ -301,7 +306,7 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
     if wanted.dry_run:
         show_estimate(made.estimate(), language)
         return ExitCode.OK
-    skipped = execute_with_labels(made, labels, wanted)
+    skipped = execute_with_labels(made, labels, wanted, wanted.budget())
     return _tell(benchmark_of(folder, wanted.settings), wanted, skipped=skipped + told.count)
 
 
@@ -318,7 +323,9 @@ def labelled_rows(
     kind: Kind = "pairwise" if rows.compares else "direct"
     criteria = criteria_to_try(named, questions, kind, language)
     if not criteria and rows.own is None:
-        raise UsageError("say what to judge by: -c NAME, -c FILE or --criterion \"…\" ('adjudge criteria' lists the ready-made ones)")
+        raise UsageError(
+            "say what to judge by: -c NAME, -c FILE or --criterion \"…\" ('adjudge criteria' lists the ready-made ones)"
+        )
     if not criteria and rows.own:
         criteria = [NamedCriteria(rows.own.name, rows.own)]
     return rows.with_fields(needed_fields(one.criteria for one in criteria)), criteria
@@ -340,7 +347,7 @@ def _notes(rows: LabelledSet) -> list[str]:
     return [*rows.notes, *missing]
 
 
-def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled) -> int:
+def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled, budget: Budget | None) -> int:
     """Judge, and put the labels beside the run as soon as there is one: how many rows could not be judged."""
     outcome = Outcome(made)
     seen = Seen(outcome, quiet=wanted.quiet or wanted.as_json)
@@ -353,7 +360,7 @@ def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled
         seen.event(event)
 
     with resumable(made.folder, made.file.language), seen.watch:
-        made.execute(listen, budget=wanted.budget(), kept=outcome.facts)
+        made.execute(listen, budget=budget, kept=outcome.facts)
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)
     return outcome.skipped

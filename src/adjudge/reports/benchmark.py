@@ -92,7 +92,7 @@ def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
     empty = [name for name, values in cells.items() if name not in _KEPT and set(values) <= {_NOTHING, "best"}]
     left = {*empty, *(["one vote"] if single else [])}
     headings = [name for name in cells if name not in left]
-    lines = [[cells[name][place] for name in headings] for place in range(len(ranking.judges))]
+    lines: list[Cells] = [[cells[name][place] for name in headings] for place in range(len(ranking.judges))]
     return [ranking.figure if name == "agreement" and ranking.figure != "accuracy" else name for name in headings], lines
 
 
@@ -129,8 +129,10 @@ def benchmark_html(found: Benchmark) -> str:
 
 
 def _render(template: str, found: Benchmark, *, html: bool) -> str:
-    return environment(html=html).get_template(template).render(
-        found=found, table_of=table_of, beside=beside, title_of=title_of, explained=EXPLAINED, shown=SHOWN
+    return (
+        environment(html=html)
+        .get_template(template)
+        .render(found=found, table_of=table_of, beside=beside, title_of=title_of, explained=EXPLAINED, shown=SHOWN)
     )
 
 

@@ -59,6 +59,8 @@ class Disagreement:
     explanation: str
     text: str
     """The judged text, shortened."""
+    identity: str = ""
+    """The row's ``Instance.identity``."""
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
@@ -277,9 +279,7 @@ def _with_numbers(scale: LabelScale, labels: Sequence[Label]) -> LabelScale:
     return replace(scale, range=(min(*given, *points), max(*given, *points)))
 
 
-def _judged(
-    ledger: sqlite3.Connection, judge: str, scale: LabelScale, labels: Sequence[Label]
-) -> tuple[Rows, list[JudgedRow]]:
+def _judged(ledger: sqlite3.Connection, judge: str, scale: LabelScale, labels: Sequence[Label]) -> tuple[Rows, list[JudgedRow]]:
     def votes(record: Record) -> Votes:
         row = record.get("row")
         return votes_of(ledger, judge, row - 1) if isinstance(row, int) else ()
@@ -316,7 +316,7 @@ def _disagreements(judged: Sequence[JudgedRow], measure: Measure) -> Iterator[Di
         if said is not None and truth is not None and isinstance(row, int):
             id, why = one.record.get("id"), one.record.get("explanation")
             known = None if id is None else str(id)
-            yield Disagreement(row, known, said, truth, one.row.answers, str(why or ""), _text(one.record))
+            yield Disagreement(row, known, said, truth, one.row.answers, str(why or ""), _text(one.record), one.row.identity)
 
 
 def _text(record: Record) -> str:
