@@ -29,15 +29,24 @@ class Answers:
     def labels(self, rows: LabelledSet, criteria: Criteria) -> list[Label]:
         """A label for each mark. A SetupError names the marks that are no answer to the criteria."""
         scale = LabelScale(criteria, compares=rows.compares, ties=self.ties)
-        values = [self._meant(mark) for row in rows.rows for mark in row.marks]
-        known = _compared(values, rows) if rows.compares else _options(values, criteria, rows.source)
-        at = time.time()
+        known, at = self._read(rows, criteria), time.time()
         return [
             _label(row, mark, scale, known[value], at)
             for row in rows.rows
             for mark in row.marks
             if (value := self._meant(mark)) != ""
         ]
+
+    def read_as(self, rows: LabelledSet, criteria: Criteria) -> str:
+        """What labels are taken for that are not called as the options are; nothing where all are."""
+        known = {} if rows.compares else self._read(rows, criteria)
+        pairs = [f"{label} → {option}" for label, option in known.items() if isinstance(option, str) and label != option]
+        pairs += [f"{label} → {option}" for label, option in self.meanings.items() if option and label != option]
+        return f"labels are read as {', '.join(pairs)}" if pairs else ""
+
+    def _read(self, rows: LabelledSet, criteria: Criteria) -> dict[str | int, Answer]:
+        values = [self._meant(mark) for row in rows.rows for mark in row.marks]
+        return _compared(values, rows) if rows.compares else _options(values, criteria, rows.source)
 
     def _meant(self, mark: Mark) -> str | int:
         """The label as it is written; a winner that is an index already stays one."""

@@ -51,6 +51,7 @@ from adjudge.cli.show import clean
 from adjudge.cli.show_bench import show_benchmark
 from adjudge.data.dataset import BadRow
 from adjudge.domain.ballot import Mode
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -297,11 +298,11 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(f"{folder} holds a run that is no benchmark: give --run another name")
     check_resumed(folder, resume=wanted.resume)
-    labels = _labels(rows, criteria, wanted)
+    labels, read_as = _labels(rows, criteria, wanted)
     file = bench_file(
         rows, wanted.matrix(criteria, compares=rows.compares), language, folder, stop_at_bad_row=wanted.stop_at_bad_row
     )
-    facts = {"command": command_line(), FACT: {"data": str(data), "rows": len(rows.rows), "notes": _notes(rows)}}
+    facts = {"command": command_line(), FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]}}
     made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)
     if wanted.dry_run:
         show_estimate(made.estimate(), language)
@@ -331,15 +332,17 @@ def labelled_rows(
     return rows.with_fields(needed_fields(one.criteria for one in criteria)), criteria
 
 
-def _labels(rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted) -> list[Label]:
-    by_name: dict[str, tuple[str, ...]] = {}
+def _labels(rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted) -> tuple[list[Label], list[str]]:
+    """The labels as answers to each criteria, and what must be said of how they were read."""
+    unique: dict[str, Criteria] = {}
     for one in criteria:
-        known = by_name.setdefault(one.criteria.name, one.criteria.option_names)
-        if known != one.criteria.option_names:
+        known = unique.setdefault(one.criteria.name, one.criteria)
+        if known.option_names != one.criteria.option_names:
             raise SetupError(f"two criteria are called {one.criteria.name!r} and have different options: rename one of them")
     answers = Answers(wanted.meanings, ties=wanted.tie)
-    unique = {one.criteria.name: one.criteria for one in criteria}
-    return [label for one in unique.values() for label in answers.labels(rows, one)]
+    read_as = {name: answers.read_as(rows, one) for name, one in unique.items()}
+    labels = [label for one in unique.values() for label in answers.labels(rows, one)]
+    return labels, [f"{name}: {text}" for name, text in read_as.items() if text]
 
 
 def _notes(rows: LabelledSet) -> list[str]:
