@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from adjudge.data.columns import ALIASES, column_for, column_in, text_of
@@ -79,6 +80,8 @@ class LabelledSource:
     sample: int | None = None
     """Draw so many rows instead of taking the first."""
     seed: int = 0
+    only: str | None = None
+    """The rows whose ids fit this pattern, where ``*`` stands for any text."""
     on_bad_row: Callable[[BadRow], None] | None = None
 
 
@@ -90,9 +93,11 @@ def labelled_set(source: LabelledSource) -> LabelledSet:
         found = _of_columns(source)
     else:
         found = _of_import(source)
-    if not found.rows:
-        raise RunError(f"{source.path} has no labelled row")
-    return replace(found, rows=_chosen(found.rows, source))
+    rows = tuple(one for one in found.rows if source.only is None or fnmatchcase(str(one.instance.id), source.only))
+    if not rows:
+        named = f" whose id fits {source.only!r}" if found.rows else ""
+        raise RunError(f"{source.path} has no labelled row{named}")
+    return replace(found, rows=_chosen(rows, source))
 
 
 def _chosen(rows: tuple[MarkedRow, ...], source: LabelledSource) -> tuple[MarkedRow, ...]:

@@ -94,6 +94,7 @@ labelled_options = together(
     ),
     click.option("--as", "kind", type=click.Choice(sorted(FORMATS)), help="The format of a labelled set, else found out."),
     click.option("--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; for comparisons, each response."),
+    click.option("--only", metavar="PATTERN", help="Only rows whose id fits, such as 'llmbar-Natural-*'."),
     click.option("--sample", type=FROM_ONE, help="Draw so many labelled rows at random, instead of all."),
     limit,
     click.option("--seed", type=int, default=0, help="Of the draw of rows and of the intervals."),
@@ -112,6 +113,7 @@ class Labelled(Spending):
     meanings: Mapping[str, str]
     kind: str | None
     column: tuple[str, ...]
+    only: str | None
     sample: int | None
     limit: int | None
     seed: int
@@ -149,6 +151,7 @@ class Labelled(Spending):
             limit=self.limit,
             sample=self.sample,
             seed=self.seed,
+            only=self.only,
             on_bad_row=told,
         )
 
@@ -190,7 +193,9 @@ class Wanted(Labelled):
     def settings(self) -> BenchSettings:
         """How judges are measured."""
         draws = Draws(seed=self.seed)
-        return BenchSettings(level=self.confidence, agreement=AgreementSettings(missing=self.missing, draws=draws))
+        return BenchSettings(
+            level=self.confidence, agreement=AgreementSettings(missing=self.missing, draws=draws), only=self.only
+        )
 
     def matrix(self, criteria: Sequence[NamedCriteria], *, compares: bool) -> Matrix:
         """What is tried with what."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from adjudge.domain.judged import Judged
@@ -43,6 +44,8 @@ class BenchSettings:
 
     level: float = 0.95
     agreement: AgreementSettings = AgreementSettings()
+    only: str | None = None
+    """The rows whose ids fit this pattern, where ``*`` stands for any text."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +240,7 @@ def _benched(
     own = [one for one in labels if one.criteria == scale.name]
     scale = _with_numbers(scale, own)
     with reading(folder) as ledger:
-        rows, judged = _judged(ledger, judge, scale, own)
+        rows, judged = _judged(ledger, judge, scale, own, settings.only)
     if not judged or not rows.verdicts:
         return None
     measure, level = rows.measure, settings.level
@@ -279,13 +282,17 @@ def _with_numbers(scale: LabelScale, labels: Sequence[Label]) -> LabelScale:
     return replace(scale, range=(min(*given, *points), max(*given, *points)))
 
 
-def _judged(ledger: sqlite3.Connection, judge: str, scale: LabelScale, labels: Sequence[Label]) -> tuple[Rows, list[JudgedRow]]:
+def _judged(
+    ledger: sqlite3.Connection, judge: str, scale: LabelScale, labels: Sequence[Label], only: str | None
+) -> tuple[Rows, list[JudgedRow]]:
     def votes(record: Record) -> Votes:
         row = record.get("row")
         return votes_of(ledger, judge, row - 1) if isinstance(row, int) else ()
 
     rows, judged = Rows(scale, by_row(labels), read_votes=votes), []
     for record in judgments_in(ledger, judge=judge):
+        if only is not None and not fnmatchcase(str(record.get("id")), only):
+            continue
         before = len(rows.labelled)
         rows.add(record)
         judged += [JudgedRow(row, record) for row in rows.labelled[before:]]
