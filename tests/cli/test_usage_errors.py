@@ -47,6 +47,30 @@ def folder(tmp_path: Path) -> Path:
         (["check", "x", "--criterion", "c", "--base-url", "http://127.0.0.1:9/v1"], "name one with -m"),
         (["check", "x", "--criterion", "c", "--fail-under", "high"], "'high' is no number from 0 to 1"),
         (["check", "x", "--criterion", "c", "--fail-under", "c="], "'' is no number from 0 to 1"),
+        (
+            ["check", "x", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=0.5"],
+            "nothing is called 'nope'; there are 'c",
+        ),
+        (
+            ["judge", "x", "--criterion", "c", "--criterion", "d", "-m", "scripted", "--fail-under", "nope=1"],
+            "there are 'c, d', 'c', 'd'",
+        ),
+        (["judge", "x", "-c", "conciseness", "-m", "scripted", "--fail-under", "concisenes=1"], "did you mean 'conciseness'?"),
+        (["rag", "--csv", "rows.csv", "-m", "scripted", "--fail-under", "nope=0.5"], "'answer_relevance', 'clarity'"),
+        (
+            ["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=1"],
+            "there are 'response 1', 'response 2'",
+        ),
+        (["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "0.5"], "name the one whose win rate"),
+        (["run", "eval.yaml", "-m", "scripted", "--fail-under", "nope=0.5"], "there are 'It ends in Y.', 'question'"),
+        (["check", "x", "--criterion", "c", "-m", "scripted", "--confidence", "0.9"], "add fail_under or not_worse_than"),
+        (["judge", "x", "-c", "concisness"], "did you mean conciseness"),
+        (["judge", "x", "-c", "pairwise_conciseness"], "use 'conciseness'"),
+        (["check", "x", "--aspect", "harmlesness"], "there are harmlessness"),
+        (["check", "-f", "rows.csv", "--criterion", "c", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
+        (["run", "eval.yaml", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
+        (["run", "eval.yaml", "-m", "scripted", "-o", "out.docx"], "exported to csv"),
+        (["check", "x", "--criterion", "c", "-m", "scripted", "--resume"], "add --run FOLDER"),
         (["run"], "say which eval file to run"),
         (["run", "eval.yaml", "--no-such-option"], "No such option"),
     ],
@@ -56,6 +80,24 @@ def test_a_mistake_in_usage_exits_with_2(folder: Path, words: list[str], said: s
     assert done.returncode == 2
     assert said in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["eval.yaml", "rows.csv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["label", "kept", "--criteria", "typo"], "kept has no criteria 'typo'; it has 'criterion'"),
+        (["label", "kept", "--criteria", "typo", "--export", "labels.csv"], "kept has no criteria 'typo'"),
+        (["label", "kept", "--criteria", "typo", "--conflicts"], "kept has no criteria 'typo'"),
+        (["calibrate", "kept", "--criteria", "typo"], "kept has no criteria 'typo'"),
+        (["export", "kept", "-o", "out.docx"], "exported to csv"),
+    ],
+)
+def test_a_name_that_a_run_does_not_have_exits_with_2(folder: Path, words: list[str], said: str) -> None:
+    adjudge("check", "x", "--criterion", "c", "-m", "scripted", "--run", "kept", cwd=folder)
+    done = adjudge(*words, cwd=folder)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (folder / "labels.csv").exists()
 
 
 def test_the_languages_that_can_be_typed_are_those_there_are() -> None:

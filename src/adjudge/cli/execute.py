@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
+from click import UsageError
 
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.inputs import command_line, end_gently
+from adjudge.cli.inputs import command_line, end_gently, typed_wrong
 from adjudge.cli.judged import Judgments
-from adjudge.cli.options import Flags
+from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.show import clean
 from adjudge.cli.show_report import print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
@@ -26,7 +27,7 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.report import Report
+from adjudge.reports.report import ENTRIES, Report
 from adjudge.reports.russian import localised
 from adjudge.reports.sentences import sentence
 from adjudge.reports.table import write_judgments
@@ -88,6 +89,15 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
     return EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
 
 
+def gated(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
+    """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
+    typed_gate = (flags.fail_under, flags.confidence, flags.not_worse_than, flags.margin) != (None,) * 4
+    with typed_wrong() if typed_gate else nullcontext():
+        outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
+        outcome.check_gates()
+    return outcome
+
+
 def use_prices(path: Path | None) -> None:
     """Have everything count by the user's own prices until the command ends."""
     if path is not None:
@@ -105,7 +115,7 @@ def _restore(prices: str | None) -> None:
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
     """What is only to be resumed must be there."""
     if resume and folder is None:
-        raise SetupError("--resume needs to know which run: add --run FOLDER")
+        raise UsageError("--resume needs to know which run: add --run FOLDER")
     if resume and folder is not None and not (folder / FILE).is_file():
         raise SetupError(f"there is no run in {folder} to resume: leave --resume out to begin one")
 

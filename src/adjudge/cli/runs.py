@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.inputs import typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.run_data import print_run, run_data
@@ -19,7 +20,7 @@ from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.export import FOREIGN, FORMATS, export, report_of_run
+from adjudge.reports.export import FOREIGN, FORMATS, export, export_format, report_of_run
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
@@ -148,6 +149,8 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
     """
     with reading(folder):  # that there is a run is asked before where it would be written
         target = output or folder / f"results.{_ending(to)}"
+    with typed_wrong():
+        export_format(target, to)
     rows = export(folder, target, to)
     click.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
     return 0
