@@ -207,3 +207,19 @@ def test_an_encoding_that_agrees_with_the_byte_order_mark_is_read(tmp_path: Path
     path = tmp_path / "a.csv"
     path.write_bytes("response\nответ\n".encode(marked))
     assert [one.fields for one in read_instances(path, encoding=named)] == [{"response": "ответ"}]
+
+
+def test_a_column_without_a_name_is_called_by_its_place() -> None:
+    (row,) = rows_of(",answer,\n0,yes,x\n")
+    assert isinstance(row, Row)
+    assert row.cells == {"column 1": "0", "answer": "yes", "column 3": "x"}
+
+
+def test_one_name_for_two_columns_is_an_error_where_it_decides_what_is_judged(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,answer,note,note,answer\n1,a,x,y,b\n")
+    said = r"has the columns 'answer' and 'answer \(2\)', one name for two columns: rename one.*--column response='answer \(2\)'"
+    with pytest.raises(RunError, match=said):
+        list(read_instances(path))
+    (meant,) = read_instances(path, {"response": "answer (2)"})
+    assert meant.fields == {"response": "b"}
