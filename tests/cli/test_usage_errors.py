@@ -11,6 +11,7 @@ from adjudge.cli.options import LANGUAGE
 from adjudge.cli.run import EXAMPLE
 from adjudge.prompts.template import LANGUAGES
 from adjudge.runs.eval_file import parse_eval
+from adjudge.runs.folder import run_info
 from support.asking import marked
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
@@ -71,6 +72,11 @@ def folder(tmp_path: Path) -> Path:
         (["run", "eval.yaml", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
         (["run", "eval.yaml", "-m", "scripted", "-o", "out.docx"], "exported to csv"),
         (["check", "x", "--criterion", "c", "-m", "scripted", "--resume"], "add --run FOLDER"),
+        (["compare", "-f", "rows.csv", "--column", "a", "--column", "a", "--criterion", "c"], "--column a stands twice"),
+        (
+            ["check", "-f", "rows.csv", "--column", "a", "--column", "b", "--criterion", "c"],
+            "names two columns for response, a and b",
+        ),
         (["run"], "say which eval file to run"),
         (["run", "eval.yaml", "--no-such-option"], "No such option"),
     ],
@@ -133,6 +139,38 @@ def test_a_run_that_stopped_does_not_claim_the_output_of_another(folder: Path) -
     assert "out.csv" not in done.stdout
     assert (folder / "out.csv").read_text() == "of another run\n"
     assert "out.csv" in adjudge("run", "eval.yaml", "-m", "scripted", cwd=folder).stdout
+
+
+def test_a_fork_of_nothing_leaves_nothing_behind(folder: Path) -> None:
+    done = adjudge("run", "eval.yaml", "-m", "scripted", "--run", "new", "--fork", "nope", cwd=folder)
+    assert done.returncode == 1
+    assert "nope holds no run to fork" in done.stderr
+    assert not (folder / "new").exists()
+
+
+def test_a_limit_takes_no_judged_rows_from_a_run(folder: Path) -> None:
+    asked = ["run", "eval.yaml", "-m", "scripted", "--run", "kept"]
+    assert adjudge(*asked, "--limit", "2", cwd=folder).returncode == 0
+    assert adjudge(*asked, cwd=folder).returncode == 0
+    before = run_info(folder / "kept").judges
+    done = adjudge(*asked, "--limit", "1", cwd=folder)
+    assert done.returncode == 2
+    assert "kept holds 3 judged rows, and a limit of 1 would take the others from it" in done.stderr
+    assert run_info(folder / "kept").judges == before
+    assert adjudge(*asked, "--limit", "3", cwd=folder).returncode == 0
+
+
+def test_only_a_command_that_can_fork_says_so(folder: Path) -> None:
+    check = ["check", "x", "-m", "scripted", "--run", "one", "--criterion"]
+    adjudge(*check, "c", cwd=folder)
+    other = adjudge(*check, "d", cwd=folder)
+    assert other.returncode == 1
+    assert other.stderr.endswith("Restore the settings, or use another folder\n")
+    adjudge("run", "eval.yaml", "-m", "scripted", "--run", "two", cwd=folder)
+    (folder / "eval.yaml").write_text(EVAL.replace("Is it short?", "Is it long?"))
+    changed = adjudge("run", "eval.yaml", "-m", "scripted", "--run", "two", cwd=folder)
+    assert changed.returncode == 1
+    assert "; --run OTHER --fork two reuses the answers that still apply" in changed.stderr
 
 
 # -- run -m ------------------------------------------------------------------------------------

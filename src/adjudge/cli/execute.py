@@ -95,6 +95,8 @@ def gated(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
     with typed_wrong() if typed_gate else nullcontext():
         outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()
+    with typed_wrong():
+        run.check_limit()
     return outcome
 
 

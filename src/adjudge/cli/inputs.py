@@ -93,8 +93,12 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
     """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
-    pairs = [item.partition("=") for item in given]
-    return {field if equals else judged: column if equals else field for field, equals, column in pairs}
+    found: dict[str, str] = {}
+    for field, equals, column in (item.partition("=") for item in given):
+        name, meant = (field, column) if equals else (judged, field)
+        if found.setdefault(name, meant) != meant:
+            raise UsageError(f"--column names two columns for {name}, {found[name]} and {meant}: keep one of them")
+    return found
 
 
 def _text(text: str | None, file: Path | None, given: str | None) -> str:

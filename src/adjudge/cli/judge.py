@@ -196,8 +196,10 @@ def _comparisons(
         raise UsageError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
     refuse_files(responses)
     if len(responses) == 1:
-        raise UsageError("a comparison has 2 to 26 responses, and one was given")
+        raise UsageError("a comparison has two or more responses, and one was given")
     plain = tuple(name for name in column if "=" not in name)
+    if twice := next((name for place, name in enumerate(plain) if name in plain[:place]), None):
+        raise UsageError(f"--column {twice} stands twice: responses of one column are compared with those of another")
     named = columns_from([name for name in column if "=" in name])
     texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
     return data_entry(flags, file, named, responses=plain), texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -38,7 +39,7 @@ from adjudge.cli.run_data import print_run
 from adjudge.cli.show import clean
 from adjudge.cli.show_diff import show_comparison
 from adjudge.cli.show_report import show_report, warn
-from adjudge.errors import RunStopped, SetupError
+from adjudge.errors import OtherConfiguration, RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export, export_format
 from adjudge.reports.outcome import Outcome
@@ -173,6 +174,9 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
                 kept=outcome.facts,
                 prepare=partial(_check_outputs, written),
             )
+    except OtherConfiguration as error:
+        again = f"--run OTHER --fork {shlex.quote(str(kept))}"
+        raise OtherConfiguration(f"{error}; {again} reuses the answers that still apply") from error
     except RunStopped:
         _tell(outcome, kept, (), as_json=wanted.as_json)
         raise

@@ -152,6 +152,23 @@ class EvalRun:
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
 
+    def check_limit(self) -> None:
+        """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone from the run."""
+        limit = self.limit or self.file.data.limit
+        if limit is None or self.file.rows or self.folder is None or not (self.folder / FILE).is_file():
+            return
+        from adjudge.runs.folder import reading  # not loaded by those who judge
+
+        each = {ready.label: len(ready.criteria) or 1 for ready in self.judges}
+        with reading(self.folder) as ledger:
+            held = ledger.execute("SELECT judge, max(number) + 1 FROM judgments GROUP BY judge").fetchall()
+        rows = max((-(-count // each[judge]) for judge, count in held if judge in each), default=0)
+        if rows > limit:
+            raise SetupError(
+                f"{self.folder} holds {rows} judged rows, and a limit of {limit} would take the others from it: leave the limit "
+                "out, or use another folder"
+            )
+
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
         source = self.file.source
