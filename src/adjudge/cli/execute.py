@@ -12,7 +12,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.inputs import command_line, end_gently, typed_wrong
+from adjudge.cli.inputs import command_line, typed_wrong
 from adjudge.cli.judged import Judgments
 from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.show import clean
@@ -29,7 +29,7 @@ from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.report import ENTRIES, Report
 from adjudge.reports.russian import localised
-from adjudge.reports.sentences import sentence
+from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
@@ -125,7 +125,6 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
 @contextmanager
 def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
-    end_gently()
     place = shlex.quote(str(folder))
     try:
         yield
@@ -134,9 +133,14 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
             raise
         raise RunStopped(f"{halt}. {sentence('resume', language, folder=place)}") from halt
     except KeyboardInterrupt as interrupt:
-        if folder is None:
-            raise
-        raise click.Abort(sentence("stopped at once, kept", language, folder=place)) from interrupt
+        name: Sentence = "stopped at once, not kept" if folder is None else "stopped at once, kept"
+        raise click.Abort(sentence(name, language, folder=place)) from interrupt
+
+
+def say_stopping(folder: Path | None, language: str) -> None:
+    """What is done after the first interrupt, and how to resume."""
+    name: Sentence = "stopping" if folder is None else "stopping, kept"
+    click.echo(clean(sentence(name, language, folder=shlex.quote(str(folder)))), err=True)
 
 
 class Seen:
@@ -161,13 +165,7 @@ class Seen:
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
         elif isinstance(event, Stopping):
-            click.echo(self._stopping(), err=True)
-
-    def _stopping(self) -> str:
-        folder, language = self.outcome.run.folder, self.outcome.run.file.language
-        if folder is None:
-            return sentence("stopping", language)
-        return clean(sentence("stopping, kept", language, folder=shlex.quote(str(folder))))
+            say_stopping(self.outcome.run.folder, self.outcome.run.file.language)
 
     def keep(self, event: Event) -> None:
         """The same, and remember the judgment."""

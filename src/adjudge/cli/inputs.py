@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,11 +25,6 @@ from adjudge.runs.label_scales import label_scale
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
-
-
-def end_gently() -> None:
-    """Have SIGTERM do what Ctrl-C does, also where a shell left that one ignored: behind an & in a script."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click import UsageError
 
-from adjudge.cli.inputs import check_criteria, end_gently, typed_wrong
+from adjudge.cli.inputs import check_criteria, typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import keys_of, screen
@@ -117,7 +117,6 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) 
     if not work.progress().total:
         click.echo(sentence("nothing to label", language))
         return ExitCode.OK
-    end_gently()
     with keyboard() as terminal:
         scale = work.judged.scale
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)

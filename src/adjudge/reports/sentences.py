@@ -43,6 +43,7 @@ Sentence = Literal[
     "skipped",
     "stopped at once",
     "stopped at once, kept",
+    "stopped at once, not kept",
     "stopped early",
     "stopping",
     "stopping, kept",
@@ -121,6 +122,10 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     "stopped at once, kept": (
         "stopped at once: what was under way is asked again. Resume it with: adjudge resume {folder}",
         "остановлено сразу: то, что ещё выполнялось, будет запрошено снова. Продолжить: adjudge resume {folder}",
+    ),
+    "stopped at once, not kept": (
+        "stopped at once: nothing was kept. With --run FOLDER it could be resumed.",
+        "остановлено сразу: ничего не сохранено. С --run ПАПКА прогон можно было бы продолжить.",
     ),
     "stopped early": ("Stopped before the end: {reason}.", "Остановлено до конца: {reason}."),
     "stopping": (
