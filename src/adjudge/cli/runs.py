@@ -17,6 +17,7 @@ from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show import clean
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
+from adjudge.cli.show_report import reasons_told
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
@@ -69,6 +70,9 @@ def show_run(folder: Path, as_json: bool) -> int:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
         mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
         console.print(Text(clean(f"{one.name}: {counts}{mean}")))
+    if any(status != "scored" for one in info.criteria for status in one.statuses):
+        for line in reasons_told(report_of_run(folder, shown=0)):
+            console.print(Text(line))
     for calibration in calibrations_of(folder):
         console.print(Text(clean(trust_sentence(calibration)), style="bold"))
     for judge, identity in info.identities.items():

@@ -189,12 +189,13 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
     return found
 
 
-def footer(summary: Summary | None, language: str, usage: Usage | None = None) -> str:
+def footer(summary: Summary | None, language: str, usage: Usage | None = None, failed_calls: int = 0) -> str:
     """What it took; of several judgments by one criteria how many were scored before it."""
     taken = usage or (summary.usage if summary else Usage())
     tokens = taken.prompt_tokens + taken.completion_tokens
     guessed = f" ({word('estimated', language)})" if taken.estimated else ""
-    used = f"{counted(taken.calls, 'call', language)}, {counted(tokens, 'token', language)}{guessed}"
+    failed = f"{counted(failed_calls, 'failed call', language)}, " if failed_calls else ""
+    used = f"{counted(taken.calls, 'call', language)}, {failed}{counted(tokens, 'token', language)}{guessed}"
     if summary is None or summary.attempted == 1:
         return used
     bare = summary.without_number == summary.scored > 0  # comparisons, and options without scores: there is no mean to be had

@@ -157,7 +157,15 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
     gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
     counts = _counts(info, setup.language)
-    return replace(made, gates=gates, entries=entries, used=info.usage, counts=counts, calibrations=calibrations)
+    return replace(
+        made,
+        gates=gates,
+        entries=entries,
+        used=info.usage,
+        counts=counts,
+        calibrations=calibrations,
+        failed_calls=info.failed_calls,
+    )
 
 
 def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:

@@ -72,6 +72,7 @@ class Outcome:
         self._compared = None
         match event:
             case Judged():
+                self._tally.failed_calls = event.failed_calls
                 self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
             case BadRow():
                 self.skipped += 1

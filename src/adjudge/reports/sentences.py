@@ -47,6 +47,7 @@ Sentence = Literal[
     "stopped early",
     "stopping",
     "stopping, kept",
+    "strong position bias",
     "tie",
     "to",
     "tokens",
@@ -139,6 +140,10 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
         "Resume it with: adjudge resume {folder}",
         "Останавливаюсь: новых запросов не будет, отправленные дождутся ответа и сохранятся. "
         "Ещё раз Ctrl-C – остановить сразу. Продолжить: adjudge resume {folder}",
+    ),
+    "strong position bias": (
+        "but position bias: {turned} of {rows} rows turn with the order of the responses",
+        "но есть влияние порядка: от порядка ответов меняются {turned} из {rows} строк",
     ),
     "tie": ("equally good", "одинаково хороши"),
     "to": ("{low} to {high}", "от {low} до {high}"),

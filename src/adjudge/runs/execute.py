@@ -50,6 +50,8 @@ class Judged:
     """The place of its row among those that were read, from 0: a row has a judgment for each criteria."""
     spent: Spent | None = None
     """By the whole run so far; None where none is kept."""
+    failed_calls: int = 0
+    """Requests so far that brought no reply, tries that were repeated included."""
 
 
 @dataclass(frozen=True)
@@ -213,8 +215,11 @@ class EvalRun:
                 under_way[number] = row
                 yield item
 
+        open_budget = run.open_budget if run else current.get()
+
         def on_result(number: int, result: Result) -> None:
-            listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None))
+            failed = open_budget.account.failed if open_budget else 0
+            listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None, failed))
 
         listen(JudgeStarted(ready.name))
         cast = lambda: listen(VoteCast())  # noqa: E731
