@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from adjudge.cli.inputs import check_criteria
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.show_calibration import show_calibration
@@ -84,6 +85,7 @@ def calibrate(
         labels = None if file is None else _labels(run, file, LabelDefaults(annotator, criteria, "human", design))
     found = calibrate_run(run, labels, criteria=criteria, settings=settings)
     if not found:
+        check_criteria(run, criteria)
         raise SetupError(f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with 'adjudge label {run}'")
     if as_json:
         print_results("calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found])

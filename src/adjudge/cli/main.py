@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import signal
 import sys
 from importlib import import_module
 from typing import NamedTuple
@@ -101,6 +102,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # half an emoji in a reply must not cost the report
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # also where a shell left Ctrl-C ignored: behind an & in a script
     try:
         code = app(standalone_mode=False)
     except click.ClickException as error:

@@ -19,7 +19,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.ledger.commit_thread import Writer
-from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
+from adjudge.ledger.file import FILE, check_fork, connect, open_checked, trouble, under_lock, used_in
 from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.prompts.render import LIKELIHOOD, wording
 
@@ -65,6 +65,7 @@ class Ledger:
         self.path = folder / FILE
         self._held = ExitStack()
         try:
+            check_fork(folder, fork_of)
             self._held.enter_context(under_lock(folder))
             written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of))
             self._reader = self._held.enter_context(connect(self.path, writable=False))

@@ -39,11 +39,17 @@ def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
         raise RunError(f"{target} cannot be written: {error.strerror or error}") from error
 
 
-def check_export(target: Path, to: str | None = None) -> str:
-    """The format that ``target`` would be written in. A SetupError says why it could not be, before anything is paid for."""
+def export_format(target: Path, to: str | None = None) -> str:
+    """The one that was named, or that the name ends in. A SetupError where there is none such."""
     format_ = (to or target.suffix.lstrip(".")).lower()
     if format_ not in FORMATS:
         raise SetupError(f"a run can be exported to {', '.join(FORMATS)}, not to {format_ or 'a file without an ending'!r}")
+    return format_
+
+
+def check_export(target: Path, to: str | None = None) -> str:
+    """The format that ``target`` would be written in. A SetupError says why it could not be, before anything is paid for."""
+    format_ = export_format(target, to)
     if format_ == "parquet" and find_spec("pyarrow") is None:
         raise SetupError("Parquet needs pyarrow: pip install 'adjudge[parquet]'")
     check_writable(target)
@@ -151,7 +157,15 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
     gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
     counts = _counts(info, setup.language)
-    return replace(made, gates=gates, entries=entries, used=info.usage, counts=counts, calibrations=calibrations)
+    return replace(
+        made,
+        gates=gates,
+        entries=entries,
+        used=info.usage,
+        counts=counts,
+        calibrations=calibrations,
+        failed_calls=info.failed_calls,
+    )
 
 
 def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:

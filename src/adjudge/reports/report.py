@@ -109,6 +109,8 @@ class Report:
     """Judgments in all."""
     used: Mapping[str, Usage] = field(default_factory=dict)
     """Model → what it took."""
+    failed_calls: int = 0
+    """Requests that brought no reply, tries that were repeated included; they are in no usage."""
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
@@ -143,7 +145,12 @@ class Report:
 
     def _figures(self) -> dict[str, object]:
         usage = self.usage
-        used = {"calls": usage.calls, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        used = {
+            "calls": usage.calls,
+            "failed_calls": self.failed_calls,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+        }
         if len(self.sections) == 1:
             return {**self.sections[0].summary.to_dict(), **used}
         every = [one.summary for one in self.sections]
@@ -212,6 +219,7 @@ class ReportTally:
         self._blank: BlankRows | None = None
         self._total = 0
         self._used: dict[str, Usage] = {}
+        self.failed_calls = 0
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
@@ -248,7 +256,7 @@ class ReportTally:
 
     def report(self) -> Report:
         """What they come to so far."""
-        sections, skipped, language = tuple(one.section() for one in self._sections.values()), self.skipped, self.setup.language
+        sections, skipped, language = tuple(self._in_order()), self.skipped, self.setup.language
         blank = [blank_rows(skipped.blank, skipped.blank_places, language)] if skipped.blank else []
         return Report(
             setup=self.setup,
@@ -259,7 +267,14 @@ class ReportTally:
             entries=tuple(self._shown()),
             total=self._total,
             used=dict(self._used),
+            failed_calls=self.failed_calls,
         )
+
+    def _in_order(self) -> list[Section]:
+        """The sections in the order in which the judges were given, wherever the judgments come from."""
+        places = {judge: place for place, judge in enumerate(self.setup.judges)}
+        found = (one.section() for one in self._sections.values())
+        return sorted(found, key=lambda one: places.get(one.judge, len(places)))
 
     def _shown(self) -> list[Judgment]:
         return sorted(self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ())))[: self.shown]
