@@ -3,11 +3,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-import test-docker test-embedded \
+.PHONY: help demo example-reports test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-import test-docker test-embedded \
 	test-oracles test-parquet test-reliability test-sandbox test-unitxt fuzz lock dist release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
+	@echo "make example-reports  write the sample reports in examples/reports anew, with the embedded model"
 	@echo "make test            all tests"
 	@echo "make check           ruff, strict types of the package and its tests, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
@@ -41,6 +42,11 @@ $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/core.txt
 demo: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
 	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
+
+example-reports: $(VENV)/ready
+	$(BIN)/adjudge models pull smollm2-135m
+	rm -f examples/reports/*
+	$(BIN)/adjudge rag --csv examples/rag.csv --output examples/reports --no-cache
 
 test: $(VENV)/ready
 	$(BIN)/python -m pytest -n auto --dist worksteal
