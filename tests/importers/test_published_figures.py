@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from importing import imported_path
-from support.records import PUBLIC, without_public
 
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
+from support.records import PUBLIC, without_public
 
 pytestmark = [
     without_public,

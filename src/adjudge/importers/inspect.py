@@ -35,6 +35,7 @@ _READ = (
     "target",
     "output",
     "scores",
+    "score",
     "choices",
     "events",
     "attachments",
@@ -90,7 +91,7 @@ def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
 
 
 def _sample(sample: Mapping[str, object], about: Mapping[str, object], left: Left) -> Iterator[Recorded]:
-    scores = mapping(sample.get("scores"))
+    scores = mapping(sample.get("scores")) or _only_score(sample, about)
     for scorer, score in scores.items():
         yield from _scored(scorer, mapping(score), sample, about)
     if not scores and sample.get("error"):
@@ -99,6 +100,12 @@ def _sample(sample: Mapping[str, object], about: Mapping[str, object], left: Lef
             yield _row(sample, name, Asked(name, options=_GRADES), (RecordedVote(model=_grader(about, name)).failed(reason),), ())
     elif not scores:
         left.out("sample without scores")
+
+
+def _only_score(sample: Mapping[str, object], about: Mapping[str, object]) -> Mapping[str, object]:
+    """Logs of version 1 have one score, without its scorer's name."""
+    found = sample.get("score")
+    return {(_scorers(about) or ["scorer"])[0]: found} if isinstance(found, Mapping) else {}
 
 
 def _scored(
