@@ -10,6 +10,7 @@ import pytest
 from importing import SAMPLES, imported, imported_path
 
 from adjudge.errors import RunError
+from adjudge.importers import whole
 
 # -- promptfoo -------------------------------------------------------------------------
 
@@ -36,7 +37,8 @@ def test_an_older_promptfoo_table_has_its_verdict_before_the_output(tmp_path: Pa
     assert [row["fields"]["response"] for row in found.rows] == ["hello", "go away", "down"]
 
 
-def test_a_yaml_that_unfolds_without_end_is_refused(tmp_path: Path) -> None:
+def test_a_yaml_that_unfolds_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "_LARGEST", 100_000)
     lines = ["results:", "  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     with pytest.raises(RunError, match="unfolds to more than"):
