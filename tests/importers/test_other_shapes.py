@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,20 @@ def test_a_log_of_inspects_first_version_has_one_score(tmp_path: Path) -> None:
     sample = {"id": 1, "epoch": 1, "input": "q", "target": "t", "output": {"completion": "a"}, "score": {"value": "I"}}
     found = imported(tmp_path, {"version": 1, "status": "success", "eval": {"task": "t"}, "samples": [sample]})
     assert (found.report.kind, found.verdicts) == ("inspect", ["I"])
+
+
+def test_a_sample_of_inspect_in_chunks_has_its_long_texts_beside_it(tmp_path: Path) -> None:
+    shell = {"id": "a", "epoch": 1, "input": "attachment://1", "target": "t", "scores": {"s": {"value": "C"}}}
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as made:
+        made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {}}))
+        made.writestr("samples/a_epoch_1/sample.json", json.dumps({**shell, "output": {"completion": "attachment://2"}}))
+        made.writestr("samples/a_epoch_1/metadata.json", json.dumps({"topic": "x"}))
+        made.writestr("samples/a_epoch_1/messages/0.json", "[]")
+        made.writestr("samples/a_epoch_1/attachments/0.json", json.dumps(["no", "long question"]))
+        made.writestr("samples/a_epoch_1/attachments/2.json", json.dumps(["long answer"]))
+    (row,) = imported_path(tmp_path / "log.eval", tmp_path / "run").rows
+    assert row["fields"] == {"input": "long question", "target": "t", "response": "long answer"}
+    assert row["input"]["metadata"] == {"topic": "x"}
 
 
 # -- tables by pandas, Ragas ---------------------------------------------------------------
