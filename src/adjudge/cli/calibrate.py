@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -90,8 +91,9 @@ def calibrate(
     if as_json:
         print_results("calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found])
     else:
+        shared = Counter(one.criteria for one in found)
         for one in found:
-            show_calibration(one)
+            show_calibration(one, name_judge=shared[one.criteria] > 1)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
 
 

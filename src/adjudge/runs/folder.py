@@ -33,6 +33,8 @@ from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, 
 from adjudge.runs.eval_file import OUTPUTS
 from adjudge.runs.identity import judge_identities
 
+UNFINISHED = ".importing"
+"""How the folder ends in which an import is written before it takes its place."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -176,9 +178,9 @@ def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
 
 
 def find_runs(parent: str | Path) -> list[Path]:
-    """The run folders in ``parent`` and one below, the newest last."""
+    """The run folders in ``parent`` and one below, the newest last; not what an import is still writing."""
     found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
-    return sorted(found, key=last_written)
+    return sorted((folder for folder in found if not folder.name.endswith(UNFINISHED)), key=last_written)
 
 
 def last_written(folder: Path) -> float:
