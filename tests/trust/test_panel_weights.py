@@ -12,7 +12,7 @@ from adjudge.domain.label import Label
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
-from adjudge.runs.identity import judge_identities
+from adjudge.engine.identity import judge_identities
 from adjudge.trust import calibrate, calibrate_run
 from adjudge.trust.panel_check import PanelReport
 from support.labels import model
