@@ -112,8 +112,8 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     "learnt thresholds": (
         "{judge}: accepted from a confidence of: {steps}; at most {risk} of accepted verdicts are wrong, except with "
         "probability {delta}; learnt from {labels} of {date}; {otherwise}",
-        "{judge}: вердикт принимается при уверенности не ниже: {steps}; неверных среди принятых не больше {risk}, кроме вероятности "
-        "{delta}; по разметке: {labels}, {date}; {otherwise}",
+        "{judge}: вердикт принимается при уверенности не ниже: {steps}; неверных среди принятых не больше {risk}, кроме "
+        "вероятности {delta}; по разметке: {labels}, {date}; {otherwise}",
     ),
     "learnt weights": (
         "{judge}: weights {weights}, learnt from {labels} of {date} (judge identity {identity})",
