@@ -19,6 +19,7 @@ from adjudge.engine.identity import panel_identity
 from adjudge.judges.learnt import Learnt
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.export import report_of_run
+from adjudge.reports.judge_card import judge_card_page
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
@@ -231,6 +232,7 @@ def test_weights_from_labels_decide_and_say_where_they_come_from(weighed: Path) 
     (remark,) = report_of_run(weighed / "second").remarks
     assert remark.startswith("AspectCritic: weights a 0")
     assert remark.endswith(f", b 1, learnt from 60 labels of 2023-11-14 (judge identity {learnt.identity})")
+    assert f"learnt from 60 labels of 2023-11-14 (judge identity {learnt.identity})" in judge_card_page(weighed / "second")
     assert replace(critic, early_stop=True).shares == critic.shares
     configuration = run_info(weighed / "second").configuration["judges"]["AspectCritic"]
     assert panel_identity(configuration, "good") == learnt.identity
