@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import question_of
 from adjudge.domain.verdict import Chosen
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.pooling.confidence import confidence
 
 ASKED = yes_no_criteria("Is it good?")

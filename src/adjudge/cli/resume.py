@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from adjudge.cli.commands import COMMANDS
+from adjudge.cli.inputs import is_ours
+from adjudge.cli.main import COMMANDS
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.origin import is_ours
 from adjudge.cli.show import clean
 from adjudge.data.dataset import STDIN
 from adjudge.errors import RunError

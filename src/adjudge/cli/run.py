@@ -13,8 +13,7 @@ import click
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import command_line
-from adjudge.cli.language import speak
+from adjudge.cli.inputs import command_line, speak
 from adjudge.cli.options import (
     PATH,
     RowFlags,
@@ -35,10 +34,10 @@ from adjudge.cli.options import (
     server,
 )
 from adjudge.cli.run_data import print_run
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, show_report, warn
 from adjudge.cli.show_diff import show_comparison
-from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
+from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
@@ -46,7 +45,7 @@ from adjudge.runs.eval_file import EvalFile, load_eval, schema
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import find_project
-from adjudge.runs.rows_again import holds_run, may_be_reused
+from adjudge.runs.rows_again import may_be_reused
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer

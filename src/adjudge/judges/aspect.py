@@ -13,13 +13,12 @@ from typing import Concatenate, ParamSpec, cast, overload
 from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
-from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.identity import panel_identity
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Generic, NamedTuple, cast
 
 from adjudge.aio.event_loop import sync_edge
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, Result, Status, StepTaken
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.identity import step_identities
 from adjudge.engine.run import RunLike, provenance

@@ -11,14 +11,13 @@ from typing import ClassVar, Generic, TypeVar
 from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.run import Asker, RunLike, plain_settings
 from adjudge.errors import SetupError

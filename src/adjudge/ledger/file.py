@@ -34,6 +34,8 @@ from adjudge.ledger.rows import (
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
+LABELS = "labels.sqlite"
+"""What people said of the rows, beside it."""
 _ENDINGS = ("", "-wal", "-shm", "-journal")
 """Of a database's file, and of those that SQLite keeps beside it."""
 _NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
@@ -68,6 +70,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     tuple(statement for table in COLUMNS for statement in seal_sql(table)),
 )
 """What takes a ledger from each version to the next; an empty file is version 0."""
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a path is a run folder."""
+    return (folder / FILE).is_file()
+
+
+def holds_labels(folder: str | Path) -> bool:
+    """Whether people's labels lie in a run folder."""
+    return (Path(folder) / LABELS).exists()
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.labels import LabelStore, holds_labels
+from adjudge.ledger.file import holds_labels
+from adjudge.ledger.labels import LabelStore
 from adjudge.reports.cascades import learnt_by
 from adjudge.reports.export import report_of_run
 from adjudge.reports.report import Report, Section

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.reports.baseline import Change, Figure
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
-from adjudge.reports.setup import ReportedJudge, Setup
+from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Tally, kind_of
 from adjudge.reports.words import blank_rows
 

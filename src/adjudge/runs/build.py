@@ -22,6 +22,7 @@ from adjudge.gateway.headers import key_in
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
+from adjudge.ledger.file import holds_run
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_file import (
     FROM_LABELS,
@@ -37,7 +38,7 @@ from adjudge.runs.eval_file import (
     Said,
 )
 from adjudge.runs.project import ModelEntry
-from adjudge.runs.rows_again import holds_run, rows_of_run
+from adjudge.runs.rows_again import rows_of_run
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]

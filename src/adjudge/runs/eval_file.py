@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
 from adjudge.data.dataset import FORMATS, STDIN
-from adjudge.domain.ballot import Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
     Kinds,
@@ -33,8 +33,7 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place, mapping, phrase, text_in
-from adjudge.reading.yaml_text import load_yaml
+from adjudge.reading.values import Place, load_yaml, mapping, phrase, text_in
 from adjudge.runs.project import ModelEntry, Project, StepEntry
 
 _ASPECT_KEYS = ("name", "description")

@@ -23,7 +23,7 @@ from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, current
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 
@@ -146,7 +146,7 @@ class EvalRun:
         """What is left of it would take; nothing is asked."""
         from adjudge.runs.known import KnownVotes  # reads run folders: not loaded by those who judge
 
-        begun = self.folder is not None and (self.folder / FILE).is_file()
+        begun = self.folder is not None and holds_run(self.folder)
         answered = self.folder if begun or fork_of is None else fork_of
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]

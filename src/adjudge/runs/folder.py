@@ -21,6 +21,7 @@ from adjudge.ledger.file import (
     as_ours,
     check_rows,
     connect,
+    holds_labels,
     read_meta,
     refuse_empty,
     refuse_links,
@@ -29,7 +30,6 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.labels import OWN as LABELS
-from adjudge.ledger.labels import holds_labels
 from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from weakref import finalize
 
-from adjudge.domain.ballot import Ballot
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.estimate import Known
 from adjudge.ledger.file import FILE, trouble, wordings_in
 from adjudge.ledger.ledger import BloomFilter

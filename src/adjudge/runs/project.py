@@ -14,7 +14,7 @@ from adjudge.gateway.headers import check_variable, check_written, is_credential
 from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import is_url, server_of
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.toml_text import load_toml
 from adjudge.reading.types import Names, Number, Record, Schema, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, WrongValue, text_in
