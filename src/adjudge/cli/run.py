@@ -42,8 +42,9 @@ from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export, export_format
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import EvalFile, at_server, by_models, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, load_eval, schema
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import find_project
 from adjudge.runs.rows_again import may_be_reused
 
@@ -109,7 +110,10 @@ class Wanted(RowFlags):
 @click.option("--data", type=PATH, help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.")
 @resume
 @click.option(
-    "-m", "--model", multiple=True, help="Ask this model instead of the file's; with several, every judge is asked with each."
+    "-m",
+    "--model",
+    multiple=True,
+    help="Ask this model instead of the file's; with several, every judge is asked with each, and a cascade takes them as steps.",
 )
 @server
 @limits

@@ -232,6 +232,8 @@ def show_report(report: Report) -> None:
     for section in report.sections:
         _show_panel(console, section, report.language)
         _show_changes(console, section, report)
+    for remark in report.remarks:
+        console.print(Text(clean(remark)))
     for calibration in report.calibrations:
         console.print(Text(clean(trust_sentence(calibration, report.language)), style="bold"))
     console.print(Text(_footer(report), style="dim"))

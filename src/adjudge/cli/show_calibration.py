@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 from rich.console import Console
@@ -17,6 +17,7 @@ from adjudge.stats.refusal import Needed
 from adjudge.trust.agreement import AgreementReport, Pair
 from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
+from adjudge.trust.cascades import CascadeReport
 from adjudge.trust.panel_check import PanelReport
 
 
@@ -34,6 +35,16 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
     if one.panel:
         _show_panel(console, one.panel)
     console.print()
+
+
+def show_cascades(found: Iterable[CascadeReport]) -> None:
+    """Each cascade with its promise, its thresholds, and why there are none."""
+    console = Console(highlight=False, soft_wrap=True)
+    for one in found:
+        for number, line in enumerate(one.lines):
+            console.print(Text(clean(line), style="" if number else "bold"))
+        if one.refusal:
+            console.print(Text(clean(one.refusal.text), style="bold yellow"))
 
 
 def _value(one: Estimate | None) -> str:

@@ -126,7 +126,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
         spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
         """
-        return await self.judge_items(self._cases(instances, criteria), run=run, budget=budget, progress=progress)
+        return await self.judge_items(self.cases(instances, criteria), run=run, budget=budget, progress=progress)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
@@ -203,7 +203,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
         return FrozenDict({**self.metadata(votes), **(agreeing or own)[0].metadata}) if own else self.metadata(votes)
 
-    def _cases(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+    def cases(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+        """What is judged, by one criteria or by one for each instance."""
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             one = self.as_criteria(criteria)

@@ -257,7 +257,7 @@ class Judge(ABC, Generic[I, R]):
     def _after_failure(self, result: R) -> R:
         if self.on_failure == "raise":
             reasons = "; ".join(dict.fromkeys(f"{vote.model}: {vote.reason}" for vote in result.votes if vote.reason))
-            raise RunError(f"no verdict for {result.instance.id or 'an instance'}: {reasons}")
+            raise RunError(f"no verdict for {result.instance.id or 'an instance'}: {reasons or result.reason}")
         if self.on_failure in ("random", "fallback"):
             return self.fallback_result(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
         return result

@@ -72,6 +72,9 @@ NO_MODELS = ModelPanel()
 OnFailure = Literal["abstain", "raise", "random"]
 OnTooFew = Literal["fallback", "raise"]
 """The same for sampled criteria, whose callers need a bool or a number."""
+Otherwise = Literal["abstain", "last"]
+OTHERWISE: tuple[Otherwise, ...] = ("abstain", "last")
+"""What becomes of an item that no step of a cascade is sure enough of."""
 Contests = Literal["joint", "pairs"]
 _MOST_VOTES = 10_000
 """Per model and row."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.gateway.open import OpenModel
+from adjudge.reports.cascades import learnt_by, steps_of
 from adjudge.reports.gate import Bar
 from adjudge.reports.judgment import number_of
 
@@ -110,6 +111,10 @@ class Setup:
     """Judge → its configuration."""
     dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
     """Judge of RAG answers → what it scores."""
+    steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
+    """Judge that is a cascade → its steps."""
+    learnt: tuple[str, ...] = ()
+    """What judges use that was learnt from labels, and from which; a sentence each."""
     bars: tuple[Bar, ...] = ()
     max_failed: float | None = None
     """The largest share of judgments that may be without a score."""
@@ -135,8 +140,11 @@ class Setup:
         """Of judges that are there, by what their judgments are filed under."""
         models = [model for judge in judges.values() for model in judge.panel.values()]
         modes = [str(judge.__dict__.get("mode") or model.mode) for judge in judges.values() for model in judge.panel.values()]
+        several = {name: judge.configuration(criteria.get(name, ())) for name, judge in judges.items() if len(judge.panel) > 1}
         return cls(
             judges=_Configurations(judges, criteria),
+            steps={name: steps for name, one in several.items() if (steps := steps_of(one))},
+            learnt=_learnt(several),
             dimensions={name: judge.scored for name, judge in judges.items() if isinstance(judge, _HasDimensions)},
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
@@ -160,6 +168,8 @@ class Setup:
             language=languages[0] if languages else "en",
             judges=judges,
             dimensions=_dimensions(judges),
+            steps={name: steps for name, one in judges.items() if (steps := steps_of(one))},
+            learnt=_learnt(judges),
             bars=tuple(_bars(known.get("bars"))),
             max_failed=number_of(known.get("max_failed")),
             confidence=number_of(known.get("confidence")),
@@ -254,6 +264,13 @@ def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[D
 
     found = {name: kept_dimensions(one["dimensions"]) for name, one in judges.items() if "dimensions" in one}
     return {name: own for name, own in found.items() if own}
+
+
+def _learnt(judges: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+    """In the language of each judge."""
+    return tuple(
+        line for name, one in judges.items() for line in learnt_by(name, one, str(_part(one, "settings").get("language", "en")))
+    )
 
 
 def _bars(kept: object) -> list[Bar]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
+from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import (
     FILE,
@@ -31,7 +32,6 @@ from adjudge.ledger.file import (
 from adjudge.ledger.labels import OWN as LABELS
 from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
-from adjudge.runs.identity import judge_identities
 
 UNFINISHED = ".importing"
 """How the folder ends in which an import is written before it takes its place."""

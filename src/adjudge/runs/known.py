@@ -65,4 +65,4 @@ def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) ->
     if rest.get("unfinished"):
         return None
     verdict = None if option is None else ballot.question.recorded(option, None, rest)
-    return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict)
+    return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict, distribution=rest.get("distribution"))
