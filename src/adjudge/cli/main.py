@@ -46,6 +46,7 @@ COMMANDS = {
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
     "calibrate": Entry("calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."),
     "rank": Entry("rank", "rank", "Rank the systems that a run compares."),
+    "bench": Entry("bench", "bench", "Rank judges by how well they agree with people."),
     "judge-card": Entry("judge_card", "judge_card", "Print a page about a run's judges: what, how, how well."),
     "generate": Entry("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
     "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),

@@ -308,8 +308,9 @@ def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Ca
 
 
 def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
-    """A judge of a command has always been filed under its class, one of a file under its name."""
-    return ReadyJudge(name, judge, type(judge).__name__ if file.typed else name, fail_under=entry.fail_under)
+    """A judge of a command has always been filed under its class, one that has a name of its own under that."""
+    by_class = file.typed and entry.name is None
+    return ReadyJudge(name, judge, type(judge).__name__ if by_class else name, fail_under=entry.fail_under)
 
 
 def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:

@@ -249,7 +249,7 @@ class EvalRun:
 
     def _skip(self, instance: Instance, error: SetupError, listen: Listen) -> None:
         """Tell of what cannot be judged; what was typed, or is to stop the run, raises."""
-        if self.file.rows:
+        if self.file.rows and not self.file.data.path:
             raise error
         row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))
         if self.file.on_bad_row == "stop":
