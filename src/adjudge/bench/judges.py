@@ -12,9 +12,9 @@ from adjudge.bench.labelled import LabelledSet
 from adjudge.catalog.criteria import criteria_of, entry, read_criteria, ready_made
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import Kind
-from adjudge.domain.ballot import Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label
+from adjudge.domain.vote import Mode
 from adjudge.gateway.redact import shown
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry, Said

@@ -16,9 +16,8 @@ from adjudge.catalog.entry import Kind
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import columns_from, command_line
+from adjudge.cli.inputs import columns_from, command_line, speak
 from adjudge.cli.json_text import print_results
-from adjudge.cli.language import speak
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -50,20 +49,20 @@ from adjudge.cli.options import (
 from adjudge.cli.show import clean
 from adjudge.cli.show_bench import show_benchmark
 from adjudge.data.dataset import BadRow
-from adjudge.domain.ballot import Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label
+from adjudge.domain.vote import Mode
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
+from adjudge.ledger.file import holds_run
 from adjudge.reports.benchmark import benchmark_facts, check_page, write_page
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.execute import EvalRun, Event, JudgeStarted
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project
-from adjudge.runs.rows_again import holds_run
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings

@@ -27,9 +27,8 @@ from adjudge.cli.bench import BadRows, Labelled, execute_with_labels, labelled_o
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
-from adjudge.cli.inputs import command_line
+from adjudge.cli.inputs import command_line, speak
 from adjudge.cli.json_text import print_results
-from adjudge.cli.language import speak
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,

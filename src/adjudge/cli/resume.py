@@ -13,13 +13,13 @@ from typing import Any
 
 import click
 
-from adjudge.cli.commands import COMMANDS
+from adjudge.cli.inputs import is_ours
+from adjudge.cli.main import COMMANDS
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.origin import is_ours
 from adjudge.cli.show import clean
 from adjudge.data.dataset import STDIN
 from adjudge.errors import RunError
-from adjudge.runs.eval_file import EvalFile, load_eval
+from adjudge.runs.eval_file import CascadeEntry, EvalFile, load_eval
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project
 
@@ -171,7 +171,11 @@ def _what_it_says(file: EvalFile) -> Iterator[tuple[str, str]]:
     yield "reads", _place(file.source)
     for path in file.output_paths:
         yield "writes", _place(path)
-    for entry in (*file.models, *(model for judge in file.judges for model in judge.models)):
+    cascades = [one for one in file.judges if isinstance(one, CascadeEntry)]
+    for learnt in filter(None, (one.calibration for one in cascades)):
+        yield "reads", _place(file.beside(learnt))
+    steps = (step for one in cascades for step in one.cascade)
+    for entry in (*file.models, *(model for judge in file.judges for model in judge.models), *steps):
         yield "asks", f"{entry.model} at {entry.base_url}" if entry.base_url else entry.model
         yield from _what_it_sends(entry)
 

@@ -9,8 +9,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.prompts.fence import fence, neutral
-from adjudge.prompts.render import shown_fields
-from adjudge.prompts.template import load
+from adjudge.prompts.render import load, shown_fields
 
 _LONGEST_TEXT = 4000
 

@@ -29,6 +29,7 @@ from adjudge.reports.shapes import (
     SelectionShape,
     SkippedShape,
     SummaryShape,
+    ThresholdsShape,
 )
 
 SCHEMA = "adjudge.results/1"
@@ -51,6 +52,7 @@ class Judgments(Envelope):
     summary: SummaryShape
     reasons: Annotated[Count, "why judgments have no score, over all criteria"]
     skipped: SkippedShape
+    remarks: NotRequired[Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]]
     aggregates: NotRequired[Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]]
     files: NotRequired[Annotated[Sequence[str], "what was written"]]
     run: NotRequired[RunShape]
@@ -139,6 +141,14 @@ class Calibrations(Envelope):
     results: Sequence[CalibrationShape]
 
 
+class Cascades(Envelope):
+    """calibrate --cascade."""
+
+    kind: Literal["cascades"]
+    summary: Count
+    results: Sequence[ThresholdsShape]
+
+
 class Leaderboards(Envelope):
     """rank."""
 
@@ -176,6 +186,6 @@ class Improvements(Envelope):
 
 DOCUMENTS: tuple[type, ...] = (
     *(Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
-    *(Calibrations, Leaderboards, Imports, Bench, Improvements),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
 )
 """One for each ``kind``."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.label import LabelScale
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import read_meta
 from adjudge.runs.folder import judgments_in, reading
-from adjudge.runs.identity import judge_identity
 
 _PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
 
