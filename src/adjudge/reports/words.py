@@ -290,6 +290,7 @@ _RUSSIAN: dict[Word, str] = {
     "ties": "ничьи",
     "turned with the order": "строк меняется с порядком",
     "undecided": "Не решено",
+    "judge identity": "отпечаток судьи",
     "votes per model": "голосов на модель",
     "why no score": "почему нет оценки",
     "win rate": "доля побед",

@@ -50,7 +50,9 @@ class RunRows:
 
     def __init__(self, table: sqlite3.Connection, scales: Sequence[JudgedScale]) -> None:
         self._table = table
-        self._scales = {one.name: one for one in scales}
+        self._scales: dict[str, JudgedScale] = {}
+        for one in scales:
+            self._scales.setdefault(one.name, one)  # of one name the first, as for those who label
 
     def scale(self, criteria: str | None) -> LabelScale:
         """The scale of a criteria; a ValueError says which there are."""
