@@ -85,6 +85,8 @@ def calibrate(
     with reading(run):  # that there is a run is asked before anything else
         labels = None if file is None else _labels(run, file, LabelDefaults(annotator, criteria, "human", design))
     found = calibrate_run(run, labels, criteria=criteria, judge=judge, settings=settings)
+    if not found and file is not None:
+        raise SetupError(f"{file} holds no labels{f' of {criteria!r}' if criteria else ''} that {run} was judged by")
     if not found:
         raise SetupError(f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with 'adjudge label {run}'")
     if as_json:
