@@ -28,6 +28,7 @@ from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 )
 @click.option("--annotator", multiple=True, help="Who gave the labels of that file; or which of its columns are annotators.")
 @click.option("--criteria", help="Only this criteria.")
+@click.option("--judge", help="Only this judge, where several of the run judge by the same criteria.")
 @click.option(
     "--target-width", type=click.FloatRange(0, 1, min_open=True), default=0.1, help="How narrow the interval should be."
 )
@@ -56,6 +57,7 @@ def calibrate(
     design: Design,
     annotator: tuple[str, ...],
     criteria: str | None,
+    judge: str | None,
     target_width: float,
     confidence: float,
     cluster: str | None,
@@ -82,7 +84,9 @@ def calibrate(
     )
     with reading(run):  # that there is a run is asked before anything else
         labels = None if file is None else _labels(run, file, LabelDefaults(annotator, criteria, "human", design))
-    found = calibrate_run(run, labels, criteria=criteria, settings=settings)
+    found = calibrate_run(run, labels, criteria=criteria, judge=judge, settings=settings)
+    if not found and file is not None:
+        raise SetupError(f"{file} holds no labels{f' of {criteria!r}' if criteria else ''} that {run} was judged by")
     if not found:
         raise SetupError(f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with 'adjudge label {run}'")
     if as_json:

@@ -213,6 +213,8 @@ def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Ki
     bad: list[BadRow] = []
     with run_rows(run) as rows:
         found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
+    if not found and not bad:
+        raise SetupError(f"{source} holds no labels: a line of column names and a label a line are the least")
     store = LabelStore(run)
     known = {_about(one): one for one in store.current()}
     new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]

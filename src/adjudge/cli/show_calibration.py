@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import click
 from rich.console import Console
@@ -14,7 +15,7 @@ from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
-from adjudge.trust.agreement import AgreementReport, Pair
+from adjudge.trust.agreement import CROWD, AgreementReport, Pair
 from adjudge.trust.calibration import Calibration
 from adjudge.trust.panel_check import PanelReport
 
@@ -109,8 +110,10 @@ def _show_agreement(console: Console, found: AgreementReport) -> None:
 def _people(found: AgreementReport) -> Iterator[str]:
     for name, pair in found.groups.items():
         yield f"group {name or '(empty)'}: {_pair(pair)}"
-    for name, pair in found.annotators.items():
+    for name, pair in islice(found.annotators.items(), CROWD):
         yield f"judge and {name}: {_pair(pair)}"
+    if len(found.annotators) > CROWD:
+        yield f"… and {len(found.annotators) - CROWD} more annotators: --json has them"
     for (one, other), pair in found.people.items():
         yield f"{one} and {other}: {_pair(pair)}"
     if found.people_alpha.value is not None:

@@ -37,11 +37,12 @@ def label_scales(folder: str | Path) -> list[JudgedScale]:
     with reading(folder) as connection:
         configuration = read_meta(connection).get("configuration", {})
         comparing = {judge for judge in _names(configuration) if _compares(judgments_in(connection, judge=judge))}
-    found: dict[str, JudgedScale] = {}
+    found: dict[object, JudgedScale] = {}
     for judge, one in _judges(configuration):
         for scale in _scales(one, judge in comparing):
-            known = found.get(scale.name) or JudgedScale(scale, (), judge_identity(one, scale.name))
-            found[scale.name] = replace(known, judges=(*known.judges, judge))
+            asked = (scale.name, scale.criteria.option_names, scale.range, scale.compares)
+            known = found.get(asked) or JudgedScale(scale, (), judge_identity(one, scale.name))
+            found[asked] = replace(known, judges=(*known.judges, judge))
     if not found:
         raise RunError(f"{folder} does not say what its judges were asked, so that nobody can be asked the same")
     return list(found.values())
