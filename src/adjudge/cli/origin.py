@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.errors import SetupError
-from adjudge.local.weights.store import cache_folder
+from adjudge.local.cache_folder import cache_folder
 
 _FILE = "origin.key"
 _BYTES = 32

@@ -34,7 +34,7 @@ _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
 
 def show_report(report: Report) -> None:
     """The figures on standard output; what nobody should miss on standard error."""
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, emoji=False, soft_wrap=False)
     for table in _tables(report):
         console.print(table)
     for section in report.sections:

@@ -30,7 +30,7 @@ from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.gateway.redact import secrets_in, shown
 from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, is_url, key_for
-from adjudge.local.weights.store import cache_folder
+from adjudge.local.cache_folder import cache_folder
 
 ModelLike = str | Model | PromptFunction
 MAX_CONCURRENCY = 32

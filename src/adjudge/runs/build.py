@@ -35,7 +35,6 @@ from adjudge.runs.eval_file import (
     Said,
 )
 from adjudge.runs.project import ModelEntry
-from adjudge.runs.rows_again import holds_run, rows_of_run
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -86,6 +85,8 @@ def _read(
     on_blank_rows: OnBlankRows | None,
     on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
+    from adjudge.runs.rows_again import holds_run, rows_of_run  # not loaded by those who judge a text
+
     data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
     compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
     read = compare if _compares(file) else judge
