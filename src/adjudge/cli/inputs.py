@@ -16,7 +16,6 @@ from typing import Any
 
 from click import UsageError
 
-from adjudge.aio.files import cache_folder
 from adjudge.data.dataset import STDIN
 from adjudge.data.sources.open import DATA_FILES, is_data_file
 from adjudge.data.sources.text import likely_encoding
@@ -24,6 +23,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import without_secrets
+from adjudge.local.cache_folder import cache_folder
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TypedDict
 
 from adjudge.aio import event_loop
-from adjudge.aio.files import cache_folder
 from adjudge.domain.message import Request
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
@@ -30,6 +29,7 @@ from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.gateway.redact import secrets_in, shown
 from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, is_url, key_for
+from adjudge.local.cache_folder import cache_folder
 
 ModelLike = str | Model | PromptFunction
 MAX_CONCURRENCY = 32

@@ -30,9 +30,6 @@ from adjudge.reports.shapes import (
     SummaryShape,
 )
 
-SCHEMA = "adjudge.results/1"
-"""The version: a number that grows when something is taken away or changes its meaning."""
-
 
 class Envelope(TypedDict):
     """What every document has."""

@@ -22,7 +22,6 @@ from adjudge.reading.values import Place, WrongValue, text_in
 E = TypeVar("E", bound="ServerEntry")
 
 
-@dataclass(frozen=True)
 class HeadersType:
     """Headers with their values; a key stands there as the name of its variable."""
 
@@ -39,7 +38,6 @@ class HeadersType:
         return Names().schema()
 
 
-@dataclass(frozen=True)
 class VariableType:
     """The name of an environment variable."""
 
