@@ -9,7 +9,7 @@ import pytest
 
 from adjudge.cli.options import LANGUAGE
 from adjudge.cli.run import EXAMPLE
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
 from support.asking import marked

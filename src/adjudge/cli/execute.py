@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shlex
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import TypeVar
+from weakref import finalize
 
 import click
 from click import UsageError
 
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import command_line, typed_wrong
-from adjudge.cli.judged import Judgments
 from adjudge.cli.options import Flags, RowFlags
-from adjudge.cli.show import clean
-from adjudge.cli.show_report import print_json, say_where, show_report, warn
+from adjudge.cli.show import clean, print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
+from adjudge.domain.results import Result
 from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.judgment import Judgment
@@ -34,6 +38,48 @@ from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
+
+R = TypeVar("R", bound=Result)
+_IN_MEMORY = 1_000_000
+"""Bytes up to which there is no file."""
+
+
+class Judgments:
+    """What was judged, in the order of the rows, however it came in. Of each only its place is held in memory."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it goes with this object
+        finalize(self, _close, self._file)
+        self._places = array("Q")
+        self._numbers = array("Q")
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, judged: Judged) -> None:
+        """One more."""
+        try:
+            self._places.append(self._file.seek(0, 2))
+            self._numbers.append(judged.number)
+            pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
+        except OSError as error:
+            raise RunError(f"{gettempdir()}, where judgments wait to be shown: {error.strerror}; TMPDIR names another") from error
+
+    def __iter__(self) -> Iterator[Judged]:
+        for index in sorted(range(len(self)), key=self._numbers.__getitem__):
+            self._file.seek(self._places[index])
+            yield pickle.load(self._file)  # noqa: S301 - nobody else writes to it
+
+    def results(self, kind: type[R]) -> Again[R]:
+        """The results of this kind."""
+        return Again(lambda: (one.result for one in self if isinstance(one.result, kind)))
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
+    """Nobody needs what there was no room for."""
+    with suppress(OSError):
+        file.close()
+
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -118,7 +164,7 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
     """What is only to be resumed must be there."""
     if resume and folder is None:
         raise UsageError("--resume needs to know which run: add --run FOLDER")
-    if resume and folder is not None and not (folder / FILE).is_file():
+    if resume and folder is not None and not holds_run(folder):
         raise SetupError(f"there is no run in {folder} to resume: leave --resume out to begin one")
 
 

@@ -17,7 +17,7 @@ from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, co
 from adjudge.cli.show import clean
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.ledger.labels import LabelStore
-from adjudge.prompts.template import check_language
+from adjudge.prompts.render import check_language
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.sentences import Sentence, sentence
 from adjudge.runs.folder import reading

@@ -337,7 +337,7 @@ def _flags(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Call
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
-    from adjudge.cli.language import speak
+    from adjudge.cli.inputs import speak
     from adjudge.runs.project import find_project
 
     project = find_project()

@@ -14,7 +14,7 @@ from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, data_entry, gated, judge_all, judgments_of, ready, typed
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
-from adjudge.cli.show_report import print_json, say_columns, show_report, warn
+from adjudge.cli.show import print_json, say_columns, show_report, warn
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode

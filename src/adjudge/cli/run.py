@@ -14,8 +14,7 @@ import click
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import command_line, typed_wrong
-from adjudge.cli.language import speak
+from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
     PATH,
     RowFlags,
@@ -36,17 +35,18 @@ from adjudge.cli.options import (
     server,
 )
 from adjudge.cli.run_data import print_run
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, show_report, warn
 from adjudge.cli.show_diff import show_comparison
-from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import OtherConfiguration, RunStopped, SetupError
+from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export, export_format
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import EvalFile, at_server, by_models, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, load_eval, schema
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import find_project
-from adjudge.runs.rows_again import holds_run, may_be_reused
+from adjudge.runs.rows_again import may_be_reused
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -110,7 +110,10 @@ class Wanted(RowFlags):
 @click.option("--data", type=PATH, help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.")
 @resume
 @click.option(
-    "-m", "--model", multiple=True, help="Ask this model instead of the file's; with several, every judge is asked with each."
+    "-m",
+    "--model",
+    multiple=True,
+    help="Ask this model instead of the file's; with several, every judge is asked with each, and a cascade takes them as steps.",
 )
 @server
 @limits

@@ -15,13 +15,12 @@ from adjudge.cli.inputs import typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.run_data import print_run, run_data
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, reasons_told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
-from adjudge.cli.show_report import reasons_told
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.export import FOREIGN, FORMATS, export, export_format, report_of_run
+from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
@@ -147,7 +146,7 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 @click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
 @click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
 def export_run(folder: Path, to: str | None, output: Path | None) -> int:
-    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, or as another tool reads them.
+    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit, or as other tools read them.
 
     Works while the run is under way.
     """
@@ -163,7 +162,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
 def _ending(to: str | None) -> str:
     """Of the file that a run is written to, where none is named."""
     chosen = (to or "csv").lower()
-    return f"{chosen}.json" if chosen in FOREIGN else chosen
+    return ENDINGS.get(chosen, chosen)
 
 
 def _deleted(folder: Path, parent: Path, *, really: bool) -> str:

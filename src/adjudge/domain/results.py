@@ -28,6 +28,39 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTaken:
+    """One step of a cascade that was asked."""
+
+    step: str
+    """The model that was asked."""
+    verdict: str | None
+    confidence: float | None
+    """None where its votes do not say how sure it is."""
+    needed: float | None
+    """The confidence from which on it is accepted; None: never."""
+    accepted: bool
+    """Whether its verdict is the result."""
+    usage: Usage = Usage()
+
+    def to_dict(self) -> dict[str, object]:
+        """This step as a JSON-ready dict."""
+        used = self.usage
+        return {
+            "step": self.step,
+            "verdict": self.verdict,
+            "confidence": self.confidence,
+            "needed": self.needed,
+            "accepted": self.accepted,
+            "calls": used.calls,
+            "prompt_tokens": used.prompt_tokens,
+            "completion_tokens": used.completion_tokens,
+        }
+
+
+_UNSURE = "no step of the cascade was sure enough to be accepted"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """What every kind of result has."""
@@ -48,6 +81,13 @@ class Result:
     """The stand-in the caller asked for, where one was used; it counts in no aggregate."""
     notes: tuple[str, ...] = ()
     """What a reader of this result must know: what was asked for and could not be done, what a number does not mean."""
+    steps: tuple[StepTaken, ...] = ()
+    """Of a cascade: the steps that were asked, in their order."""
+
+    @property
+    def decided_by(self) -> str | None:
+        """Of a cascade: the step whose verdict this is; None where none was accepted."""
+        return next((one.step for one in self.steps if one.accepted), None)
 
     def __str__(self) -> str:
         """One line: what was judged by what, the outcome, the votes behind it and how the explanation begins."""
@@ -86,8 +126,12 @@ class Result:
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score: what the first vote without a verdict says."""
-        return None if self.status is Status.SCORED else next((vote.reason for vote in self.votes if vote.reason), None)
+        """Why there is no score: what the first vote without a verdict says, or that no step of a cascade was sure enough."""
+        if self.status is Status.SCORED:
+            return None
+        if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
+            return _UNSURE
+        return next((vote.reason for vote in self.votes if vote.reason), None)
 
     @property
     def low_confidence(self) -> bool:
@@ -101,7 +145,9 @@ class Result:
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """Of a panel: the models none of whose votes counts, and why."""
+        """Of a panel: the models none of whose votes counts, and why. The steps of a cascade are none."""
+        if self.steps:
+            return {}
         cast = [(vote.ballot.model, vote) for vote in self.votes]
         if len({model for model, _ in cast}) < 2:
             return {}
@@ -125,6 +171,7 @@ class Result:
             "votes_valid": self.votes_valid,
             "notes": list(self.notes),
             **({"excluded_models": dict(lost)} if (lost := self.left_out) else {}),
+            **({"decided_by": self.decided_by, "steps": [one.to_dict() for one in self.steps]} if self.steps else {}),
         }
         return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
 
@@ -199,7 +246,7 @@ class DirectInstanceResult(_DirectFields):
         bias = self.positional_bias
         shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
         own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
-        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 else {}
+        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 and not self.steps else {}
         return super().to_dict(votes=votes) | own | panel
 
 
@@ -309,7 +356,7 @@ class AspectResult(Result):
     @property
     def left_out(self) -> Mapping[str, str]:
         """Of a panel: the models that do not count, and why."""
-        return self.excluded_models if len({vote.model for vote in self.votes}) > 1 else {}
+        return self.excluded_models if len({vote.model for vote in self.votes}) > 1 and not self.steps else {}
 
     @property
     def model_scores(self) -> dict[str, float]:

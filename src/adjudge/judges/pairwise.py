@@ -11,14 +11,13 @@ from typing import ClassVar
 
 from adjudge.catalog.entry import Kind
 from adjudge.data.sources.row import Row
-from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.question import Comparison
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
 from adjudge.domain.verdict import TIE, letter
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted

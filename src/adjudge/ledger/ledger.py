@@ -14,11 +14,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import RunError
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import (
@@ -33,7 +32,8 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
-from adjudge.prompts.template import LIKELIHOOD, wording
+from adjudge.ledger.wordings import ballot_as_begun
+from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26
 _MASK = _BITS - 1
@@ -203,7 +203,7 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
     ``wordings`` are those that the run began with: its answers are found by them, also when a newer version words prompts anew.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    return _key(ballot.id, wordings.get(name) or wording(name, ballot.language), model)
+    return _key(ballot_as_begun(ballot, wordings).id, wordings.get(name) or wording(name, ballot.language), model)
 
 
 @lru_cache(maxsize=4096)

@@ -42,6 +42,7 @@ def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
 def export_format(target: Path, to: str | None = None) -> str:
     """The one that was named, or that the name ends in. A SetupError where there is none such."""
     format_ = (to or target.suffix.lstrip(".")).lower()
+    format_ = "junit" if format_ == "xml" else format_
     if format_ not in FORMATS:
         raise SetupError(f"a run can be exported to {', '.join(FORMATS)}, not to {format_ or 'a file without an ending'!r}")
     return format_
@@ -129,8 +130,29 @@ def _to_inspect(run: Path, target: Path) -> int:
     return to_inspect(run, target)
 
 
-FOREIGN = ("evalassist", "promptfoo", "inspect")
-"""Formats of other tools, which are JSON."""
+def _to_langfuse(run: Path, target: Path) -> int:
+    from adjudge.reports.scores_out import to_langfuse
+
+    return to_langfuse(run, target)
+
+
+def _to_phoenix(run: Path, target: Path) -> int:
+    from adjudge.reports.scores_out import to_phoenix
+
+    return to_phoenix(run, target)
+
+
+def _to_junit(run: Path, target: Path) -> int:
+    from adjudge.reports.junit import to_junit
+
+    return to_junit(run, target)
+
+
+ENDINGS: Mapping[str, str] = {
+    **{name: f"{name}.json" for name in ("evalassist", "promptfoo", "inspect", "langfuse", "phoenix")},
+    "junit": "junit.xml",
+}
+"""How files of other tools' formats end; all others end in their format's name."""
 FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "csv": _to_csv,
     "jsonl": _to_jsonl,
@@ -140,6 +162,9 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "evalassist": _to_evalassist,
     "promptfoo": _to_promptfoo,
     "inspect": _to_inspect,
+    "langfuse": _to_langfuse,
+    "phoenix": _to_phoenix,
+    "junit": _to_junit,
 }
 
 

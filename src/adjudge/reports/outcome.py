@@ -8,15 +8,15 @@ from pathlib import Path
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.errors import SetupError
+from adjudge.ledger.file import holds_labels
 from adjudge.reading.values import nearest
-from adjudge.reports.baseline import Baseline
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally
-from adjudge.reports.setup import KEPT, Setup
+from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.trusted import calibrations_of
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
@@ -88,12 +88,13 @@ class Outcome:
         made = replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
         if folder is None:
             return made
-        return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=calibrations_of(folder))
+        labelled = calibrations_of(folder) if holds_labels(folder) else ()
+        return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=labelled)
 
     def _paired(self, folder: Path) -> tuple[GateResult, ...]:
         """Gates against another run; looked at once, after the last judgment."""
         if self._compared is None:
-            self._compared = tuple(paired_gates(self._setup, folder))
+            self._compared = tuple(paired_gates(self._setup, folder)) if self._setup.against else ()
         return self._compared
 
     def _against(self) -> str:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.reports.baseline import Change, Figure
+from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
-from adjudge.reports.setup import ReportedJudge, Setup
+from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Tally, kind_of
 from adjudge.reports.words import blank_rows
 
@@ -40,6 +40,7 @@ class Section:
     summary: Summary
     rag: RagSummary | None = None
     contests: ContestSummary | None = None
+    cascade: CascadeSummary | None = None
 
     @property
     def name(self) -> str:
@@ -66,6 +67,8 @@ class Section:
             order = self.contests.order
             found["systems"] = [one.to_dict() for one in self.contests.systems]
             found["positional_bias"] = order and order.to_dict()
+        if self.cascade:
+            found["cascade"] = self.cascade.to_dict()
         return found
 
 
@@ -129,6 +132,12 @@ class Report:
         return sum(self.used.values(), Usage())
 
     @property
+    def remarks(self) -> list[str]:
+        """What the steps of cascades decided and saved, and what judges use that was learnt from labels."""
+        cascades = [one.cascade.sentence(one.name, self.language) for one in self.sections if one.cascade]
+        return [*cascades, *self.setup.learnt]
+
+    @property
     def reasons(self) -> dict[str, int]:
         """Why judgments have no score, over all sections, the most frequent first."""
         found: Counter[str] = Counter()
@@ -167,6 +176,7 @@ class Report:
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
+            **({"remarks": self.remarks} if self.remarks else {}),
             **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
         }
 
@@ -182,22 +192,26 @@ class Report:
 class _SectionTally:
     """One section, so far."""
 
-    def __init__(self, first: Judgment, dimensions: Sequence[Dimension], confidence: float | None) -> None:
+    def __init__(self, first: Judgment, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criteria
+        dimensions, confidence = setup.dimensions.get(first.judge, ()), setup.confidence
+        self._steps = setup.steps.get(first.judge, ())
+        self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(confidence)
         self._rag = _rag_tally(dimensions, confidence) if first.kind == "rag" and dimensions else None
         self._contests = ContestTally(confidence) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
-        for more in (self._rag, self._contests):
+        for more in (self._rag, self._contests, self._cascade):
             if more:
                 more.add(one)
 
     def section(self) -> Section:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
-        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests)
+        cascade = self._cascade.summary(self._steps) if self._cascade else None
+        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade)
 
 
 def _rag_tally(dimensions: Sequence[Dimension], confidence: float | None) -> RagTally:
@@ -228,7 +242,7 @@ class ReportTally:
         """One more judgment."""
         key = (one.judge, one.criteria)
         if key not in self._sections:
-            self._sections[key] = _SectionTally(one, self.setup.dimensions.get(one.judge, ()), self.setup.confidence)
+            self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
         self._total += 1
         for model, usage in one.used.items():

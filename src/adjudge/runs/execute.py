@@ -23,7 +23,7 @@ from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, current
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 
@@ -148,7 +148,7 @@ class EvalRun:
         """What is left of it would take; nothing is asked."""
         from adjudge.runs.known import KnownVotes  # reads run folders: not loaded by those who judge
 
-        begun = self.folder is not None and (self.folder / FILE).is_file()
+        begun = self.folder is not None and holds_run(self.folder)
         answered = self.folder if begun or fork_of is None else fork_of
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
@@ -157,7 +157,7 @@ class EvalRun:
     def check_limit(self) -> None:
         """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone from the run."""
         limit = self.limit or self.file.data.limit
-        if limit is None or self.file.rows or self.folder is None or not (self.folder / FILE).is_file():
+        if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
             return
         from adjudge.runs.folder import reading  # not loaded by those who judge
 
@@ -249,7 +249,7 @@ class EvalRun:
 
     def _skip(self, instance: Instance, error: SetupError, listen: Listen) -> None:
         """Tell of what cannot be judged; what was typed, or is to stop the run, raises."""
-        if self.file.rows:
+        if self.file.rows and not self.file.data.path:
             raise error
         row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))
         if self.file.on_bad_row == "stop":

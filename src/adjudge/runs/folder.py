@@ -12,6 +12,7 @@ from typing import Any
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
+from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import (
     FILE,
@@ -20,6 +21,7 @@ from adjudge.ledger.file import (
     as_ours,
     check_rows,
     connect,
+    holds_labels,
     read_meta,
     refuse_empty,
     refuse_links,
@@ -28,11 +30,11 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.labels import OWN as LABELS
-from adjudge.ledger.labels import holds_labels
 from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
-from adjudge.runs.identity import judge_identities
 
+UNFINISHED = ".importing"
+"""How the folder ends in which an import is written before it takes its place."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -176,9 +178,9 @@ def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
 
 
 def find_runs(parent: str | Path) -> list[Path]:
-    """The run folders in ``parent`` and one below, the newest last."""
+    """The run folders in ``parent`` and one below, the newest last; not what an import is still writing."""
     found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
-    return sorted(found, key=last_written)
+    return sorted((folder for folder in found if not folder.name.endswith(UNFINISHED)), key=last_written)
 
 
 def last_written(folder: Path) -> float:

@@ -12,11 +12,11 @@ from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.verdict import TIE
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading, votes_of
-from adjudge.runs.identity import judge_identity
 from adjudge.runs.label_scales import label_scales
 from adjudge.stats.correction import Corrected, Stratum, corrected_mean, from_unit, labels_only, naive, prevalences, stratify
 from adjudge.stats.estimate import Estimate, undefined
@@ -191,17 +191,23 @@ def calibrate_run(
             continue
         own = [one for one in given if one.criteria == judged.name]
         for judge in judged.judges:
-            lock = judge_identity(_mapping(judges.get(judge)), judged.name)
-            found.append(_of_judge(folder, judge, judged.scale, own, lock, settings))
+            configuration = _mapping(judges.get(judge))
+            found.append(_of_judge(folder, judge, configuration, judged.scale, own, settings))
     return found
 
 
 def _of_judge(
-    folder: str | Path, judge: str, scale: LabelScale, labels: Sequence[Label], lock: str, settings: CalibrationSettings
+    folder: str | Path,
+    judge: str,
+    configuration: Mapping[str, object],
+    scale: LabelScale,
+    labels: Sequence[Label],
+    settings: CalibrationSettings,
 ) -> Calibration:
+    lock = judge_identity(configuration, scale.name)
     used = labels_used(labels, lock, model_made=settings.labels_are_model_made)
     with reading(folder) as ledger:
-        wanted = settings.agreement is not None
+        wanted = settings.agreement is not None and "steps" not in configuration  # the steps of a cascade are no panel
 
         def votes(record: Record) -> Votes:
             row = record.get("row")
