@@ -87,11 +87,11 @@ class Judge(ABC, Generic[I, R]):
         check_samples(self.panel, self.samples)
 
     def __getstate__(self) -> dict[str, object]:
-        """For pickle: the fields. The models are opened anew where it is unpickled, with the keys that are there."""
+        """For pickle: what was set. The models are opened anew where it is unpickled, with the keys that are there."""
         if not self.panel:
             return dict(self.__dict__)
-        named = (entry.name for entry in fields(self))  # type: ignore[arg-type]
-        state = {name: self.__dict__[name] for name in named if name in self.__dict__ and name != "panel"}
+        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if isinstance(value, cached_property)}
+        state = {name: value for name, value in self.__dict__.items() if name != "panel" and name not in computed}
         for name in _NAMES_OF_MODELS:
             check_picklable(type(self).__name__, state.get(name))
         return state
