@@ -23,7 +23,6 @@ from adjudge.cli.options import (
     LANGUAGE,
     LEVEL,
     PATH,
-    SHARE,
     Spending,
     argument,
     as_json,
@@ -48,6 +47,7 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.show import clean
 from adjudge.cli.show_bench import show_benchmark
+from adjudge.cli.typed_values import SHARE
 from adjudge.data.dataset import BadRow
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label

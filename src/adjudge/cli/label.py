@@ -16,6 +16,7 @@ from adjudge.cli.label_screen import keys_of, screen
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, command
 from adjudge.cli.show import clean
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
+from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.prompts.render import check_language
 from adjudge.reports.exit_code import ExitCode
@@ -215,6 +216,8 @@ def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Ki
     bad: list[BadRow] = []
     with run_rows(run) as rows:
         found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
+    if not found and not bad:
+        raise SetupError(f"{source} holds no labels: a line of column names and a label a line are the least")
     store = LabelStore(run)
     known = {_about(one): one for one in store.current()}
     new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]

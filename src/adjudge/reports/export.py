@@ -25,6 +25,8 @@ from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
 
+IDENTITY = "judge_identity"
+"""The column that says which judge it was, whatever it was called: one hash over everything that decides its verdicts."""
 _BATCH = 1000
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
@@ -71,10 +73,10 @@ def _to_csv(run: Path, target: Path) -> int:
 
 
 def _to_jsonl(run: Path, target: Path) -> int:
-    count = 0
+    count, setup = 0, Setup.of_run(run_info(run))
     with text_file(target) as file:
         for row in judgments(run, votes=True):
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(json.dumps(_with_identity(row, setup), ensure_ascii=False) + "\n")
             count += 1
     return count
 
@@ -211,7 +213,13 @@ def _judgments(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[J
 
 def _flat(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[dict[str, object]]:
     for one in _judgments(rows, setup):
-        yield flat(one, setup.dimensions.get(one.judge, ()))
+        yield _with_identity(flat(one, setup.dimensions.get(one.judge, ())), setup)
+
+
+def _with_identity(row: Mapping[str, object], setup: Setup) -> dict[str, object]:
+    """Who judged it; of judgments that were imported, who judged them there."""
+    own = row.get(IDENTITY) or setup.identities.get(str(row["judge"]))
+    return {**{name: value for name, value in row.items() if name != IDENTITY}, IDENTITY: own}
 
 
 @contextmanager

@@ -46,10 +46,11 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
 
 def label_scales(folder: str | Path) -> list[JudgedScale]:
     """Each criteria of the run that people can label; judges that ask the same share one."""
-    found: dict[str, JudgedScale] = {}
+    found: dict[object, JudgedScale] = {}
     for judge, scale, identity in judge_scales(folder):
-        known = found.get(scale.name) or JudgedScale(scale, (), identity)
-        found[scale.name] = replace(known, judges=(*known.judges, judge))
+        asked = (scale.name, scale.criteria.option_names, scale.range, scale.compares)
+        known = found.get(asked) or JudgedScale(scale, (), identity)
+        found[asked] = replace(known, judges=(*known.judges, judge))
     if not found:
         raise RunError(f"{folder} does not say what its judges were asked, so that nobody can be asked the same")
     return list(found.values())

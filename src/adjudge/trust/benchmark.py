@@ -342,9 +342,9 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
     adjusted = holm([p for place in tested if (one := behind[place]) and (p := one.p_value) is not None])
     sure = {place: p <= 1 - settings.level for place, p in zip(tested, adjusted, strict=True)}
     placed = [replace(best, rank=1)]
-    for place, (one, difference) in enumerate(zip(others, behind, strict=True)):
+    for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
         told = difference is not None and difference.outcome is Outcome.BETTER and sure.get(place, False)
-        placed.append(replace(one, rank=place + 2, behind=difference, told_apart=told if difference else None))
+        placed.append(replace(judge, rank=place + 2, behind=difference, told_apart=told if difference else None))
     first = max(order, key=lambda one: one.rows)
     return Ranking(question, tuple(placed), _ceiling(first.report), first.report.baselines)
 

@@ -54,8 +54,9 @@ def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
     if not values:
         return undefined("rows", 0, reason, level=level)
     limits = rows_interval(values, level=level)
-    ends = (limits.lower, limits.upper) if limits else (None, None)
-    return Estimate(fmean(values), *ends, len(values), "rows", level, "" if limits else "fewer than 8 rows have no interval")
+    if limits is None:
+        return Estimate(fmean(values), None, None, len(values), "rows", level, "fewer than 8 rows have no interval")
+    return Estimate(fmean(values), limits.lower, limits.upper, len(values), "rows", level)
 
 
 def consistency(rows: Sequence[JudgedRow], level: float) -> Estimate:
