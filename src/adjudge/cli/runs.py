@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -84,8 +85,19 @@ def show_run(folder: Path, as_json: bool) -> int:
         console.print(Text(clean(f"{model}: {counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}")))
     votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
     console.print(Text(f"{votes}; {counted(info.failed_calls, 'failed call')}"))
-    console.print_json(clean(json.dumps(info.configuration, ensure_ascii=False)))
+    console.print_json(clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False)))
     return 0
+
+
+def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
+    """The configuration as people read it: which templates a judge could use is for ``--json``."""
+    judges = configuration.get("judges")
+    each = judges if isinstance(judges, Mapping) else {}
+    shown = {
+        judge: {name: value for name, value in one.items() if name != "templates"} if isinstance(one, Mapping) else one
+        for judge, one in each.items()
+    }
+    return {**configuration, **({"judges": shown} if each else {})}
 
 
 @runs.command("diff")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property, partial
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
@@ -31,6 +31,7 @@ from adjudge.judges.settings import (
     OnFailure,
     OnTooFew,
     at_least,
+    check_picklable,
     check_samples,
     one_of,
     seed_for,
@@ -51,7 +52,8 @@ class Item(Protocol):
 
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
-_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "panel", "batch_size", "on_generation_failure")
+_NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
+_NO_SETTINGS = (*_NAMES_OF_MODELS, "panel", "batch_size", "on_generation_failure")
 Progress = Callable[[R], None]
 """Called with each result as it comes."""
 InstanceLike = str | Mapping[str, object] | Instance
@@ -83,6 +85,28 @@ class Judge(ABC, Generic[I, R]):
         self.check_settings()
         object.__setattr__(self, "panel", self.open_models())
         check_samples(self.panel, self.samples)
+
+    def __getstate__(self) -> dict[str, object]:
+        """For pickle: what was set. The models are opened anew where it is unpickled, with the keys that are there."""
+        if not self.panel:
+            return dict(self.__dict__)
+        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if isinstance(value, cached_property)}
+        state = {name: value for name, value in self.__dict__.items() if name != "panel" and name not in computed}
+        for name in _NAMES_OF_MODELS:
+            check_picklable(type(self).__name__, state.get(name))
+        return state
+
+    def __copy__(self) -> Self:
+        """The same models, also where they could not be pickled."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        """As ``__getstate__`` gave it."""
+        self.__dict__.update(state)
+        if "panel" not in state:
+            object.__setattr__(self, "panel", self.open_models())
 
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""

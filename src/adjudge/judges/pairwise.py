@@ -22,7 +22,16 @@ from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import Contests, ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name, one_of
+from adjudge.judges.settings import (
+    Contests,
+    ModelSettings,
+    OnFailure,
+    OwnSettings,
+    check_mode,
+    failure_by_either_name,
+    frozen_or_not,
+    one_of,
+)
 from adjudge.pooling.contests import (
     balanced_orders,
     certainty_of,
@@ -190,6 +199,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         return MultiCriteriaPairwiseInstanceResult(instance, multi, tuple(results), tuple(rates), chosen, tie=tie)
 
 
+@frozen_or_not
 @dataclass(kw_only=True, eq=False)
 class BasePairwiseJudge(OwnSettings, Pairwise):
     """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+import pickle
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeGuard
+from typing import Literal, TypeGuard, TypeVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
+from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
 from adjudge.judges.unitxt_engine import EngineLike, EngineModel, UnitxtEngine
 
+T = TypeVar("T")
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
 
@@ -80,6 +84,35 @@ _MOST_VOTES = 10_000
 """Per model and row."""
 
 
+class _ParamsOfAnySubclass:
+    """What ``dataclass`` knows of a base class that may have frozen subclasses and others.
+
+    It refuses to mix them, which is right where the base class sets attributes; ours sets none. So it is told what it wants
+    to hear: its own ``frozen``, when it asks.
+    """
+
+    def __init__(self, params: object) -> None:
+        self._params = params
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._params, name)
+
+    def __repr__(self) -> str:
+        return repr(self._params)
+
+    @property
+    def frozen(self) -> bool:
+        asking = sys._getframe(1)
+        return asking.f_code.co_name == "_process_class" and bool(asking.f_locals.get("frozen"))
+
+
+def frozen_or_not(cls: type[T]) -> type[T]:
+    """Let subclasses of a dataclass be frozen dataclasses as well as others."""
+    cls.__dataclass_params__ = _ParamsOfAnySubclass(cls.__dict__["__dataclass_params__"])  # type: ignore[attr-defined]
+    return cls
+
+
+@frozen_or_not
 @dataclass(kw_only=True, eq=False)
 class OwnSettings:
     """Of judges of one's own, which may be changed and added to."""
@@ -154,6 +187,19 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
     for name, model in panel.items():
         if mode == "likelihood" and not model.capabilities.logprobs:
             raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
+
+
+def check_picklable(judge: str, models: object) -> None:
+    """Say so when a judge holds a live model: its connections, locks and keys belong to this process."""
+    for one in models if isinstance(models, list | tuple) else (models,):
+        try:
+            pickle.dumps(one)
+        except (TypeError, AttributeError, pickle.PicklingError):
+            named = f"{type(one).__name__} {one.name}" if isinstance(one, Model) else type(one).__name__
+            raise TypeError(
+                f"{judge} holds a live model ({named}), whose connections and keys stay in this process: to pickle the judge, "
+                "give it the model's id, such as 'openai/gpt-4o-mini', or a function of a module"
+            ) from None
 
 
 def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:

@@ -18,8 +18,19 @@ from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.errors import RunError
 from adjudge.ledger.commit_thread import Writer
-from adjudge.ledger.file import FILE, check_fork, connect, open_checked, trouble, under_lock, used_in
+from adjudge.ledger.file import (
+    ATTRIBUTES,
+    FILE,
+    connect,
+    differences,
+    open_checked,
+    read_meta,
+    trouble,
+    under_lock,
+    used_in,
+)
 from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.ledger.wordings import ballot_as_begun
 from adjudge.prompts.render import LIKELIHOOD, wording
@@ -59,6 +70,23 @@ _NOTE = insert("meta")
 _KEEP_JUDGMENT = insert("judgments")
 
 
+def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
+    """Say so before a folder is made when there is nothing to begin it with, or only what another judge said."""
+    if fork_of is None or (folder / FILE).exists():
+        return
+    if not (fork_of / FILE).exists():
+        raise RunError(f"{fork_of} holds no run to fork")
+    try:
+        with connect(fork_of / FILE, writable=False) as connection:
+            known = read_meta(connection).get("configuration") or {}
+    except sqlite3.Error as error:
+        raise trouble(fork_of / FILE, error) from error
+    judges = configuration.get("judges")
+    changed = [one for one in differences(known, configuration) if one.path[3:4] == (ATTRIBUTES,)]
+    if own := [str(one) for one in changed if isinstance(judges, Mapping) and one.path[1] in judges]:
+        raise RunError(f"the answers in {fork_of} do not apply, since the judge changed: {'; '.join(own)}. Leave the fork out")
+
+
 class Ledger:
     """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
 
@@ -66,7 +94,7 @@ class Ledger:
         self.path = folder / FILE
         self._held = ExitStack()
         try:
-            check_fork(folder, fork_of)
+            _check_fork(folder, configuration, fork_of)
             self._held.enter_context(under_lock(folder))
             written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of))
             self._reader = self._held.enter_context(connect(self.path, writable=False))
