@@ -32,6 +32,7 @@ EXTRAS = {
     "excel": "openpyxl",
     "local": "xllamacpp",
     "parquet": "pyarrow",
+    "pytest": "pytest",
     "sandbox": "sandlock",
     "schema": "jsonschema",
     "unitxt": "unitxt",
