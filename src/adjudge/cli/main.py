@@ -42,6 +42,7 @@ COMMANDS = {
     "resume": Entry("resume", "resume", "Resume a run that was stopped or killed."),
     "runs": Entry("runs", "runs", "Look at run folders: list, show, diff, recover, gc."),
     "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
+    "report": Entry("report", "report", "Report on a run for CI and reviewers: JUnit, GitHub."),
     "import": Entry("import_run", "import_run", "Make a run of another tool's judgments and labels."),
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
     "calibrate": Entry("calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."),

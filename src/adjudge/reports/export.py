@@ -19,7 +19,7 @@ from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.sentences import sentence
-from adjudge.reports.setup import KEPT, Setup
+from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
@@ -97,18 +97,20 @@ def _to_parquet(run: Path, target: Path) -> int:
     return count
 
 
-def _to_markdown(run: Path, target: Path) -> int:
+def to_markdown(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write the page for code hosts and mail."""
     from adjudge.reports.pages import write_markdown
 
-    report = report_of_run(run)
+    report = report_of_run(run, baseline=baseline)
     write_markdown(report, target)
     return report.total
 
 
-def _to_html(run: Path, target: Path) -> int:
+def to_html(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write the page for browsers."""
     from adjudge.reports.pages import write_html
 
-    report = report_of_run(run)
+    report = report_of_run(run, baseline=baseline)
     others = judgments(run) if report.total > len(report.entries) else ()
     write_html(report, _judgments(others, report.setup), target)
     return report.total
@@ -159,8 +161,8 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "csv": _to_csv,
     "jsonl": _to_jsonl,
     "parquet": _to_parquet,
-    "md": _to_markdown,
-    "html": _to_html,
+    "md": to_markdown,
+    "html": to_html,
     "evalassist": _to_evalassist,
     "promptfoo": _to_promptfoo,
     "inspect": _to_inspect,
@@ -170,10 +172,14 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
 }
 
 
-def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
-    """The report of a run folder, as far as it has come; the rows that it lists have their votes."""
+def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None = None) -> Report:
+    """The report of a run folder, as far as it has come; the rows that it lists have their votes.
+
+    ``baseline``: a run to compare with, instead of the one that it was compared with when it was made.
+    """
     info = run_info(run)
     setup = Setup.of_run(info)
+    setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)
     kept = info.facts.get(KEPT)
     tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
@@ -193,6 +199,12 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
         calibrations=calibrations,
         failed_calls=info.failed_calls,
     )
+
+
+def baseline_of(run: Path) -> Baseline:
+    """What a run came to, for another one to be compared with."""
+    sections = report_of_run(run, shown=0).sections
+    return Baseline.of(str(run), ((one.judge, figure) for one in sections for figure in one.figures()))
 
 
 def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:

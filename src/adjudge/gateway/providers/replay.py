@@ -8,7 +8,6 @@ from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.cache import read_replies
 
-
 NOT_RECORDED = "no reply was recorded for this request"
 
 
