@@ -15,6 +15,7 @@ import jinja2  # noqa: F401
 import pytest
 import yaml  # noqa: F401
 
+from adjudge.cli.init import starters
 from adjudge.reports.summary import confident_interval
 from adjudge.stats.gates import Gate, gate
 from support.fake_provider import KEY, FakeProvider, Says
@@ -267,3 +268,10 @@ def test_pytest_finds_the_plugin() -> None:
     declared = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert declared["entry-points"]["pytest11"] == {"adjudge": PLUGIN}
     assert PLUGIN in sys.modules or not INSTALLED
+
+
+def test_the_tests_that_init_writes_run_at_once(suite: Suite) -> None:
+    for path, content in starters("pytest"):
+        suite.pytester.path.joinpath(path).parent.mkdir(exist_ok=True)
+        suite.pytester.path.joinpath(path).write_bytes(content)
+    suite.run("--judged-model=scripted").assert_outcomes(passed=5)

@@ -34,6 +34,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "init": Entry("init", "init", "Write files to begin with: an eval file, tests, a workflow."),
     "check": Entry("check", "check", "Judge texts against one criterion: pass or fail."),
     "judge": Entry("judge", "judge", "Judge texts by criteria with options and scores."),
     "compare": Entry("judge", "compare", "Say which of two or more responses is better."),
