@@ -11,8 +11,7 @@ from adjudge.cli.init import starters
 from support.commands import adjudge
 
 ROOT = Path(__file__).parents[2]
-KINDS = {"chat": 0, "rag": 3, "pairwise": 0}
-"""Kind → the exit code with a model that always takes the first option: of RAG dimensions, that is no number."""
+KINDS = ("chat", "rag", "pairwise")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -21,7 +20,7 @@ def test_an_eval_file_runs_at_once(tmp_path: Path, kind: str) -> None:
     assert done.returncode == 0, done.stderr
     assert "Now:\n  adjudge " in done.stdout
     ran = adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path)
-    assert ran.returncode == KINDS[kind], ran.stderr
+    assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "report.md").is_file()
     for file in tmp_path.glob("criteria/*.yaml"):
         checked = adjudge("criteria", "check", file)

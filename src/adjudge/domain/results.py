@@ -12,6 +12,7 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
+from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
@@ -62,7 +63,7 @@ _UNSURE = "no step of the cascade was sure enough to be accepted"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Shown):
     """What every kind of result has."""
 
     instance: Instance = None  # type: ignore[assignment]  # what a judge of one's own returns may leave both out
@@ -385,7 +386,7 @@ class MultiCriteriaItemResult:
 
 
 @dataclass(frozen=True)
-class MultiCriteriaDirectInstanceResult:
+class MultiCriteriaDirectInstanceResult(Shown):
     """One text judged by several criteria."""
 
     instance: Instance
@@ -440,7 +441,7 @@ class MultiCriteriaDirectInstanceResult:
 
 
 @dataclass(frozen=True)
-class MultiCriteriaPairwiseInstanceResult:
+class MultiCriteriaPairwiseInstanceResult(Shown):
     """Responses compared by several criteria."""
 
     instance: Instance
