@@ -87,11 +87,11 @@ def _to_parquet(run: Path, target: Path) -> int:
 
     count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
-        types = _types(_flat(judgments_in(ledger), setup))
+        types = column_types(_flat(judgments_in(ledger), setup))
         schema = pa.schema([(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()])
         rows = _flat(judgments_in(ledger), setup)
         with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
-            while batch := [_typed(row, types) for row in islice(rows, _BATCH)]:
+            while batch := [typed_row(row, types) for row in islice(rows, _BATCH)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
                 count += len(batch)
     return count
@@ -207,6 +207,11 @@ def baseline_of(run: Path) -> Baseline:
     return Baseline.of(str(run), ((one.judge, figure) for one in sections for figure in one.figures()))
 
 
+def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:
+    """Every judgment of a run folder as a row of its tables."""
+    return _flat(judgments(run), Setup.of_run(run_info(run)))
+
+
 def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:
     """Every judgment of a run folder, one by one."""
     return _judgments(judgments(run, votes=votes), setup)
@@ -242,7 +247,7 @@ def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
         yield ledger
 
 
-def _types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
+def column_types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
     """Parquet wants one type a column: the one that all its values have, else text."""
     seen: dict[str, set[type]] = {}
     for row in rows:
@@ -253,7 +258,7 @@ def _types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
     }
 
 
-def _typed(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
+def typed_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
     """What is nested, or of several types, goes in as JSON."""
     return {_encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name) for name, kind in types.items()}
 
