@@ -16,6 +16,7 @@ import pytest
 import yaml  # noqa: F401
 
 from adjudge.cli.init import starters
+from adjudge.errors import RunError
 from adjudge.reports.summary import confident_interval
 from adjudge.stats.gates import Gate, gate
 from support.fake_provider import KEY, FakeProvider, Says
@@ -275,3 +276,13 @@ def test_the_tests_that_init_writes_run_at_once(suite: Suite) -> None:
         suite.pytester.path.joinpath(path).parent.mkdir(exist_ok=True)
         suite.pytester.path.joinpath(path).write_bytes(content)
     suite.run("--judged-model=scripted").assert_outcomes(passed=5)
+
+
+def test_rows_of_a_file_become_parameters(tmp_path: Path) -> None:
+    from adjudge.integrations.pytest_plugin import rows  # above, pytest would warn that it cannot rewrite its assertions
+
+    (tmp_path / "answers.csv").write_text("question,answer\nq,a\n", encoding="utf-8")
+    assert rows(tmp_path / "answers.csv") == [{"question": "q", "answer": "a"}]
+    (tmp_path / "broken.jsonl").write_text('{"question": "q"}\nnot json\n', encoding="utf-8")
+    with pytest.raises(RunError, match="line 2"):
+        rows(tmp_path / "broken.jsonl")

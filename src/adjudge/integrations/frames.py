@@ -59,7 +59,7 @@ def to_arrow(judged: Judged) -> pyarrow.Table:
 
 def to_dataset(judged: Judged) -> datasets.Dataset:
     """A Hugging Face data set."""
-    return _library("datasets").Dataset(to_arrow(judged))
+    return _library("datasets").Dataset.from_list(rows_of(judged))
 
 
 def _table(judged: Judged) -> tuple[Mapping[str, str], list[dict[str, object]]]:

@@ -10,13 +10,13 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from adjudge.integrations.pytest_groups import Collect, Group, Judge, Worker
     from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgedText, JudgingSession
 
 OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
@@ -24,87 +24,16 @@ _SENT = "adjudge_cases"
 _FOLDER = "adjudge_folder"
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupSettings:
-    """What ``@pytest.mark.judged`` says of a group."""
-
-    criteria: object
-    """What must be met, a ready-made aspect or criteria, a criteria file, or a Criteria."""
-    at_least: float | None = None
-    """The mean score, from 0 to 1, that the cases must reach."""
-    confidence: float = 0.95
-    """How sure that must be."""
-    votes: int = 1
-    """Votes per case and model."""
-    not_worse_than: str | None = None
-    """A run folder of earlier answers to the same cases."""
-    margin: float = 0.0
-    """By how much the group may be worse than that run."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One text to judge, as a test gave it."""
-
-    id: str
-    fields: Mapping[str, str | Sequence[str]]
-
-
-@dataclass
-class Group:
-    """The cases of one test function."""
-
-    name: str
-    """The test without its parameters."""
-    settings: GroupSettings
-    line: int
-    cases: dict[str, list[Case]] = field(default_factory=dict)
-    """Test → its cases: a test that runs again gives them anew."""
-
-
-@dataclass
 class _State:
     """What a session holds of ours."""
 
-    groups: dict[str, Group] = field(default_factory=dict)
-    decisions: list[Decision] = field(default_factory=list)
-    session: JudgingSession | None = None
+    def __init__(self) -> None:
+        self.groups: dict[str, Group] = {}
+        self.decisions: list[Decision] = []
+        self.session: JudgingSession | None = None
 
 
 _STATE = pytest.StashKey[_State]()
-
-
-class Judge(Protocol):
-    """What the ``judge`` fixture is."""
-
-    def __call__(
-        self,
-        criteria: object,
-        response: str,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-        votes: int = 3,
-    ) -> JudgedText:
-        """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
-        ...
-
-
-class Collect(Protocol):
-    """What the ``judged`` fixture is."""
-
-    def __call__(
-        self,
-        response: str,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-        fields: Mapping[str, str | Sequence[str]] | None = None,
-    ) -> None:
-        """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
-        ...
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -162,6 +91,8 @@ def judge(request: pytest.FixtureRequest) -> Judge:
 @pytest.fixture
 def judged(request: pytest.FixtureRequest) -> Collect:
     """Put a case into the group of a test that is marked ``judged``; the group is decided after the last test."""
+    from adjudge.integrations.pytest_groups import Case
+
     group = _group(request)
     cases = group.cases[request.node.nodeid] = []
 
@@ -186,6 +117,21 @@ def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedR
     return lambda path: session.run_file(Path(path), undecided)
 
 
+def rows(path: str | Path) -> list[dict[str, object]]:
+    """The rows of a data file of any kind, for ``parametrize``; a row that cannot be read raises."""
+    from adjudge.data.sources.open import open_source
+    from adjudge.data.sources.row import BadRow
+    from adjudge.domain.instance import Instance
+    from adjudge.errors import RunError
+
+    found: list[dict[str, object]] = []
+    for row in open_source(path)[1]:
+        if isinstance(row, BadRow):
+            raise RunError(str(row))
+        found.append(dict(row.cells.fields if isinstance(row.cells, Instance) else row.cells))
+    return found
+
+
 def _fields(
     response: str,
     user_input: str | None,
@@ -198,6 +144,8 @@ def _fields(
 
 
 def _group(request: pytest.FixtureRequest) -> Group:
+    from adjudge.integrations.pytest_groups import Group, GroupSettings
+
     node: pytest.Function = request.node
     marker = node.get_closest_marker("judged")
     if marker is None:
@@ -269,29 +217,21 @@ def _worker(config: pytest.Config) -> Mapping[str, object]:
     return told
 
 
-class _Node(Protocol):
-    """A worker, as the process that leads sees it."""
-
-    config: pytest.Config
-    workerinput: dict[str, object]
-    workeroutput: dict[str, object]
-
-
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: _Node) -> None:
+def pytest_configure_node(node: Worker) -> None:
     """All keep their answers in one place."""
     node.workerinput[_FOLDER] = str(_run_folder(node.config))
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: _Node) -> None:
+def pytest_testnodedown(node: Worker) -> None:
     """Take over the cases of a worker that is done; one that crashed has told nothing."""
     sent = vars(node).get("workeroutput", {}).get(_SENT)
     if not sent:
         return
     groups = node.config.stash[_STATE].groups
     for name, group in pickle.loads(sent).items():  # noqa: S301 - our own worker wrote it
-        groups.setdefault(name, Group(name, group.settings, group.line)).cases.update(group.cases)
+        groups.setdefault(name, group).cases.update(group.cases)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

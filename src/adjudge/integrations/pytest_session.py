@@ -34,7 +34,7 @@ from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, find_project
 
 if TYPE_CHECKING:
-    from adjudge.integrations.pytest_plugin import Group, GroupSettings
+    from adjudge.integrations.pytest_groups import Group, GroupSettings
 
 Undecided = Callable[[str], None]
 """Ends a test that cannot be decided."""
