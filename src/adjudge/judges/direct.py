@@ -21,7 +21,7 @@ from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name, frozen_or_not
+from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name
 from adjudge.pooling.composite import composite
 from adjudge.pooling.contests import flip_rate, noise_rate
 from adjudge.pooling.majority import majority, notes_on, samples_still_needed, status_of
@@ -139,7 +139,6 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         return composite(instance, multi, results)
 
 
-@frozen_or_not
 @dataclass(kw_only=True, eq=False)
 class BaseDirectJudge(OwnSettings, Direct):
     """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case

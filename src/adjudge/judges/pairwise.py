@@ -29,7 +29,6 @@ from adjudge.judges.settings import (
     OwnSettings,
     check_mode,
     failure_by_either_name,
-    frozen_or_not,
     one_of,
 )
 from adjudge.pooling.contests import (
@@ -199,7 +198,6 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         return MultiCriteriaPairwiseInstanceResult(instance, multi, tuple(results), tuple(rates), chosen, tie=tie)
 
 
-@frozen_or_not
 @dataclass(kw_only=True, eq=False)
 class BasePairwiseJudge(OwnSettings, Pairwise):
     """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index
