@@ -400,7 +400,7 @@ def test_metadata_that_json_does_not_know_leaves_the_run_readable(tmp_path: Path
 
 
 @dataclass
-class Lexicon(BaseDirectJudge):
+class WordList(BaseDirectJudge):
     """A judge with a field of its own."""
 
     words: tuple[str, ...] = ()
@@ -410,7 +410,7 @@ class Lexicon(BaseDirectJudge):
 
 
 def test_a_judge_may_be_a_dataclass() -> None:
-    judge = Lexicon(words=("bad",), self_consistency=2)
+    judge = WordList(words=("bad",), self_consistency=2)
     assert [one.option for one in judge.evaluate(["so bad", "good"], TONE)] == ["Rude", "Kind"]
     assert judge.samples == 2
 
