@@ -16,6 +16,7 @@ from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, us
 from adjudge.cli.inputs import command_line
 from adjudge.cli.language import speak
 from adjudge.cli.options import (
+    LANGUAGE,
     PATH,
     RowFlags,
     argument,
@@ -35,7 +36,7 @@ from adjudge.cli.options import (
     server,
 )
 from adjudge.cli.run_data import print_run
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, told
 from adjudge.cli.show_diff import show_comparison
 from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
@@ -69,6 +70,7 @@ class Wanted(RowFlags):
     retry_failed: bool
     output: tuple[Path, ...]
     as_json: bool
+    language: str | None
 
     def file(self, path: Path) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates."""
@@ -76,6 +78,7 @@ class Wanted(RowFlags):
         use_prices(self.prices or project.prices_path)
         at = self.server()
         file = load_eval(path, project)
+        file = replace(file, language=self.language or file.language)
         speak(file.language)
         file = by_models(file, model_entries(self.model, at, project=project)) if self.model else at_server(file, at)
         return self._gated(self._reading(file))
@@ -129,6 +132,7 @@ class Wanted(RowFlags):
     "-o", "--output", type=PATH, multiple=True, help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable."
 )
 @encoding
+@click.option("--language", type=LANGUAGE, help="Of prompts, explanations, criteria and reports, whatever the file says.")
 @as_json
 @dry_run
 @quiet
@@ -145,7 +149,7 @@ def run(file: Path | None, show_schema: bool, wanted: Wanted) -> int:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
-        click.echo(f"adjudge: say which eval file to run: adjudge run eval.yaml. A first one:\n\n{EXAMPLE}", err=True)
+        click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     return _carry_out(wanted.file(file), wanted)
 

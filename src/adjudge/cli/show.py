@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.language import spoken
 from adjudge.domain.message import Usage
 from adjudge.domain.results import (
     AspectResult,
@@ -22,7 +23,7 @@ from adjudge.domain.results import (
 )
 from adjudge.domain.vote import Vote
 from adjudge.reports.numbers import number_text, percent
-from adjudge.reports.russian import localised
+from adjudge.reports.russian import in_russian, localised
 from adjudge.reports.summary import Summary
 from adjudge.reports.words import Word, counted, word
 
@@ -111,6 +112,12 @@ def _reason(result: Result, language: str) -> str:
 def clean(text: str) -> str:
     """``text`` without what a terminal would obey."""
     return _CONTROL.sub("�", text)
+
+
+def told(text: str) -> str:
+    """``text`` in the language that the command speaks, where it is one of ours; without what a terminal would obey."""
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    return clean(indent + in_russian(text[len(indent) :], terminal=True) if spoken() == "ru" else text)
 
 
 def _one(result: AspectResult, language: str) -> Table:
