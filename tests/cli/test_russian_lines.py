@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import AspectCritic, Instance, PairwiseJudge, ScriptedModel
-from adjudge.cli.language import speak
+from adjudge.cli.inputs import speak
 from adjudge.cli.main import app
 
 SENTENCE = re.compile(r"(?<![\w/.\[-])[A-Za-z][a-z']+(?: [A-Za-z][a-z']+){2,}")

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from adjudge.catalog.earlier import earlier_texts
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Choice
+from adjudge.domain.vote import Ballot
 from adjudge.ledger.file import differences
 from adjudge.ledger.ledger import key_of
 from adjudge.ledger.wordings import as_begun, earlier_in, wordings_in

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.language import spoken
+from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean
 from adjudge.errors import RunError

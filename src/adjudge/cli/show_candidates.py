@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from adjudge.cli.language import spoken
+from adjudge.cli.inputs import spoken
 from adjudge.cli.show import clean, told
 from adjudge.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
 from adjudge.reports.sentences import sentence

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
-from adjudge.cli.language import spoken
 from adjudge.cli.show import told
 from adjudge.reports.sentences import sentence
 from adjudge.runs.diff import Came, Change, JudgedRow, run_diff

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from adjudge.aio.files import locked
 from adjudge.domain.message import Usage
-from adjudge.errors import RunError
+from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
@@ -35,6 +35,8 @@ from adjudge.ledger.wordings import as_begun, earlier_in, wordings_in
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
+LABELS = "labels.sqlite"
+"""What people said of the rows, beside it."""
 _ENDINGS = ("", "-wal", "-shm", "-journal")
 """Of a database's file, and of those that SQLite keeps beside it."""
 _NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
@@ -69,6 +71,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     tuple(statement for table in COLUMNS for statement in seal_sql(table)),
 )
 """What takes a ledger from each version to the next; an empty file is version 0."""
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a path is a run folder."""
+    return (folder / FILE).is_file()
+
+
+def holds_labels(folder: str | Path) -> bool:
+    """Whether people's labels lie in a run folder."""
+    return (Path(folder) / LABELS).exists()
 
 
 @contextmanager
@@ -137,9 +149,9 @@ def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mappin
     if known is None:
         write_meta(connection, {"configuration": configuration, "started": time.time()})
     elif changes := [change for change in differences(known, as_begun(configuration, known)) if not is_wording(change)]:
-        raise RunError(
+        raise OtherConfiguration(
             f"the run {folder} was made with another configuration: {'; '.join(_told(changes, known, configuration))}. "
-            "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
+            "Restore the settings, or use another folder"
         )
     return _wordings(folder, known or configuration, configuration)
 
@@ -345,9 +357,13 @@ def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
         raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
 
 
+def check_fork(folder: Path, fork_of: Path | None) -> None:
+    """Say so before a folder is made when there is nothing to begin it with."""
+    if fork_of is not None and not (folder / FILE).exists() and not (fork_of / FILE).exists():
+        raise RunError(f"{fork_of} holds no run to fork")
+
+
 def _copy(source: Path, target: Path) -> None:
-    if not source.exists():
-        raise RunError(f"{source.parent} holds no run to fork")
     with connect(source, writable=False) as old, connect(target) as new:
         old.backup(new)
 

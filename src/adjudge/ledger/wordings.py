@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adjudge.catalog.earlier import earlier_texts
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.vote import Ballot
 
 
 def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:

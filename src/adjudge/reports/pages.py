@@ -31,7 +31,7 @@ from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
 from adjudge.reports.template import environment
-from adjudge.reports.trusted import trust_sentence
+from adjudge.reports.trusted import titled, trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 _LONGEST_LINE = 200
@@ -128,6 +128,7 @@ def _values(report: Report) -> dict[str, object]:
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "trusted": lambda one: trust_sentence(one, language),
+        "titled": lambda one: titled(one, language),
         "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 

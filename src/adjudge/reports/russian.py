@@ -42,6 +42,8 @@ def in_russian(text: str, *, terminal: bool = False) -> str:
 
     ``terminal``: all of it is ours, so that single words and the parts of lists are known as well.
     """
+    if text.startswith(" "):
+        return " " + in_russian(text[1:], terminal=terminal)
     if _DECIMAL.fullmatch(text):
         return text.replace(".", ",")
     if (number := _COUNTED.fullmatch(text)) and number["noun"] in _OF_NOUNS:

@@ -60,6 +60,7 @@ Word = Literal[
     "interval",
     "interval says",
     "judge",
+    "judge identity",
     "judges",
     "judging",
     "kind",
@@ -203,7 +204,7 @@ _RUSSIAN: dict[Word, str] = {
     "histogram": "распределение итоговых оценок",
     "history": "история диалога",
     "interval": "интервал 95 %",
-    "interval says": "Интервал Стьюдента с одним добавленным нулём и одной единицей: "
+    "interval says": "Интервал Стьюдента с запасом на редкий 0, который не встретился: "
     "насколько среднее могло бы отличаться на других строках того же рода.",
     "judge": "судья",
     "judges": "оценивает",
@@ -296,6 +297,7 @@ _RUSSIAN: dict[Word, str] = {
     "ties": "ничьи",
     "turned with the order": "строк меняется с порядком",
     "undecided": "Не решено",
+    "judge identity": "отпечаток судьи",
     "votes per model": "голосов на модель",
     "why no score": "почему нет оценки",
     "win rate": "доля побед",
@@ -318,7 +320,7 @@ _ENGLISH: dict[Word, str] = {
     "every answer is in the CSV": "Every answer is in the CSV file.",
     "histogram": "composites",
     "interval": "95 % interval",
-    "interval says": "Student's interval with one 0 and one 1 added: "
+    "interval says": "Student's interval, widened for a rare 0 that was not seen: "
     "how far the mean could be off on other rows of the same kind.",
     "normalised score": "normalised",
     "no interval": "no interval: fewer than 8 scored rows",
