@@ -206,7 +206,7 @@ def _text(node: ast.expr) -> str | None:
 def _numbered(text: str) -> str:
     """With something of the user's at each place; what may be left out is left out."""
     numbers = iter(range(100))
-    return re.sub(r"\{\}", lambda _: f"«{next(numbers)}»", text.replace("no labels{}", "no labels"))
+    return re.sub(r"\{\}", lambda _: f"«{next(numbers)}»", text.replace("has no labels{}", "has no labels"))
 
 
 OF_CLICK = ("No such", "Missing", "Invalid value", "Option ", "{} is not a valid", "{} is not in the", "{} is not one of {}.")
