@@ -252,6 +252,7 @@ def few_rows(draws: int) -> bool:
         print(f"| {name} | {' | '.join(f'{share:.3f}' for share in row)} |")
     report("few rows: done")
     good = verdict("few passes and fails", [share for row in passes for share in row], 0.90, 0.99)
+    # with 8 rows, good scores and good scores beside a rare 0 look alike: a limit that reckons with the 0 always holds without it
     return verdict("few scores", [share for row in scores for share in row], 0.90, 1.0) and good
 
 

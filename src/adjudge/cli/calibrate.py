@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
 
+from adjudge.cli.inputs import check_criteria
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.show import clean
@@ -32,6 +34,7 @@ from adjudge.trust.learnt_weights import learnt_weights
 )
 @click.option("--annotator", multiple=True, help="Who gave the labels of that file; or which of its columns are annotators.")
 @click.option("--criteria", help="Only this criteria.")
+@click.option("--judge", help="Only this judge, where several of the run judge by the same criteria.")
 @click.option(
     "--target-width", type=click.FloatRange(0, 1, min_open=True), default=0.1, help="How narrow the interval should be."
 )
@@ -83,6 +86,7 @@ def calibrate(
     design: Design,
     annotator: tuple[str, ...],
     criteria: str | None,
+    judge: str | None,
     target_width: float,
     confidence: float,
     cluster: str | None,
@@ -117,16 +121,20 @@ def calibrate(
     if cascade:
         wanted = CascadeSettings(risk=risk, delta=delta, cluster=cluster, labels_are_model_made=labels_are_model_made)
         return _cascades(run, calibrate_cascades(run, labels, criteria=criteria, settings=wanted), output, as_json=as_json)
-    found = calibrate_run(run, labels, criteria=criteria, settings=settings)
+    found = calibrate_run(run, labels, criteria=criteria, judge=judge, settings=settings)
+    if not found and file is not None:
+        raise SetupError(f"{file} holds no labels{f' of {criteria!r}' if criteria else ''} that {run} was judged by")
     if not found:
+        check_criteria(run, criteria)
         raise SetupError(f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with 'adjudge label {run}'")
     if output:
         _write(output, Learnt(weights=tuple(learnt_weights(run, found))), f"{run} has no panel of models that takes weights")
     if as_json:
         print_results("calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found])
     else:
+        shared = Counter(one.criteria for one in found)
         for one in found:
-            show_calibration(one)
+            show_calibration(one, name_judge=shared[one.criteria] > 1)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
 
 

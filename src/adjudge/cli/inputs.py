@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hmac
+import io
 import json
 import os
 import re
 import secrets
-import signal
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,20 +20,33 @@ from click import UsageError
 from adjudge.aio.files import cache_folder
 from adjudge.data.dataset import STDIN
 from adjudge.data.sources.open import DATA_FILES, is_data_file
-from adjudge.data.sources.text import likely_encoding
+from adjudge.data.sources.row import Origin
+from adjudge.data.sources.text import encoding_of, likely_encoding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import without_secrets
+from adjudge.runs.label_scales import label_scale
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
 
 
-def end_gently() -> None:
-    """Have SIGTERM do what Ctrl-C does, also where a shell left that one ignored: behind an & in a script."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+@contextmanager
+def typed_wrong() -> Iterator[None]:
+    """What cannot be meant, because it was typed so, is a mistake in usage."""
+    try:
+        yield
+    except SetupError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_criteria(run: Path, criteria: str | None) -> None:
+    """Say so when a run of which nothing was found does not ask such criteria at all."""
+    if criteria is not None:
+        with typed_wrong():
+            label_scale(run, criteria)
 
 
 def command_line() -> dict[str, object]:
@@ -58,7 +72,7 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
 
 def texts_in(text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None) -> list[Instance]:
     """The one text that was typed, read from standard input or from a file that holds no rows."""
-    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding or "utf-8")})]
+    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding)})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
@@ -79,24 +93,29 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
     """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
-    pairs = [item.partition("=") for item in given]
-    return {field if equals else judged: column if equals else field for field, equals, column in pairs}
+    found: dict[str, str] = {}
+    for field, equals, column in (item.partition("=") for item in given):
+        name, meant = (field, column) if equals else (judged, field)
+        if found.setdefault(name, meant) != meant:
+            raise UsageError(f"--column names two columns for {name}, {found[name]} and {meant}: keep one of them")
+    return found
 
 
-def _text(text: str | None, file: Path | None, encoding: str) -> str:
+def _text(text: str | None, file: Path | None, given: str | None) -> str:
     if text == "-":
         return sys.stdin.read()
     if file is None:
         refuse_files([text or ""])
         return text or ""
     try:
-        return file.read_text(encoding=encoding)
+        raw = file.read_bytes()
     except OSError as error:
         raise SetupError(f"{file} cannot be read: {error.strerror or error}") from error
+    encoding = encoding_of(raw[:4], Origin(str(file)), given)
+    try:
+        return io.TextIOWrapper(io.BytesIO(raw), encoding).read().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise SetupError(f"{file} is not {encoding.upper()} (byte {error.start}): {likely_encoding(error.object)}") from error
-    except LookupError as error:
-        raise SetupError(f"there is no encoding {encoding!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error
 
 
 _spoken: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import signal
 import sys
 from importlib import import_module
 from typing import NamedTuple
@@ -45,6 +46,7 @@ COMMANDS = {
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
     "calibrate": Entry("calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."),
     "rank": Entry("rank", "rank", "Rank the systems that a run compares."),
+    "bench": Entry("bench", "bench", "Rank judges by how well they agree with people."),
     "judge-card": Entry("judge_card", "judge_card", "Print a page about a run's judges: what, how, how well."),
     "generate": Entry("generate", "generate", "Write code, keep what passes, run it in the sandbox."),
     "criteria": Entry("criteria", "criteria", "List the ready-made criteria; check your own."),
@@ -101,6 +103,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # half an emoji in a reply must not cost the report
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # also where a shell left Ctrl-C ignored: behind an & in a script
     try:
         code = app(standalone_mode=False)
     except click.ClickException as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ _LONGEST_EXPLANATION = 300
 def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: str) -> None:
     """One result in full, a few as a table."""
     results = list(given)
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, emoji=False, soft_wrap=False)
     console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
@@ -64,7 +64,7 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
         name = Text(clean(result.instance.id or str(number)))
         for entry in result.item_results:
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
-    Console(highlight=False, soft_wrap=False).print(table)
+    Console(highlight=False, emoji=False, soft_wrap=False).print(table)
 
 
 def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -> None:
@@ -80,7 +80,7 @@ def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -
         table.add_row(
             Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result, language))
         )
-    Console(highlight=False, soft_wrap=False).print(table)
+    Console(highlight=False, emoji=False, soft_wrap=False).print(table)
 
 
 def say_excluded(summary: Summary, language: str, name: str = "") -> None:
@@ -200,12 +200,13 @@ def _excluded(results: Sequence[AspectResult]) -> dict[str, str]:
     return found
 
 
-def footer(summary: Summary | None, language: str, usage: Usage | None = None) -> str:
+def footer(summary: Summary | None, language: str, usage: Usage | None = None, failed_calls: int = 0) -> str:
     """What it took; of several judgments by one criteria how many were scored before it."""
     taken = usage or (summary.usage if summary else Usage())
     tokens = taken.prompt_tokens + taken.completion_tokens
     guessed = f" ({word('estimated', language)})" if taken.estimated else ""
-    used = f"{counted(taken.calls, 'call', language)}, {counted(tokens, 'token', language)}{guessed}"
+    failed = f"{counted(failed_calls, 'failed call', language)}, " if failed_calls else ""
+    used = f"{counted(taken.calls, 'call', language)}, {failed}{counted(tokens, 'token', language)}{guessed}"
     if summary is None or summary.attempted == 1:
         return used
     bare = summary.without_number == summary.scored > 0  # comparisons, and options without scores: there is no mean to be had
@@ -222,7 +223,7 @@ _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
 
 def show_report(report: Report) -> None:
     """The figures on standard output; what nobody should miss on standard error."""
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, emoji=False, soft_wrap=False)
     for table in _tables(report):
         console.print(table)
     for section in report.sections:
@@ -254,14 +255,19 @@ def _show_changes(console: Console, section: Section, report: Report) -> None:
         console.print(Text(clean(f"{name}: {moved} ({word('compared with', language)} {baseline.run})")))
 
 
+def reasons_told(report: Report) -> Iterator[str]:
+    """Why rows have no score, the most frequent reasons first, each with its count."""
+    language = report.language
+    for reason, rows in list(report.reasons.items())[:_MOST_REASONS]:
+        yield f"{word('no score', language)}: {clean(localised(reason, language))}: {counted(rows, 'row', language)}"
+
+
 def warn(report: Report) -> None:
     """Why rows have no score, which models did not count, and how the gates came out."""
     language = report.language
     several = len(report.sections) > 1
-    for reason, rows in list(report.reasons.items())[:_MOST_REASONS]:
-        click.echo(
-            f"{word('no score', language)}: {clean(localised(reason, language))}: {counted(rows, 'row', language)}", err=True
-        )
+    for line in reasons_told(report):
+        click.echo(line, err=True)
     for section in report.sections:
         say_excluded(section.summary, language, section.name if several else "")
     for gate in report.gates:
@@ -380,8 +386,8 @@ def _footer(report: Report) -> str:
     language = report.language
     only = report.sections[0] if len(report.sections) == 1 else None
     if only and not only.rag:
-        return footer(only.summary, language)
-    used = footer(None, language, report.usage)
+        return footer(only.summary, language, failed_calls=report.failed_calls)
+    used = footer(None, language, report.usage, report.failed_calls)
     rules = only.rag.rules.items() if only and only.rag else ()
     named = ((word(name, language) if is_word(name) else clean(name), count) for name, count in rules if name != "mean")
     fired = ", ".join(f"{name} {count}" for name, count in named if count)

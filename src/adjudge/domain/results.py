@@ -12,7 +12,7 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.verdict import Selection
+from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 
@@ -265,8 +265,11 @@ class PairwiseInstanceResult(Result):
 
     @property
     def winner(self) -> str | None:
-        """The name of the best response, or "tie"."""
-        return self.systems[self.selected_option] if isinstance(self.selected_option, int) else self.selected_option
+        """The name of the best response, or "tie"; a system that is itself called so gets its place."""
+        if not isinstance(self.selected_option, int):
+            return self.selected_option
+        name = self.systems[self.selected_option]
+        return name if name.casefold() != TIE else f"{name} (response {self.selected_option + 1})"
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes."""

@@ -23,7 +23,7 @@ from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
 from adjudge.gateway.layers.limit import Guarded, Limited, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
-from adjudge.gateway.model import Identified, Layer, Model, Noted, Replying
+from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
@@ -80,12 +80,12 @@ class OpenModel(Layer):
         if isinstance(self.inner, Cached):
             self.inner.forget(request)
 
-    async def probe(self) -> bool:
+    async def probe(self) -> Presence:
         """Whether the model's server says that the model is there, without paying for an answer.
 
         Raises a ModelError when the server cannot be reached, or has no such model.
         """
-        return not isinstance(self.provider, HttpProvider) or await event_loop.visit(self.provider.probe())
+        return await event_loop.visit(self.provider.probe()) if isinstance(self.provider, HttpProvider) else Presence.THERE
 
 
 class OpenSettings(TypedDict, total=False):

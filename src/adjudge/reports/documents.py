@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from adjudge.reports.bench_shapes import ImprovementShape, RankingShape
 from adjudge.reports.shapes import (
     AggregateShape,
     CalibrationShape,
@@ -30,9 +31,6 @@ from adjudge.reports.shapes import (
     SummaryShape,
     ThresholdsShape,
 )
-
-SCHEMA = "adjudge.results/1"
-"""The version: a number that grows when something is taken away or changes its meaning."""
 
 
 class Envelope(TypedDict):
@@ -164,8 +162,27 @@ class Imports(Envelope):
     results: Sequence[ImportShape]
 
 
+class Bench(Envelope):
+    """bench."""
+
+    kind: Literal["bench"]
+    summary: Count
+    data: str
+    missing: Annotated[Literal["drop", "tie", "wrong"], "what a judgment without a verdict counts as"]
+    level: float
+    results: Annotated[Sequence[RankingShape], "one; where recorded judges answer several questions, one for each"]
+
+
+class Improvements(Envelope):
+    """criteria improve."""
+
+    kind: Literal["improvement"]
+    summary: Count
+    results: Annotated[Sequence[ImprovementShape], "one, or none where there was nothing to improve"]
+
+
 DOCUMENTS: tuple[type, ...] = (
     *(Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
-    *(Calibrations, Cascades, Leaderboards, Imports),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
 )
 """One for each ``kind``."""

@@ -101,6 +101,11 @@ class Judgment:
         """None without a verdict, and where the verdict is no number."""
         return number_of(self.result.get("score"))
 
+    @property
+    def agreement(self) -> float | None:
+        """The share of the valid votes that agree; None without any."""
+        return number_of(self.result.get("agreement"))
+
     @cached_property
     def verdict(self) -> str | None:
         """What was decided, in a word: the option, PASS or FAIL, or the name of the better response."""

@@ -12,7 +12,6 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
-from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
@@ -22,6 +21,7 @@ from adjudge.reports.words import blank_rows
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
+    from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.reports.rag import RagSummary, RagTally
     from adjudge.trust.calibration import Calibration
 
@@ -113,6 +113,8 @@ class Report:
     """Judgments in all."""
     used: Mapping[str, Usage] = field(default_factory=dict)
     """Model → what it took."""
+    failed_calls: int = 0
+    """Requests that brought no reply, tries that were repeated included; they are in no usage."""
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
@@ -153,7 +155,12 @@ class Report:
 
     def _figures(self) -> dict[str, object]:
         usage = self.usage
-        used = {"calls": usage.calls, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        used = {
+            "calls": usage.calls,
+            "failed_calls": self.failed_calls,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+        }
         if len(self.sections) == 1:
             return {**self.sections[0].summary.to_dict(), **used}
         every = [one.summary for one in self.sections]
@@ -192,7 +199,7 @@ class _SectionTally:
         self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(confidence)
         self._rag = _rag_tally(dimensions, confidence) if first.kind == "rag" and dimensions else None
-        self._contests = ContestTally(confidence) if first.kind == "pairwise" else None
+        self._contests = _contest_tally(confidence) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
@@ -205,6 +212,12 @@ class _SectionTally:
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
         return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade)
+
+
+def _contest_tally(confidence: float | None) -> ContestTally:
+    from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
+
+    return ContestTally(confidence)
 
 
 def _rag_tally(dimensions: Sequence[Dimension], confidence: float | None) -> RagTally:
@@ -227,6 +240,7 @@ class ReportTally:
         self._blank: BlankRows | None = None
         self._total = 0
         self._used: dict[str, Usage] = {}
+        self.failed_calls = 0
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
@@ -263,7 +277,7 @@ class ReportTally:
 
     def report(self) -> Report:
         """What they come to so far."""
-        sections, skipped, language = tuple(one.section() for one in self._sections.values()), self.skipped, self.setup.language
+        sections, skipped, language = tuple(self._in_order()), self.skipped, self.setup.language
         blank = [blank_rows(skipped.blank, skipped.blank_places, language)] if skipped.blank else []
         return Report(
             setup=self.setup,
@@ -274,7 +288,14 @@ class ReportTally:
             entries=tuple(self._shown()),
             total=self._total,
             used=dict(self._used),
+            failed_calls=self.failed_calls,
         )
+
+    def _in_order(self) -> list[Section]:
+        """The sections in the order in which the judges were given, wherever the judgments come from."""
+        places = {judge: place for place, judge in enumerate(self.setup.judges)}
+        found = (one.section() for one in self._sections.values())
+        return sorted(found, key=lambda one: places.get(one.judge, len(places)))
 
     def _shown(self) -> list[Judgment]:
         return sorted(self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ())))[: self.shown]

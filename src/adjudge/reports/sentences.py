@@ -53,9 +53,11 @@ Sentence = Literal[
     "skipped",
     "stopped at once",
     "stopped at once, kept",
+    "stopped at once, not kept",
     "stopped early",
     "stopping",
     "stopping, kept",
+    "strong position bias",
     "tie",
     "to",
     "tokens",
@@ -161,6 +163,10 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
         "stopped at once: what was under way is asked again. Resume it with: adjudge resume {folder}",
         "остановлено сразу: то, что ещё выполнялось, будет запрошено снова. Продолжить: adjudge resume {folder}",
     ),
+    "stopped at once, not kept": (
+        "stopped at once: nothing was kept. With --run FOLDER it could be resumed.",
+        "остановлено сразу: ничего не сохранено. С --run ПАПКА прогон можно было бы продолжить.",
+    ),
     "stopped early": ("Stopped before the end: {reason}.", "Остановлено до конца: {reason}."),
     "stopping": (
         "Stopping: nothing more is sent; what is under way is waited for, and what was judged is written. "
@@ -173,6 +179,10 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
         "Resume it with: adjudge resume {folder}",
         "Останавливаюсь: новых запросов не будет, отправленные дождутся ответа и сохранятся. "
         "Ещё раз Ctrl-C – остановить сразу. Продолжить: adjudge resume {folder}",
+    ),
+    "strong position bias": (
+        "but position bias: {turned} of {rows} rows turn with the order of the responses",
+        "но есть влияние порядка: от порядка ответов меняются {turned} из {rows} строк",
     ),
     "tie": ("equally good", "одинаково хороши"),
     "to": ("{low} to {high}", "от {low} до {high}"),

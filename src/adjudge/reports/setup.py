@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
+from adjudge.engine.identity import judge_identities
 from adjudge.gateway.open import OpenModel
 from adjudge.reports.cascades import learnt_by, steps_of
 from adjudge.reports.gate import Bar
@@ -197,6 +199,11 @@ class Setup:
             "baseline": self.baseline.kept(),
         }
 
+    @cached_property
+    def identities(self) -> dict[str, str]:
+        """Judge → one hash over everything that decides its verdicts."""
+        return judge_identities({"judges": self.judges})
+
     def is_panel(self, judge: str) -> bool:
         """Whether a judge asks several models."""
         return len(_part(self.judges.get(judge, {}), "models")) > 1
@@ -219,6 +226,9 @@ class Setup:
             "language": self.language,
             "weights": ", ".join(f"{one.title} {one.weight:g}" for one in known),
             "configuration": _listed(one.get("config") for one in settings),
+            "judge identity": ", ".join(
+                f"{name} {one}" if len(self.identities) > 1 else one for name, one in self.identities.items()
+            ),
             "adjudge": _listed(_part(one, "versions").get("adjudge") for one in self.judges.values()),
         }
         return {name: value for name, value in found.items() if value}

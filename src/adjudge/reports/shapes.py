@@ -34,6 +34,7 @@ class FiguresShape(TypedDict):
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    failed_calls: NotRequired[int]
     calls_with_estimated_tokens: NotRequired[int]
     mean: NotRequired[float | None]
     interval: NotRequired[IntervalShape | None]

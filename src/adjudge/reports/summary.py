@@ -184,9 +184,9 @@ def interval_of(values: Sequence[float]) -> Interval | None:
     """Of the mean of ``values`` from 0 to 1, where there are enough. One judgment needs none, and no time to load it."""
     if len(values) < 2:
         return None
-    from adjudge.stats.intervals import mean_interval
+    from adjudge.stats.intervals import rows_interval
 
-    return mean_interval(values)
+    return rows_interval(values)
 
 
 def confident_interval(values: Sequence[float], confidence: float | None) -> Interval | None:

@@ -305,9 +305,9 @@ class EvalFile:
     path: Path = field(default=Path("eval.yaml"))
     """The file itself; its paths are relative to it."""
     typed: bool = False
-    """Made of a command's options: one judge, and nothing is kept unless ``run`` says where."""
+    """Made of a command's options: nothing is kept unless ``run`` says where."""
     rows: tuple[Instance, ...] = ()
-    """What is judged, where it was typed rather than read."""
+    """What is judged, where it was typed rather than read; with a path, where it was read from there already."""
     given: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     """Fields for every row that lacks its own."""
 

@@ -76,6 +76,8 @@ class Calibration(Judged):
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()
+    one_of_several: bool = False
+    """Whether other judges of the run judge by the same criteria."""
 
     @property
     def is_comparison(self) -> bool:
@@ -175,11 +177,12 @@ def calibrate_run(
     labels: Iterable[Label] | None = None,
     *,
     criteria: str | None = None,
+    judge: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> list[Calibration]:
     """A calibration for each judge and each criteria of a run that has labels; rows are read as they pass.
 
-    ``labels``: instead of those that lie in the run folder. ``criteria``: only these.
+    ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
     """
     given = list(LabelStore(folder).current() if labels is None else labels)
     labelled = {one.criteria for one in given}
@@ -190,9 +193,11 @@ def calibrate_run(
         if judged.name not in labelled or criteria not in (None, judged.name):
             continue
         own = [one for one in given if one.criteria == judged.name]
-        for judge in judged.judges:
-            configuration = _mapping(judges.get(judge))
-            found.append(_of_judge(folder, judge, configuration, judged.scale, own, settings))
+        for name in judged.judges if judge is None else {judge} & {*judged.judges}:
+            made = _of_judge(folder, name, _mapping(judges.get(name)), judged.scale, own, settings)
+            found.append(replace(made, one_of_several=len(judged.judges) > 1))
+    if judge is not None and judge not in judges:
+        raise SetupError(f"{folder} has no judge {judge!r}; it has {', '.join(map(repr, judges))}")
     return found
 
 
