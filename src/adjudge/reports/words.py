@@ -59,6 +59,7 @@ Word = Literal[
     "interval says",
     "judge",
     "judges",
+    "judge identity",
     "judging",
     "kind",
     "language",

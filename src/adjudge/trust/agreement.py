@@ -18,7 +18,6 @@ from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows
 
-
 CROWD = 12
 """More annotators than these are not compared two by two."""
 
