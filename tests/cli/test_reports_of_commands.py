@@ -85,7 +85,7 @@ def test_a_gate_may_be_on_one_of_three_criteria(rows: Path) -> None:
     assert done.returncode == 4
     assert [(gate["name"], gate["verdict"]) for gate in json.loads(done.stdout)["gates"]] == [("Is it long?", "failed")]
     unknown = adjudge(rows.parent, *asked, "--fail-under", "conciseness=0.5", "--fail-under", "concise=0.5")
-    assert unknown.returncode == 1
+    assert unknown.returncode == 2
     assert "did you mean 'conciseness'" in unknown.stderr
 
 
@@ -155,7 +155,7 @@ def test_position_bias_comes_with_its_noise_floor(tmp_path: Path) -> None:
 def test_a_gate_names_a_system_that_is_compared(tmp_path: Path) -> None:
     asked = ("compare", "-f", str(EXAMPLES / "pairs.csv"), "--column", "old", "--column", "new", "--criterion", "Which?")
     done = adjudge(tmp_path, *asked, "-m", "scripted/A", "--fail-under", "newer=0.5")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "nothing is called 'newer'" in done.stderr
 
 

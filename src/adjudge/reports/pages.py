@@ -11,6 +11,7 @@ from typing import cast
 
 import jinja2
 
+from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.rag.composite import MEAN
 from adjudge.rag.dimensions import Dimension
@@ -114,6 +115,8 @@ def _values(report: Report) -> dict[str, object]:
         "title_of": lambda one: one.judge if _only(one, report) else one.name,
         "w": lambda name: word(cast(Word, name), language),
         "named": lambda name: word(name, language) if is_word(name) else name,
+        "heading": lambda name: _upper_first(word(name, language)) if is_word(name) else name,
+        "option": lambda name: word("tie", language) if name == TIE else name,
         "rule_name": lambda name: _rule_name(name, language),
         "say": partial(sentence, language=language),
         "count": lambda number, noun: counted(number, noun, language),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.setup import Setup
 
@@ -20,12 +20,12 @@ CONFIDENCE = 0.95
 
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     """A gate for each judge and criteria that both runs have; none where no other run was named."""
-    if not setup.against or not (folder / FILE).is_file():
+    if not setup.against or not holds_run(folder):
         return
     from adjudge.runs.diff import run_diff
     from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
-    if not (Path(setup.against) / FILE).is_file():
+    if not holds_run(Path(setup.against)):
         raise RunError(f"the run that this one must not be worse than is not there: {setup.against}")
     level = setup.confidence or CONFIDENCE
     with run_diff(setup.against, folder) as found:

@@ -128,7 +128,7 @@ class Tally:
             self._scores.append(one.score)
 
     def _add_models(self, one: Judgment) -> None:
-        scores = one.result.get("model_scores")
+        scores = None if "steps" in one.result else one.result.get("model_scores")  # the steps of a cascade are no panel
         for model, score in scores.items() if isinstance(scores, Mapping) else ():
             own = self._models.setdefault(str(model), [0.0, 0.0])
             own[0] += number_of(score) or 0.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.ledger.labels import holds_labels
+from adjudge.ledger.file import holds_labels
 from adjudge.reports.words import counted
 
 if TYPE_CHECKING:

@@ -55,8 +55,9 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
 
 
 PART_OF_END = 0.6
-"""How much of a value at the far end of the scale a limit is computed with. Measured from 0.3 to 1 over scores with and without a
-rare 0: with less it is missed in more than one sample of ten, with more the limits of evenly spread scores nearly always hold."""
+"""How much of a value at the far end of the scale a limit is computed with. Measured from 0.3 to 1 over scores with and without
+a rare 0: with less a rare 0 is missed in more than one sample of ten, with more evenly spread scores have limits that nearly
+always hold."""
 FEWEST = 8
 """Fewer rows have no interval: whatever is computed of them is too narrow to be believed, or too wide to say anything."""
 
@@ -98,7 +99,7 @@ def _with_part_of(values: Sequence[float], end: float, part: float, clusters: Cl
 
 
 def interval_with_both_ends(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Interval:
-    """Student's interval of the mean with one 0 and one 1 added, of any number of values: a part of larger estimates."""
+    """Student's interval of the mean with one 0 and one 1 added: for any number of values, as a part of an estimate needs."""
     if not all(0 <= value <= 1 for value in values):
         raise ValueError("an interval of the mean is for values between 0 and 1")
     mean, error, freedom = mean_with_ends(values, (0.0, 1.0), clusters)

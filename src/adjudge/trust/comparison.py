@@ -14,11 +14,11 @@ from statistics import fmean
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label
 from adjudge.domain.verdict import TIE
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
-from adjudge.runs.identity import judge_identity
 from adjudge.runs.label_scales import label_scales
 from adjudge.stats.difference import Difference, Outcome, VoteNoise, compare, corrected_difference, holm, three_valued
 from adjudge.stats.difference import Pair as Values
