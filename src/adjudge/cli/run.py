@@ -81,7 +81,10 @@ class Wanted(RowFlags):
         file = load_eval(path, project)
         file = replace(file, language=self.language or file.language)
         speak(file.language)
-        file = by_models(file, model_entries(self.model, at, project=project)) if self.model else at_server(file, at)
+        if self.model:
+            file = by_models(file, model_entries(self.model, at, project=project))
+        elif at.says_anything:
+            file = at_server(file, at)
         return self._gated(self._reading(file))
 
     def reused(self) -> Path | None:

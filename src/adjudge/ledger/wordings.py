@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from adjudge.catalog.earlier import earlier_texts
@@ -20,9 +20,9 @@ def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
 
 def earlier_in(configuration: Mapping[str, object]) -> dict[str, str]:
     """A text of today → how this configuration has it. One that has both texts means both."""
-    said = set(_texts(configuration))
-    earlier = ((now, next((text for text in texts if text in said), None)) for now, texts in earlier_texts().items())
-    return {now: text for now, text in earlier if text and now not in said}
+    said = json.dumps(configuration)
+    earlier = ((now, next((text for text in texts if json.dumps(text) in said), None)) for now, texts in earlier_texts().items())
+    return {now: text for now, text in earlier if text and json.dumps(now) not in said}
 
 
 def as_begun(configuration: Mapping[str, object], begun_with: Mapping[str, object]) -> Mapping[str, object]:
@@ -49,14 +49,6 @@ def _criteria(criteria: Criteria, wordings: Mapping[str, str]) -> Criteria:
 
 def _worded(values: dict[str, object], wordings: Mapping[str, str]) -> dict[str, object]:
     return {key: wordings.get(value, value) if isinstance(value, str) else value for key, value in values.items()}
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
-    elif isinstance(value, str):
-        yield value
 
 
 def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
