@@ -18,11 +18,11 @@ from adjudge.gateway.open import ModelLike, open_model
 from adjudge.rag import RagEvaluator, rag_dimensions
 from adjudge.reports import pages
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.numbers import number_text
 from adjudge.reports.pages import html_page, line_breaks, markdown_page
 from adjudge.reports.rag import RagSummary
 from adjudge.reports.report import Report, is_barred, judgments_of, report_of
 from adjudge.reports.table import flat, read_rows
+from adjudge.reports.words import number_text
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied
 from support.records import rag_rows
 

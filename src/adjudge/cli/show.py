@@ -24,13 +24,12 @@ from adjudge.domain.results import (
     Status,
 )
 from adjudge.domain.vote import Vote
-from adjudge.reports.numbers import number_text, percent
 from adjudge.reports.russian import in_russian, localised
 from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary
 from adjudge.reports.table import record
 from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import Word, counted, is_word, word
+from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
 
 if TYPE_CHECKING:
     from adjudge.judges.aspect import AspectCritic

@@ -31,8 +31,7 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
-from adjudge.ledger.wordings import ballot_as_begun
+from adjudge.ledger.rows import KEY_BYTES, ballot_as_begun, checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26

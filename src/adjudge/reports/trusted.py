@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.reports.numbers import number_text
-from adjudge.reports.words import counted
+from adjudge.reports.words import counted, number_text
 
 if TYPE_CHECKING:
     from adjudge.stats.estimate import Estimate
