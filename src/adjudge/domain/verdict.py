@@ -40,6 +40,10 @@ class Chosen:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "score": self.score}
 
+    def explained(self, explanation: str | None) -> Chosen:
+        """The same for this reason."""
+        return Chosen(self.option, explanation, self.feedback, self.score)
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -62,6 +66,10 @@ class Compared:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "ranking": self.ranking}
 
+    def explained(self, explanation: str | None) -> Compared:
+        """The same for this reason."""
+        return Compared(self.winner, explanation, self.feedback, self.ranking)
+
 
 @dataclass(frozen=True, slots=True)
 class Rated:
@@ -81,6 +89,10 @@ class Rated:
     def details(self) -> Details:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "number": self.number}
+
+    def explained(self, explanation: str | None) -> Rated:
+        """The same for this reason."""
+        return Rated(self.number, explanation, self.feedback)
 
 
 Verdict = Chosen | Compared | Rated
