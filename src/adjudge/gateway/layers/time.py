@@ -60,7 +60,7 @@ class Timed(Layer):
 
     def _begin(self) -> _Attempt:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine is awaited in a task
+        assert task is not None
         if loop is not self._loop:  # a forked process starts empty: what was under way stayed with the parent
             self._loop, self._attempts, self._timer = loop, {}, None
         attempt = _Attempt(task, loop.time() + self.timeout)
