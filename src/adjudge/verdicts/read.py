@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
-from adjudge.domain.vote import Outcome
+from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.refusal import declines
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request
 from adjudge.errors import Unavailable
-from adjudge.gateway.layers.time import Timed
+from adjudge.gateway.layers.limit import Timed
 from adjudge.gateway.open import open_model
 from support.asking import ask, ask_all, open_at, wait_until
 from support.fake_provider import HANGS, STALLS, FakeProvider, Fault, always

@@ -7,9 +7,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from adjudge.aio.files import locked, sha256, written_whole
+from adjudge.aio.files import cache_folder, locked, sha256, written_whole
 from adjudge.errors import SetupError
-from adjudge.local.cache_folder import cache_folder
 
 LOCK = "lock"
 _MANIFEST = "manifest.json"
