@@ -170,6 +170,13 @@ def test_mlflow_traces_have_their_texts_in_the_first_span(tmp_path: Path) -> Non
     assert (found.verdicts, found.rows[0]["fields"]) == (["PASS"], {"input": '{"q": "x"}', "response": "y"})
 
 
+def test_what_mlflow_itself_wrote(tmp_path: Path) -> None:
+    found = imported_path(SAMPLES / "mlflow_3.17.2_traces.json", tmp_path / "run")
+    assert (found.verdicts, found.answers, found.outcomes) == (["PASS", None], ["FAIL"], {"ok": 1, "model_error": 1})
+    assert found.rows[0]["fields"] == {"input": '{"q": "a"}', "response": "answer to a"}
+    assert found.rows[1]["reason"] == "judge down"
+
+
 def test_mlflow_traces_as_a_table(tmp_path: Path) -> None:
     cell = "[{'assessment_name': 'ok', 'source': {'source_type': 'HUMAN', 'source_id': 'ann'}, 'feedback': {'value': 'no'}}]"
     found = imported(tmp_path, f'trace_id,request,response,assessments\n1,q,a,"{cell}"\n', name="traces.csv")
