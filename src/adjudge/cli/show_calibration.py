@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import click
 from rich.console import Console
@@ -14,9 +15,10 @@ from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
-from adjudge.trust.agreement import AgreementReport, Pair
+from adjudge.trust.agreement import CROWD, AgreementReport, Pair
 from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
+from adjudge.trust.cascades import CascadeReport
 from adjudge.trust.panel_check import PanelReport
 
 
@@ -34,6 +36,16 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
     if one.panel:
         _show_panel(console, one.panel)
     console.print()
+
+
+def show_cascades(found: Iterable[CascadeReport]) -> None:
+    """Each cascade with its promise, its thresholds, and why there are none."""
+    console = Console(highlight=False, soft_wrap=True)
+    for one in found:
+        for number, line in enumerate(one.lines):
+            console.print(Text(clean(line), style="" if number else "bold"))
+        if one.refusal:
+            console.print(Text(clean(one.refusal.text), style="bold yellow"))
 
 
 def _value(one: Estimate | None) -> str:
@@ -114,8 +126,10 @@ def _people(found: AgreementReport) -> Iterator[str]:
         yield f"group {name or '(empty)'}: {_pair(pair)}"
     for name, orders in found.orders.items():
         yield _both_orders(name, orders)
-    for name, pair in found.annotators.items():
+    for name, pair in islice(found.annotators.items(), CROWD):
         yield f"judge and {name}: {_pair(pair)}"
+    if len(found.annotators) > CROWD:
+        yield f"… and {len(found.annotators) - CROWD} more annotators: --json has them"
     for (one, other), pair in found.people.items():
         yield f"{one} and {other}: {_pair(pair)}"
     if found.people_alpha.value is not None:

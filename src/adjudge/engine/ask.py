@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import replace
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model

@@ -19,6 +19,9 @@ from adjudge.trust.both_orders import OrderAgreement, order_agreement
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows
 
+CROWD = 12
+"""More annotators than these are not compared two by two."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementSettings:
@@ -64,7 +67,7 @@ class AgreementReport:
     annotators: Mapping[str, Pair] = field(default_factory=dict)
     """The judge against each person."""
     people: Mapping[tuple[str, str], Pair] = field(default_factory=dict)
-    """Each two persons."""
+    """Each two persons; of a crowd only alpha tells how well they agree."""
     people_alpha: Figure = Figure(None, "one annotator")
     alt_test: AltTest | None = None
     orders: Mapping[str, OrderAgreement] = field(default_factory=dict)
@@ -135,7 +138,7 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         classes=found.classes,
         groups=_groups(kept, measure) if settings.group else {},
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
-        people={(a, b): _pair(_shared(seen, a, b), measure) for a, b in combinations(people, 2)},
+        people=_each_two(seen, people, measure),
         people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
         alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
         orders=_orders(kept, rows.systems, settings.group),
@@ -282,6 +285,12 @@ def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> Pair:
         return Pair(len(pairs), none, none)
     table = Counter(pairs)
     return Pair(len(pairs), accuracy(table), cohen_kappa(table))
+
+
+def _each_two(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> dict[tuple[str, str], Pair]:
+    if len(people) > CROWD:
+        return {}
+    return {(a, b): _pair(_shared(rows, a, b), measure) for a, b in combinations(people, 2)}
 
 
 def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, Pair]:

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Compared, Verdict, best_of
-from adjudge.domain.vote import Outcome
+from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.lenient import decoded, next_object, read_object
 from adjudge.verdicts.refusal import declines
 
