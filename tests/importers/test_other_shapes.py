@@ -208,3 +208,16 @@ def test_arena_picks_and_cascades(tmp_path: Path) -> None:
     cascade = {"instruction": "i", "outputs": ["a", "b"], "preferences": {"ann": 1, "bob": 2}, "probs": [0.7, 0.3]}
     both = imported(tmp_path / "b", [cascade])
     assert (both.verdicts, sorted(both.answers)) == ([0], [0, 1])
+
+
+def test_a_data_set_as_parquet(tmp_path: Path) -> None:
+    """As data sets are often published: nested values come as they are."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    vote = {"question_id": 81, "model_a": "x", "model_b": "y", "winner": "model_b", "judge": "expert_1", "turn": 1}
+    rows = [{**vote, "conversation_a": talk, "conversation_b": talk}]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "votes.parquet")
+    found = imported_path(tmp_path / "votes.parquet", tmp_path / "run")
+    assert (found.report.kind, found.answers, found.rows[0]["fields"]["question"]) == ("mt-bench", [1], "q")
