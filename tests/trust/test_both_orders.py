@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.importers.run import import_file
+from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementReport, AgreementSettings
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from support.commands import adjudge
@@ -21,7 +22,7 @@ def pair(place: int, *winners: str, label: str = "1", subset: str = "Natural") -
 
 def agreement(path: Path, group: str | None = None) -> AgreementReport:
     import_file(path, path.parent / "run")
-    settings = CalibrationSettings(agreement=AgreementSettings(group=group))
+    settings = CalibrationSettings(agreement=AgreementSettings(group=group, draws=Draws(count=2)))
     (found,) = calibrate_run(path.parent / "run", settings=settings)
     assert found.agreement is not None
     return found.agreement
