@@ -48,7 +48,7 @@ _LONGEST_EXPLANATION = 300
 def show_results(given: Iterable[AspectResult], critic: AspectCritic, language: str) -> None:
     """One result in full, a few as a table."""
     results = list(given)
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, emoji=False, soft_wrap=False)
     console.print(Text(f"{word('criterion', language)}: {clean(critic.definition)}", style="dim"))
     console.print(_one(results[0], language) if len(results) == 1 else _many(results, language))
     for model, reason in _excluded(results).items():
@@ -64,7 +64,7 @@ def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], language:
         name = Text(clean(result.instance.id or str(number)))
         for entry in result.item_results:
             table.add_row(name, *([_brief(entry.result.criteria.name)] if several else []), *_cells(entry.result, language))
-    Console(highlight=False, soft_wrap=False).print(table)
+    Console(highlight=False, emoji=False, soft_wrap=False).print(table)
 
 
 def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -> None:
@@ -80,7 +80,7 @@ def show_comparisons(results: Iterable[PairwiseInstanceResult], language: str) -
         table.add_row(
             Text(clean(result.instance.id or str(number))), winner, ranks, certain, votes, _brief(_reason(result, language))
         )
-    Console(highlight=False, soft_wrap=False).print(table)
+    Console(highlight=False, emoji=False, soft_wrap=False).print(table)
 
 
 def say_excluded(summary: Summary, language: str, name: str = "") -> None:
@@ -223,7 +223,7 @@ _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
 
 def show_report(report: Report) -> None:
     """The figures on standard output; what nobody should miss on standard error."""
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, emoji=False, soft_wrap=False)
     for table in _tables(report):
         console.print(table)
     for section in report.sections:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from adjudge.errors import RunError, SetupError
-from adjudge.reports.documents import SCHEMA
 from adjudge.reports.files import text_file
+from adjudge.reports.json_version import SCHEMA
 from adjudge.reports.template import environment
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking

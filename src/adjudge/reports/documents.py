@@ -32,9 +32,6 @@ from adjudge.reports.shapes import (
     ThresholdsShape,
 )
 
-SCHEMA = "adjudge.results/1"
-"""The version: a number that grows when something is taken away or changes its meaning."""
-
 
 class Envelope(TypedDict):
     """What every document has."""

@@ -11,7 +11,6 @@ from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_labels
 from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
@@ -64,6 +63,8 @@ class Outcome:
     def _compared_with(self) -> Baseline:
         if self.baseline is None:
             return Baseline()
+        from adjudge.reports.export import report_of_run
+
         sections = report_of_run(self.baseline, shown=0).sections
         return Baseline.of(str(self.baseline), ((one.judge, figure) for one in sections for figure in one.figures()))
 

@@ -12,7 +12,6 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
-from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
@@ -22,6 +21,7 @@ from adjudge.reports.words import blank_rows
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
+    from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.reports.rag import RagSummary, RagTally
     from adjudge.trust.calibration import Calibration
 
@@ -199,7 +199,7 @@ class _SectionTally:
         self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(confidence)
         self._rag = _rag_tally(dimensions, confidence) if first.kind == "rag" and dimensions else None
-        self._contests = ContestTally(confidence) if first.kind == "pairwise" else None
+        self._contests = _contest_tally(confidence) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
@@ -212,6 +212,12 @@ class _SectionTally:
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
         return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade)
+
+
+def _contest_tally(confidence: float | None) -> ContestTally:
+    from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
+
+    return ContestTally(confidence)
 
 
 def _rag_tally(dimensions: Sequence[Dimension], confidence: float | None) -> RagTally:

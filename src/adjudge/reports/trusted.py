@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.ledger.file import holds_labels
 from adjudge.reports.words import counted
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ def _number(value: float | None) -> str:
 
 def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:
     """The numbers of a run folder that holds labels; nothing where it holds none, and nothing more is loaded for that."""
+    from adjudge.ledger.file import holds_labels
+
     if not holds_labels(folder):
         return ()
     from adjudge.trust.calibration import CalibrationSettings, calibrate_run

@@ -22,7 +22,6 @@ from adjudge.gateway.headers import key_in
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
-from adjudge.ledger.file import holds_run
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_file import (
     FROM_LABELS,
@@ -38,7 +37,6 @@ from adjudge.runs.eval_file import (
     Said,
 )
 from adjudge.runs.project import ModelEntry
-from adjudge.runs.rows_again import rows_of_run
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -92,6 +90,9 @@ def _read(
     on_blank_rows: OnBlankRows | None,
     on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
+    from adjudge.ledger.file import holds_run
+    from adjudge.runs.rows_again import rows_of_run
+
     data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
     compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
     read = compare if _compares(file) else judge

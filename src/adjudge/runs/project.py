@@ -23,7 +23,6 @@ E = TypeVar("E", bound="ServerEntry")
 M = TypeVar("M", bound="ModelEntry")
 
 
-@dataclass(frozen=True)
 class HeadersType:
     """Headers with their values; a key stands there as the name of its variable."""
 
@@ -40,7 +39,6 @@ class HeadersType:
         return Names().schema()
 
 
-@dataclass(frozen=True)
 class VariableType:
     """The name of an environment variable."""
 
