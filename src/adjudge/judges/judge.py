@@ -34,7 +34,6 @@ from adjudge.judges.settings import (
     check_picklable,
     check_samples,
     one_of,
-    seed_for,
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of
@@ -176,7 +175,7 @@ class Judge(ABC, Generic[I, R]):
             mode=mode or asked.mode if question.labels else "generate",
             sample=sample,
             temperature=self.temperatures[model],
-            seed=seed_for(asked, self.seed, sample),
+            seed=asked.seed_for(sample, self.seed),
         )
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:

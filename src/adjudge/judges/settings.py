@@ -197,12 +197,6 @@ def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> flo
     return 0.0 if samples == 1 else 1.0
 
 
-def seed_for(model: OpenModel, wanted: int | None, sample: int) -> int | None:
-    """Sample *i* gets seed + i, where the judge or the model has a seed."""
-    seed = wanted if wanted is not None else model.seed
-    return None if seed is None else seed + sample
-
-
 def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict[str, float]:
     """A weight for each model; a SetupError says what is wrong with them."""
     named = ", ".join(models)
