@@ -23,7 +23,8 @@ from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.exit_code import ExitCode
 
 EXTRAS = {
-    "local": "xllamacpp",
+    "gguf": "xllamacpp",
+    "local": "onnxruntime",
     "parquet": "pyarrow",
     "sandbox": "sandlock",
     "unitxt": "unitxt",
