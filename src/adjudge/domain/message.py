@@ -75,6 +75,8 @@ class Capabilities:
     seed: bool = False
     calibration: Mapping[str, Calibration] = field(default_factory=FrozenDict)
     """Kind of label → how its log-probabilities are read; kinds that are not there are read as they are."""
+    priors_kept_as: str = ""
+    """The very weights, for the name of priors that are kept on disk; empty: none are."""
 
 
 @dataclass(frozen=True, slots=True)

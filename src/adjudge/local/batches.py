@@ -27,7 +27,7 @@ class Batches(Generic[Asked, Answer]):
     def __init__(
         self, answer: Callable[[Sequence[Asked]], Sequence[Answer | Exception]], executor: Executor, workers: int
     ) -> None:
-        self._answer, self._executor, self._free, self._workers = answer, executor, workers, workers
+        self._answer, self._executor, self._free = answer, executor, workers
         self._waiting: dict[str, deque[tuple[Asked, asyncio.Future[Answer]]]] = {}
         self._last, self._run = "", 0
         self._passes: set[asyncio.Task[None]] = set()
@@ -53,7 +53,7 @@ class Batches(Generic[Asked, Answer]):
         """The calls of the next pass: a fair share of those that wait, the kind of the last pass first."""
         kind = self._next_kind()
         waiting = self._waiting[kind]
-        share = max(_FEWEST, -(-len(waiting) // self._workers))
+        share = max(_FEWEST, -(-len(waiting) // self._free))
         batch = [waiting.popleft() for _ in range(min(len(waiting), share, _MOST))]
         if not waiting:
             del self._waiting[kind]

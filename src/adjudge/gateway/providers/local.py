@@ -48,20 +48,21 @@ class LocalModel:
         base, _, adapter = id.removeprefix("local/").partition("+")
         self.name = f"local/{base}+{Path(adapter).stem}" if adapter else f"local/{base}"
         name = base.removesuffix(RAW)
-        self._scored_as = name if adapter_for(name) else None
+        self._scored_as = name if name in KNOWN and adapter_for(name) else None
+        self._precision = precision()
         known = KNOWN.get(name)
         self.note = known.note if known else None
         """What a reader of scores made with this model must know."""
         self._path, self._adapter = weights_of(id)
         if base in KNOWN and not adapter:
             self._adapter = adapter_for(base)
-            self.capabilities = replace(self.capabilities, calibration=calibration_for(base))
+            self.capabilities = replace(self.capabilities, calibration=calibration_for(base), priors_kept_as=self.identity)
 
     @cached_property
     def identity(self) -> str:
         """The name and the very files: converted or trained again, or rounded otherwise, they are another model."""
         if self._scored_as:
-            return f"{self.name}@{made_path(self._scored_as, self._path, self._adapter, precision()).stem}"
+            return f"{self.name}@{made_path(self._scored_as, self._path, self._adapter, self._precision).stem}"
         weights = f"{self.name}@{self._path.name}:{self._path.stat().st_size}"
         return f"{weights}@{sha256(self._adapter)[:16]}" if self._adapter else weights
 
@@ -75,7 +76,7 @@ class LocalModel:
             return await _in_thread(lambda: loaded.answer(request))
 
     async def _scored(self, name: str, request: Request) -> Reply:
-        batches = await _in_thread(lambda: _batches(name, self._path, self._adapter, precision(), os.getpid()))
+        batches = await _in_thread(lambda: _batches(name, self._path, self._adapter, self._precision, os.getpid()))
         return await batches.ask(request.prompt.shared_text, request)
 
 

@@ -120,12 +120,12 @@ def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> No
 
 def _metadata(header: Header) -> dict[str, str]:
     """What scoring has to know besides the numbers: sizes, the chat template around two turns, and the vocabulary."""
-    from adjudge.local.onnx.merge import shape_of
+    from adjudge.local.onnx.merge import rotation_base, shape_of
 
     known = header.metadata
     return {
         "shape": json.dumps(asdict(shape_of(header))),
-        "turns": str(known["llama.rope.freq_base"]),
+        "rotation_base": str(rotation_base(header)),
         "frame": json.dumps(_frame(header)),
         "context": str(header.context_length),
         "tokens": "\n".join(known["tokenizer.ggml.tokens"]),

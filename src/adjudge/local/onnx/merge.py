@@ -60,6 +60,11 @@ def shape_of(header: Header) -> Shape:
     )
 
 
+def rotation_base(header: Header) -> float:
+    """What the angles of positions are powers of."""
+    return float(header.metadata.get("llama.rope.freq_base", 10_000.0))
+
+
 @dataclass(frozen=True)
 class Merged:
     """The weights of a GGUF file, with an adapter's changes added."""
@@ -92,7 +97,7 @@ class Merged:
         yield embedding.astype(np.float16)
         gain = self._tensor("output_norm.weight")
         yield turn.stream(turn.stream(np.diag(gain)).T)
-        base = float(self.base.metadata["llama.rope.freq_base"])
+        base = rotation_base(self.base)
         reading = SampleReading(shape, base, [embedding[list(sample)] for sample in self.samples])
         del embedding
         for layer in range(shape.layers):

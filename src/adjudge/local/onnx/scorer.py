@@ -33,11 +33,12 @@ class Scorer:
     """One loaded model. May be asked from several threads at once."""
 
     def __init__(self, weights: Path, precision: Precision) -> None:
+        self.precision = precision
         tensors = read_tensors(weights)
         known = tensors.metadata
         control: dict[str, int] = json.loads(known["control"])
         self._tokenizer = Tokenizer(known["tokens"].split("\n"), known["merges"].split("\n"), control)
-        self._network = Network(tensors, Shape(**json.loads(known["shape"])), precision, float(known["turns"]))
+        self._network = Network(tensors, Shape(**json.loads(known["shape"])), precision, float(known["rotation_base"]))
         self._context = min(LONGEST, int(known["context"]))
         before, between, after = json.loads(known["frame"])
         self._before, self._between, self._after = (self._tokenizer.encode_frame(part) for part in (before, between, after))
