@@ -6,6 +6,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -54,10 +55,14 @@ class Server:
         found: list[int] = json.loads(self._connection.getresponse().read())["tokens"]
         return found
 
+    def close(self) -> None:
+        self._connection.close()
+
 
 @pytest.fixture(scope="module")
-def server(weights: Path) -> Server:
-    return Server(weights)
+def server(weights: Path) -> Iterator[Server]:
+    with closing(Server(weights)) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

@@ -156,13 +156,14 @@ class _Turn:
 
     def stream(self, rows: Floats) -> Floats:
         """``rows`` times the turning matrix."""
-        cut = (rows * self._signs).reshape(len(rows), len(self._cosines), -1)
-        return (self._cosines @ (cut @ self._blocks)).reshape(rows.shape)
+        parts, size = len(self._cosines), len(self._blocks)
+        turned = ((rows * self._signs).reshape(-1, size) @ self._blocks).reshape(len(rows), parts, size)
+        return (turned.transpose(0, 2, 1).reshape(-1, parts) @ self._cosines.T).reshape(rows.shape)
 
 
 def spread(rows: Floats, shape: Shape) -> Floats:
     """Numbers of the feed-forward layer spread over their neighbours."""
-    return (rows.reshape(len(rows), -1, shape.spread) @ hadamard(shape.spread)).reshape(rows.shape)
+    return (rows.reshape(-1, shape.spread) @ hadamard(shape.spread)).reshape(rows.shape)
 
 
 def hadamard(size: int) -> Floats:
