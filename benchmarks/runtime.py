@@ -79,7 +79,7 @@ def _beside(counts: dict[str, int], quiet: dict[str, dict]) -> None:
             process.wait()
     for runtime, beside in found.items():
         clock = beside["many"]["clock"] / quiet[runtime]["many"]["clock"]
-        print(f"{runtime} beside busy processes: {clock:.2f} times as long on the clock, {beside['many']['cpu']:.3f} s CPU a verdict")
+        print(f"{runtime} beside busy processes: {clock:.2f} times as long on the clock, {beside['many']['cpu']:.3f} s CPU")
 
 
 def _measured(runtime: str, rows: int) -> dict:

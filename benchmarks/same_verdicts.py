@@ -18,19 +18,21 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
+from training.kinds.base import Draw, Kind, Language
+from training.prompts import ballot as ballot_of
+from training.rows import all_kinds
+from training.texts import World
+
 from adjudge.aio import event_loop
 from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.engine.ask import ask
 from adjudge.gateway.model import Model
+from adjudge.gateway.providers.local import LocalModel
 from adjudge.local.llama import Llama
 from adjudge.local.weights.shipped import adapter_for, calibration_for
 from adjudge.local.weights.store import find
-from training.kinds.base import Draw, Kind, Language
-from training.prompts import ballot as ballot_of
-from training.rows import all_kinds
-from training.texts import World
 
 TEXTS = 40
 """Texts for each wording of a criterion."""
@@ -64,8 +66,6 @@ def main() -> None:
     os.environ["ADJUDGE_LOCAL_PRECISION"] = args.precision
     ballots = fixed_set(args.data, args.count)
     before = _before(ballots, args.kept)
-    from adjudge.gateway.providers.local import LocalModel
-
     after = asked(ballots, LocalModel(Xllamacpp.name))
     print(compared(ballots, before, after))
 
@@ -125,7 +125,9 @@ def compared(ballots: list[Ballot], before: Distributions, after: Distributions)
     alike = sum(_first(old) == _first(new) for old, new in zip(before, after, strict=True))
     count = len(ballots)
     within = sum(difference <= 0.02 for difference in differences)
-    quantiles = ", ".join(f"{share:.1%} {differences[min(count - 1, int(share * count))]:.4f}" for share in (0.5, 0.9, 0.99, 0.999))
+    quantiles = ", ".join(
+        f"{share:.1%} {differences[min(count - 1, int(share * count))]:.4f}" for share in (0.5, 0.9, 0.99, 0.999)
+    )
     return (
         f"{alike} of {count} verdicts alike ({alike / count:.4f}); {within} distributions within .02 ({within / count:.4f}); "
         f"differences: {quantiles}, largest {differences[-1]:.4f}"

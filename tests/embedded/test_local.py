@@ -157,7 +157,8 @@ def test_the_first_use_in_a_fresh_process_needs_no_key_and_no_network() -> None:
 def test_the_prior_is_asked_once_for_all_processes(tmp_path: Path, weights: Path) -> None:
     """The second process finds it on the disk, and would notice another one."""
     (tmp_path / "weights").symlink_to(weights.parents[1])
-    code = "from adjudge import AspectCritic; print(AspectCritic('The text names a spoon.').evaluate('A fork.').votes[0].distribution)"
+    asked = "AspectCritic('The text names a spoon.').evaluate('A fork.')"
+    code = f"from adjudge import AspectCritic; print({asked}.votes[0].distribution)"
     environment = os.environ | {"ADJUDGE_CACHE": str(tmp_path)}
 
     def said() -> str:
@@ -186,7 +187,9 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_judges_too() -> None:
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

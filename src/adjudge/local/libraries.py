@@ -18,7 +18,7 @@ _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 def import_onnxruntime() -> Any:
     """The library that runs the embedded model, or the SetupError that says how to get it."""
     try:
-        import numpy  # noqa: ICN001, F401
+        import numpy  # noqa: F401
         import onnxruntime
     except ModuleNotFoundError as error:
         raise SetupError(f"the embedded model needs {error.name}: pip install 'adjudge[local]'") from error

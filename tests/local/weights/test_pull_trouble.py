@@ -122,9 +122,7 @@ def test_a_file_that_may_not_grow_further(wheels: Path, cache: Path, share: floa
     """RLIMIT_FSIZE stands in for a full disk, at each place where something large is written."""
     known = build_wheel(wheels, tiny_model(hidden=1024))
     limit = int(known.size * share)
-    before = (
-        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
-    )
+    before = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
     process = start_pull(known, {}, before=before)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 1

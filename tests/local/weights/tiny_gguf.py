@@ -49,9 +49,7 @@ CHATML = (
 )
 
 
-def tiny_model(
-    *, kind: int = Q4_1, seed: int = 0, layers: int = LAYERS, hidden: int = HIDDEN, template: str = PLAIN
-) -> bytes:
+def tiny_model(*, kind: int = Q4_1, seed: int = 0, layers: int = LAYERS, hidden: int = HIDDEN, template: str = PLAIN) -> bytes:
     """A llama of 64 by ``hidden`` that knows single bytes and three control tokens."""
     chance = random.Random(seed)
     fields = _fields(layers, hidden) | {"tokenizer.chat_template": (STRING, template)}

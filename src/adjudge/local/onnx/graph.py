@@ -38,6 +38,8 @@ INPUT_OF = {
     "down": "inner_mean",
 }
 """Matrix → the mean of what it is multiplied with."""
+AXES = 16
+"""Directions in which what goes into a matrix varies most: these parts are not rounded."""
 _STEPS = 127.0
 _SMALLEST = 1e-10
 
@@ -93,6 +95,15 @@ def layer_graph(shape: Shape, precision: Precision, matrices: Element = Element.
     return _Builder(shape, precision, matrices).model()
 
 
+@dataclass(frozen=True, slots=True)
+class _Rounded:
+    """Activations to multiply: the rounded part, the scale of each token, and what lies along the main directions."""
+
+    numbers: str
+    scale: str = ""
+    along: str = ""
+
+
 class _Builder:
     """Adds node after node; what a node gives is known by a name."""
 
@@ -116,7 +127,7 @@ class _Builder:
 
     def _inputs(self) -> list[bytes]:
         shape = self._shape
-        half = ["positions", shape.head // 2]
+        half: list[int | str] = ["angles", shape.head // 2]
         numbers: dict[str, list[int | str]] = {
             "stream": ["tokens", shape.width],
             "mask": ["group_width", "width"],
@@ -139,7 +150,9 @@ class _Builder:
         rounding: dict[str, list[int]] = {"spread": [shape.spread, shape.spread]}
         for name, sizes in shape.matrices.items():
             rounding |= {f"{name}.scale": [sizes[1]], f"{name}.added": [sizes[1]]}
-        rounding |= {name: [size] for name, size in shape.means.items()}
+            rounding[f"{name}.axes"] = [AXES, sizes[1]]
+        for name, size in shape.means.items():
+            rounding |= {name: [size], f"{name}.axes": [size, AXES], f"{name}.shift": [AXES]}
         found += [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in rounding.items()]
         return [*found, protobuf.value("middle", Element.UINT8, ["tokens"])]
 
@@ -170,7 +183,7 @@ class _Builder:
         blocks = self._reshape(inner, (-1, self._shape.feed_forward // size, size))
         return self._reshape(self._add("MatMul", [blocks, "spread"]), (-1, self._shape.feed_forward))
 
-    def _attention(self, rounded: tuple[str, str]) -> str:
+    def _attention(self, rounded: _Rounded) -> str:
         """What each token takes from the prefix and from its own row, as tokens by numbers."""
         shape = self._shape
         query = self._in_heads(self._turned(self._product(rounded, "query")), (3, 1, 4, 2, 5, 0), shape.group)
@@ -220,26 +233,27 @@ class _Builder:
 
     # -- products ------------------------------------------------------------------
 
-    def _rounded(self, numbers: str, mean: str, middle: str) -> tuple[str, str]:
-        """Activations without their mean in eight bits, with the scale of each token; as they are in 32 bits."""
+    def _rounded(self, numbers: str, mean: str, middle: str) -> _Rounded:
+        """Activations without their mean and main directions in eight bits, a scale for each token; as they are in 32 bits."""
         if self._precision == "fp32":
-            return numbers, ""
-        numbers = self._add("Sub", [numbers, mean])
+            return _Rounded(numbers)
+        along = self._add("Gemm", [numbers, f"{mean}.axes", f"{mean}.shift"])
+        numbers = self._add("Sub", [numbers, self._add("Gemm", [along, f"{mean}.axes", mean], {"transB": 1})])
         most = self._greatest(self._add("Abs", [numbers]))
         scaled = self._add("Mul", [most, self._floats("step", 1 / _STEPS)])
         scale = self._add("Add", [scaled, self._floats("smallest", _SMALLEST)])
         flat = self._reshape(scale, (-1,))
-        return self._add("QuantizeLinear", [numbers, flat, middle], {"axis": 0}), scale
+        return _Rounded(self._add("QuantizeLinear", [numbers, flat, middle], {"axis": 0}), scale, along)
 
-    def _product(self, rounded: tuple[str, str], matrix: str) -> str:
-        numbers, scale = rounded
+    def _product(self, rounded: _Rounded, matrix: str) -> str:
         if self._precision == "fp32":
-            return self._add("MatMul", [numbers, matrix])
+            return self._add("MatMul", [rounded.numbers, matrix])
         zero = self._byte("matrix_zero", self._matrices, MIDDLE if self._matrices is Element.UINT8 else 0)
         middle = self._byte("activation_zero", Element.UINT8, MIDDLE)
-        inputs = [numbers, matrix, self._floats("one", 1.0), f"{matrix}.scale", middle, zero]
+        inputs = [rounded.numbers, matrix, self._floats("one", 1.0), f"{matrix}.scale", middle, zero]
         found = self._add("MatMulIntegerToFloat", inputs, domain=MICROSOFT)
-        return self._add("Add", [self._add("Mul", [found, scale]), f"{matrix}.added"])
+        exact = self._add("Gemm", [rounded.along, f"{matrix}.axes", f"{matrix}.added"])
+        return self._add("Add", [self._add("Mul", [found, rounded.scale]), exact])
 
     # -- nodes -----------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.weights.gguf import Header, read_header
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
 
-_EDITION = 1
+_EDITION = 2
 """Raised whenever the same sources are made into other weights."""
 _SLOTS = ("\x01system\x01", "\x01user\x01")
 _WANTED = "ADJUDGE_LOCAL_PRECISION"

@@ -7,8 +7,9 @@ the model computes and without costing anything when it runs:
   which large numbers are spread over all;
 - the first token is the same in every prompt and has by far the largest numbers: its keys and values are computed here, in
   32 bits, and kept;
-- half of what goes into a matrix is the same for every token: the mean over sample prompts is taken out before rounding, and
-  what the matrix makes of it is added afterwards, in 32 bits.
+- half of what goes into a matrix is the same for every token, and much of the rest lies in a few directions: the mean over
+  sample prompts and what lies along those directions are taken out before rounding, and what the matrix makes of them is
+  added afterwards, in 32 bits.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjudge.errors import SetupError
-from adjudge.local.onnx.graph import INPUT_OF, Precision, Shape
+from adjudge.local.onnx.graph import AXES, INPUT_OF, Precision, Shape
 from adjudge.local.onnx.reading import SampleReading
 from adjudge.local.onnx.tensors import Layout
 from adjudge.local.weights.gguf import BLOCKS, F16, F32, Q4_0, Q4_1, Q8_0, Header, Tensor, read_header
@@ -84,8 +85,11 @@ class Merged:
                 found[f"{name}.{layer}"] = Layout("F32" if precision == "fp32" else "I8", sizes)
                 if precision == "int8":
                     found |= {f"{name}.{layer}.{of}": Layout("F32", sizes[1:]) for of in ("scale", "added")}
-            if precision == "int8":
-                found |= {f"{name}.{layer}": Layout("F32", (size,)) for name, size in shape.means.items()}
+                    found[f"{name}.{layer}.axes"] = Layout("F32", (AXES, sizes[1]))
+            for name, size in shape.means.items() if precision == "int8" else ():
+                found[f"{name}.{layer}"] = Layout("F32", (size,))
+                found[f"{name}.{layer}.axes"] = Layout("F32", (size, AXES))
+                found[f"{name}.{layer}.shift"] = Layout("F32", (AXES,))
         kept = (shape.layers, shape.key_heads, shape.head)
         return found | {"first.keys": Layout("F32", kept), "first.values": Layout("F32", kept)}
 
@@ -102,9 +106,9 @@ class Merged:
         del embedding
         for layer in range(shape.layers):
             matrices = self._layer(layer, shape, turn)
-            means = reading.pass_through(matrices)
+            inputs = reading.pass_through(matrices)
             if precision == "int8":
-                yield from _rounded_layer(shape, matrices, means)
+                yield from _rounded_layer(shape, matrices, inputs)
             else:
                 yield from (matrices[name] for name in shape.matrices)
         yield np.stack(reading.keys)
@@ -157,8 +161,9 @@ class _Turn:
     def stream(self, rows: Floats) -> Floats:
         """``rows`` times the turning matrix."""
         parts, size = len(self._cosines), len(self._blocks)
-        turned = ((rows * self._signs).reshape(-1, size) @ self._blocks).reshape(len(rows), parts, size)
-        return (turned.transpose(0, 2, 1).reshape(-1, parts) @ self._cosines.T).reshape(rows.shape)
+        turned: Array = ((rows * self._signs).reshape(-1, size) @ self._blocks).reshape(len(rows), parts, size)
+        found: Floats = (turned.transpose(0, 2, 1).reshape(-1, parts) @ self._cosines.T).reshape(rows.shape)
+        return found
 
 
 def spread(rows: Floats, shape: Shape) -> Floats:
@@ -179,18 +184,31 @@ def _halves(rows: Floats, shape: Shape) -> Floats:
     return heads.transpose(0, 2, 1, 3).reshape(rows.shape)
 
 
-def _rounded_layer(shape: Shape, matrices: dict[str, Floats], means: dict[str, Floats]) -> Iterator[Array]:
-    """The matrices in eight bits, each with a scale for every number that comes out and what it makes of the mean."""
+def _rounded_layer(shape: Shape, matrices: dict[str, Floats], inputs: dict[str, Floats]) -> Iterator[Array]:
+    """The matrices in eight bits, each with a scale for every number that comes out, and what is not rounded."""
+    matrices = matrices | {"down": spread(matrices["down"].T, shape).T}
+    inputs = inputs | {"inner_mean": spread(inputs["inner_mean"], shape)}
+    means = {name: numbers.mean(axis=0) for name, numbers in inputs.items()}
+    axes = {name: _main_axes(numbers - means[name]) for name, numbers in inputs.items()}
     for name in shape.matrices:
-        matrix, mean = matrices[name], means[INPUT_OF[name]]
-        if name == "down":
-            matrix, mean = spread(matrix.T, shape).T, spread(mean[None], shape)[0]
-            means = means | {"inner_mean": mean}
+        matrix, source = matrices[name], INPUT_OF[name]
         scale = np.maximum(np.abs(matrix).max(axis=0) / np.float32(_MOST), np.float32(1e-12))
         yield np.rint(matrix / scale).astype(np.int8)
-        yield scale
-        yield mean @ matrix
-    yield from (means[name] for name in shape.means)
+        yield from (scale, means[source] @ matrix, axes[source].T @ matrix)
+    for name in shape.means:
+        yield from (means[name], axes[name], -means[name] @ axes[name])
+
+
+def _main_axes(numbers: Floats) -> Floats:
+    """Directions that most of the variation lies in: orthogonal, as columns. Found by iteration, nearly exact."""
+    width = numbers.shape[1]
+    signs = np.sign(hadamard(1 << (width - 1).bit_length())[:width, 1 : AXES + 9])
+    found: Floats = np.linalg.qr(signs)[0]
+    for _ in range(4):
+        found = np.linalg.qr(numbers.T @ (numbers @ found))[0]
+    turned = np.linalg.svd(numbers @ found, full_matrices=False)[2].T
+    axes: Floats = (found @ turned)[:, :AXES]
+    return axes
 
 
 def _read(header: Header, name: str) -> Floats:

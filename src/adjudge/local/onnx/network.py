@@ -114,13 +114,11 @@ class Network:
         return found
 
     def _weights(self, layer: int, unsigned: bool) -> dict[str, Any]:
-        names = list(self._shape.matrices)
+        names: dict[str, tuple[str, ...]] = dict.fromkeys(self._shape.matrices, ("",))
         if self._precision == "int8":
-            names += [f"{name}.{layer}.{of}" for name in self._shape.matrices for of in ("scale", "added")]
-            names = [name if "." in name else f"{name}.{layer}" for name in (*names, *self._shape.means)]
-        else:
-            names = [f"{name}.{layer}" for name in names]
-        arrays = {name.replace(f".{layer}", "", 1): self._arrays[name] for name in names}
+            names = dict.fromkeys(self._shape.matrices, ("", ".scale", ".added", ".axes"))
+            names |= dict.fromkeys(self._shape.means, ("", ".axes", ".shift"))
+        arrays = {name + part: self._arrays[f"{name}.{layer}{part}"] for name, parts in names.items() for part in parts}
         if unsigned:
             arrays |= {name: array.view(np.uint8) ^ 0x80 for name, array in arrays.items() if array.dtype == np.int8}
         return self._values(arrays)

@@ -1,5 +1,5 @@
 """Sample prompts read in 32 bits by numpy, a layer at a time, while the weights are made: what is kept of the first token, and
-the mean of what goes into each matrix."""
+what goes into each matrix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SampleReading:
 
     def __init__(self, shape: Shape, base: float, samples: Sequence[Floats]) -> None:
         self._shape = shape
-        self._stream = np.concatenate(samples)
+        self._stream: NDArray[Any] = np.concatenate(samples)
         ends = np.cumsum([len(sample) for sample in samples])
         self._samples = [slice(end - len(sample), end) for end, sample in zip(ends, samples, strict=True)]
         self._others = np.ones(len(self._stream), bool)
@@ -37,16 +37,16 @@ class SampleReading:
         self.values: list[Floats] = []
 
     def pass_through(self, matrices: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Through one layer; the means of what goes into its matrices."""
+        """Through one layer; what goes into its matrices, first tokens left out."""
         normed = self._normed()
         mixed = np.concatenate([self._attended(normed[sample], matrices, keep=not sample.start) for sample in self._samples])
         self._stream = self._stream + mixed @ matrices["output"]
         feeding = self._normed()
         gate = feeding @ matrices["gate"]
-        inner = gate / (1 + np.exp(-gate)) * (feeding @ matrices["up"])
+        inner: Floats = gate / (1 + np.exp(-gate)) * (feeding @ matrices["up"])
         self._stream = self._stream + inner @ matrices["down"]
         inputs = {"attention_mean": normed, "mixed_mean": mixed, "feeding_mean": feeding, "inner_mean": inner}
-        return {name: numbers[self._others].mean(axis=0) for name, numbers in inputs.items()}
+        return {name: numbers[self._others] for name, numbers in inputs.items()}
 
     def _attended(self, normed: Floats, matrices: Mapping[str, Floats], *, keep: bool) -> Floats:
         """What the tokens of one sample take from each other."""
@@ -61,7 +61,8 @@ class SampleReading:
         scores = query.transpose(1, 2, 0, 3) @ key.transpose(1, 2, 3, 0) + mask
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         mixed = weights @ value.transpose(1, 2, 0, 3) / weights.sum(axis=-1, keepdims=True)
-        return mixed.transpose(2, 0, 1, 3).reshape(length, shape.width)
+        found: Floats = mixed.transpose(2, 0, 1, 3).reshape(length, shape.width)
+        return found
 
     def _turned(self, numbers: Floats) -> Floats:
         first, second = np.split(numbers, 2, axis=-1)

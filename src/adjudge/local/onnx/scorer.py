@@ -78,6 +78,11 @@ class Scorer:
             scores[place] = Score(dict(zip(labels[place], logprobs, strict=True)), length + own, own + (read if row == 0 else 0))
         return scores
 
+    def label_logprobs(self, ids: Sequence[int], labels: Sequence[int]) -> dict[int, float]:
+        """The same for a prompt given as tokens, read in one piece."""
+        states = self._network.states(self._network.start, [list(ids[1:])])
+        return dict(zip(labels, _logprobs(self._network.logits(states[0], labels)), strict=True))
+
     def _too_long(self, length: int) -> ModelError:
         return ModelError(f"the prompt has {length} tokens, the model reads {self._context}: shorten the text")
 

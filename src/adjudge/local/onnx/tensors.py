@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from adjudge.errors import SetupError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[Any]

@@ -125,7 +125,11 @@ def _manifest(name: str, known: KnownWeights, path: Path) -> Manifest:
 
 def _forget_others(path: Path) -> None:
     """What was pulled or made before."""
-    for other in (*path.parent.glob("*.gguf"), *path.parent.glob("*.safetensors"), *path.parent.glob(f"{path.parent.name}.*.json")):
+    for other in (
+        *path.parent.glob("*.gguf"),
+        *path.parent.glob("*.safetensors"),
+        *path.parent.glob(f"{path.parent.name}.*.json"),
+    ):
         if other != path:
             other.unlink()
 
