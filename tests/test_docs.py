@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -40,6 +41,13 @@ judges: [{kind: direct, criteria: politeness, strictness: 3}]
 """
 WHOLE_OBJECT = re.compile(r"\b[A-Z]\w+\(\w+=|<\w+ object at ")
 SHEET = "id,criteria,option,annotator\neiffel-short,politeness,Polite,ann\n"
+
+
+IMPORTS = {
+    "inspect.json": "imports/inspect_0.3.285.json",
+    "deepeval.json": "imports/deepeval_4.3.1_latest_run_full.json",
+    "pandalm.jsonl": "pandalm.jsonl",
+}
 
 
 class Block(NamedTuple):
@@ -93,11 +101,13 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A reader's folder, with the files that pages speak of and scripted models behind the names: keys and money are the
     reader's. What the models write needs no sandbox."""
     monkeypatch.setattr(sys, "argv", sys.argv)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # commands write beside their files
     (tmp_path / "answers.csv").write_bytes((ROOT / "examples" / "answers.csv").read_bytes())
     (tmp_path / "rows.csv").write_bytes((ROOT / "examples" / "rag.csv").read_bytes())
     (tmp_path / "eval.yaml").write_text(EVAL)
     (tmp_path / "sheet.csv").write_text(SHEET)
+    for name, sample in IMPORTS.items():
+        (tmp_path / name).write_bytes((ROOT / "tests" / "samples" / sample).read_bytes())
     for name in VARIABLES:
         monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)

@@ -45,6 +45,13 @@ def test_systems_and_dimensions_are_compared_by_their_names(folder: Path) -> Non
     assert "Groundedness: 1.000 → 0.500 (compared with rag)" in done.stdout
 
 
+def test_dimensions_of_a_run_in_another_language_are_compared_too(folder: Path) -> None:
+    adjudge("rag", "-f", "rag.csv", "-m", "scripted/2", "--run", "rag", cwd=folder)
+    asked = ("rag", "-f", "rag.csv", "-m", "scripted/1", "--baseline", "rag", "--language", "ru", "--json")
+    (one,) = json.loads(adjudge(*asked, cwd=folder).stdout)["criteria"]
+    assert "Безвредность" in {each["name"] for each in one["baseline"]}
+
+
 def test_a_baseline_that_is_not_there_is_said_before_anything_is_asked(folder: Path) -> None:
     done = adjudge("judge", *ROWS, "-m", "scripted/Yes", "--baseline", "nowhere", "--run", "new", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")

@@ -63,7 +63,7 @@ def test_one_is_shown_in_full() -> None:
 def test_one_is_shown_in_russian() -> None:
     shown = " ".join(adjudge("show", "groundedness", "--language", "ru").stdout.split())
     assert "прямой, en ru" in shown
-    assert "оценивает response читает contexts лучше больше варианты Обосновано 1" in shown
+    assert "оценивает response учитывает contexts лучше больше варианты Обосновано 1" in shown
 
 
 def test_pairwise_criteria_show_both_responses() -> None:

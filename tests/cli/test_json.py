@@ -35,6 +35,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "criteria show": ("criteria", "show", "toxicity"),
     "criteria check": ("criteria", "check", "mine.yaml"),
     "generate": ("generate", "Give 4.", "-m", "scripted/output = 4", "--sandbox", "none", "-n", "1"),
+    "calibrate": ("calibrate", "runs/one", "--labels", "labels.csv", "--design", "random", "--criteria", "Is it good?"),
+    "rank": ("rank", "runs/pairs", "--draws", "100"),
+    "import": ("import", "grades.json", "--run", "runs/imported"),
     "label": ("label", "runs/one", "--conflicts"),
 }
 EVAL = "data: rows.csv\nmodels: scripted\njudges: [{kind: direct, criteria: ['Is it good?', 'Is it long?']}]\nrun: runs/own\n"
@@ -47,8 +50,12 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "rag.csv").write_text("question,answer,contexts\nWhy?,So.,Because.\n")
     (tmp_path / "mine.yaml").write_text("name: tone\ndescription: Is it kind and short?\noptions: [{name: Yes, score: 1}]\n")
     (tmp_path / "eval.yaml").write_text(EVAL)
+    (tmp_path / "grades.json").write_bytes((ROOT / "tests/samples/imports/inspect_0.3.285.json").read_bytes())
     for name, model in (("one", "scripted/Yes"), ("two", "scripted/No")):
         adjudge("run", "eval.yaml", "--run", f"runs/{name}", "-m", model, "-q", cwd=tmp_path)
+    (tmp_path / "labels.csv").write_text("id,label,annotator\na,Yes,ann\nb,No,ann\n")
+    compared = ("compare", "-f", "pairs.csv", "--criterion", "Which?", "-m", "scripted/A", "--run", "runs/pairs")
+    adjudge(*compared, cwd=tmp_path)
     return tmp_path
 
 

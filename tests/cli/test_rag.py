@@ -120,7 +120,7 @@ def test_some_dimensions_other_weights_and_russian(tmp_path: Path) -> None:
     assert "Обоснованность" not in done.stdout
     markdown, csv, html = (Path(line).read_text(encoding="utf-8") for line in done.stdout.splitlines()[-3:])
     assert "Ясность 3, Лаконичность 1" in html
-    assert "Краткость" in markdown
+    assert "Лаконичность" in markdown
     assert "0.625" in csv  # (3 · 2/4 + 2/2) / 4
 
 

@@ -38,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Contest]]:
 def test_the_leaderboard_is_davidsons_model_with_rank_intervals(run: tuple[Path, list[Contest]]) -> None:
     folder, contests = run
     done = commands.adjudge("rank", folder, "--json", "--draws", "200")
-    (board,) = json.loads(done.stdout)["leaderboards"]
+    (board,) = json.loads(done.stdout)["results"]
     counted = {one: contests.count(one) for one in contests}
     expected = strengths(counted).log_strengths
     assert [one["system"] for one in board["places"]] == sorted(expected, key=lambda name: -expected[name])

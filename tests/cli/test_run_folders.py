@@ -343,8 +343,8 @@ def test_a_ledger_that_computes_what_is_read_from_it_is_not_used(adjudge: Adjudg
 def test_a_complaint_obeys_no_control_characters_of_the_data(adjudge: Adjudge) -> None:
     Path("odd.csv").write_text("q\x9b2J,\u202eb\n1,2\n")
     for words in (
-        ("check", "-f", "odd.csv", "--criterion", "is short"),
-        ("rag", "--csv", "odd.csv"),
+        ("check", "-f", "odd.csv", "--criterion", "is short", "-m", "scripted"),
+        ("rag", "--csv", "odd.csv", "-m", "scripted"),
         ("runs", "show", "no\x9brun"),
     ):
         code, said, complaint = adjudge(*words)

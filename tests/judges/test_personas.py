@@ -68,13 +68,16 @@ KILLED = """
 import os, sys
 from adjudge import DirectJudge
 
+def say(line):  # at once: two threads that print may mix their lines
+    os.write(1, f"{line}\\n".encode())
+
 def model(prompt):
     if "material" not in prompt:
-        print("persona", flush=True)
+        say("persona")
         return f"You are {sys.argv[2]}."
     if sys.argv[2] == "first":
         os.kill(os.getpid(), 9)
-    print(prompt.splitlines()[0], flush=True)
+    say(prompt.splitlines()[0])
     return '{"selected_option": "Yes"}'
 
 DirectJudge(model, generate_synthetic_persona=True).evaluate(["a", "b"], "Is it kind?", run=sys.argv[1])

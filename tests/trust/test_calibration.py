@@ -282,3 +282,26 @@ def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -
     assert (found.criteria, found.measure.range) == ("clarity", (0.0, 4.0))
     assert found.corrected is not None and found.corrected.value == pytest.approx(3.0, abs=0.15)
     assert found.naive.value == pytest.approx(fmean(4 if n % 3 else 0 for n in range(300)))
+
+
+def test_labels_by_another_wording_or_with_another_option_are_told_of(run: Path, rows: list[Row]) -> None:
+    good = labels_of(rows[:60])
+    strange = [replace(one, row=other.row, option="maybe") for one, other in zip(good, labels_of(rows[60:65]), strict=False)]
+    reworded = [replace(one, criteria_identity="other") for one in good[:3]]
+    found = only(calibrate_run(run, [*reworded, *good[3:], *strange], settings=NUMBER_ONLY))
+    assert found.count == 60
+    assert "5 labels say what is no option of this criteria, and are left out" in found.notes
+    assert "3 labels were given to another wording of this criteria" in found.notes
+
+
+def test_a_judge_without_any_verdict_has_no_corrected_number(tmp_path: Path, rows: list[Row]) -> None:
+    run = run_of(tmp_path / "run", rows[:40], failed=lambda _: True)
+    found = only(calibrate_run(run, labels_of(rows[:30])))
+    assert found.refusal is not None and "no labelled row has a verdict" in found.refusal.text
+    assert (found.naive.value, found.labels_only.count) == (None, 30)
+
+
+def test_labels_of_rows_that_are_not_there_are_told_of(run: Path, rows: list[Row]) -> None:
+    away = [replace(one, row="f" * 32) for one in labels_of(rows[:3])]
+    found = only(calibrate_run(run, [*labels_of(rows[:60]), *away], settings=NUMBER_ONLY))
+    assert "3 labels are about rows that this judge has not judged" in found.notes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.show_calibration import show_calibration
 from adjudge.domain.label import DESIGNS, Design, Label
@@ -18,7 +17,7 @@ from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
-from adjudge.trust.calibration import SCHEMA, Calibration, CalibrationSettings, calibrate_run
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 
 @command("calibrate")
@@ -87,7 +86,7 @@ def calibrate(
     if not found:
         raise SetupError(f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with 'adjudge label {run}'")
     if as_json:
-        click.echo(json.dumps(_data(found), ensure_ascii=False, indent=2))
+        print_results("calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found])
     else:
         for one in found:
             show_calibration(one)
@@ -97,9 +96,3 @@ def calibrate(
 def _labels(run: Path, file: Path, defaults: LabelDefaults) -> list[Label]:
     with run_rows(run) as rows:
         return list(read_labels(file, rows, defaults))
-
-
-def _data(found: Sequence[Calibration]) -> dict[str, object]:
-    """One calibration stands by itself; several in a list."""
-    each = [one.to_dict() for one in found]
-    return {"schema": SCHEMA, **(each[0] if len(each) == 1 else {"calibrations": each})}

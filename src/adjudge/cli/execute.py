@@ -33,7 +33,6 @@ from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
-from adjudge.runs.project import ServerEntry
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -50,12 +49,11 @@ def typed(
     models: Sequence[str] | None = None,
 ) -> EvalFile:
     """The eval file that a command's options stand for."""
-    server = ServerEntry(base_url=flags.base_url, api_key_env=flags.api_key_env, headers=flags.header)
     return EvalFile(
         data=data,
         judges=(judge,),
         language=flags.language,
-        models=model_entries(flags.model if models is None else models, server, flags.max_concurrency),
+        models=model_entries(flags.model if models is None else models, flags.server(), flags.max_concurrency),
         budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
         run=None if flags.run is None else str(flags.run),
         gates=Gates(

@@ -24,7 +24,6 @@ from adjudge.cli.options import (
     argument,
     as_json,
     at_once,
-    budget_from,
     command,
     keeping,
     language,
@@ -164,7 +163,7 @@ def _estimate(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, objec
 
 def _select(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], flags: RunFlags) -> Selection:
     run = Run(flags.run, facts={"command": command_line()}) if flags.run else None
-    budget = budget_from(flags.max_usd, flags.max_calls, flags.max_tokens)
+    budget = flags.budget()
     try:
         with resumable(flags.run):
             return runtime.jit(agent, task, inputs=inputs, detail=True, run=run, budget=budget)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from adjudge.reports.shapes import SCHEMA
+from adjudge.reports.documents import SCHEMA
 
 
 def print_results(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +27,7 @@ from adjudge.cli.options import (
     columns,
     command,
     gate,
+    given_as,
     judging,
     named,
     output,
@@ -42,8 +44,23 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry, Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry, Said
 from adjudge.runs.execute import Judged
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What both commands can be told."""
+
+    criterion: tuple[str, ...]
+    named: tuple[str, ...]
+    file: Path | None
+    column: tuple[str, ...]
+    given: Mapping[str, str | Sequence[str]]
+    self_consistency: int
+    check_positional_bias: bool
+    output: Path | None
+    as_json: bool
 
 
 @command()
@@ -59,47 +76,34 @@ from adjudge.runs.execute import Judged
 @output
 @as_json
 @judging()
-def judge(
-    text: str | None,
-    criterion: tuple[str, ...],
-    named: tuple[str, ...],
-    file: Path | None,
-    column: tuple[str, ...],
-    given: Mapping[str, str | Sequence[str]],
-    self_consistency: int,
-    check_positional_bias: bool,
-    feedback: bool,
-    output: Path | None,
-    as_json: bool,
-    flags: Flags,
-) -> int:
+@given_as("asked", Asked, [one.name for one in fields(Asked)])
+def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     """Judge texts by one criteria, or by several with equal weights."""
-    wanted = _criteria(criterion, named, "direct", flags.language)
+    wanted = _criteria(asked.criterion, asked.named, "direct", flags.language)
     multi = MultiCriteria.of(wanted)
     multi.check_scores()
-    check_writable(output)
-    judged = _judged_field(wanted, given)
+    check_writable(asked.output)
+    judged = _judged_field(wanted, asked.given)
     entry = DirectEntry(
         kind="direct",
         criteria=tuple(map(Said, wanted)),
-        strictness=self_consistency,
-        check_positional_bias=check_positional_bias,
+        strictness=asked.self_consistency,
+        check_positional_bias=asked.check_positional_bias,
         feedback=feedback,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    data = data_entry(flags, rows_in(text, file), columns_from(column, judged))
-    texts = _complete(texts_in(text, file, judged, flags.encoding), given, wanted)
-    outcome = Outcome(ready(typed(flags, entry, data, texts, given), flags), baseline=flags.baseline)
-    outcome.check_gates()
+    data = data_entry(flags, rows_in(text, asked.file), columns_from(asked.column, judged))
+    texts = texts_in(text, asked.file, judged, flags.encoding)
+    outcome = _outcome(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), flags)
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
     rows = Again(lambda: ((row, composite(each[0].instance, multi, each)) for row, each in _by_row(judgments, len(wanted))))
-    shown = None if as_json else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
+    shown = None if asked.as_json else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
     aggregates = ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
-    return finish(outcome, judgments, output, shown, aggregates)
+    return finish(outcome, judgments, asked.output, shown, aggregates)
 
 
 @command()
@@ -116,46 +120,39 @@ def judge(
 @output
 @as_json
 @judging({"fail_under": gate("Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable.")})
-def compare(
-    responses: tuple[str, ...],
-    criterion: tuple[str, ...],
-    named: tuple[str, ...],
-    file: Path | None,
-    column: tuple[str, ...],
-    given: Mapping[str, str | Sequence[str]],
-    contests: str,
-    tie: bool,
-    self_consistency: int,
-    check_positional_bias: bool,
-    output: Path | None,
-    as_json: bool,
-    flags: Flags,
-) -> int:
+@given_as("asked", Asked, [one.name for one in fields(Asked)])
+def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, flags: Flags) -> int:
     """Say which of two or more responses is better, and over several rows which system wins."""
-    wanted = _criteria(criterion, named, "pairwise", flags.language)
+    wanted = _criteria(asked.criterion, asked.named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError("compare takes one criteria at a time on the command line")
-    check_writable(output)
+    check_writable(asked.output)
     entry = PairwiseEntry(
         kind="pairwise",
         criteria=tuple(map(Said, wanted)),
         contests=_contests(contests),
         tie_enabled=tie,
-        strictness=self_consistency,
-        check_positional_bias=check_positional_bias,
+        strictness=asked.self_consistency,
+        check_positional_bias=asked.check_positional_bias,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    data, texts = _comparisons(responses, file, column, wanted[0].to_evaluate_field, flags)
-    outcome = Outcome(ready(typed(flags, entry, data, _complete(texts, given, wanted), given), flags), baseline=flags.baseline)
-    outcome.check_gates()
+    data, texts = _comparisons(responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags)
+    outcome = _outcome(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), flags)
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
     results = judgments.results(PairwiseInstanceResult)
-    shown = None if as_json else partial(show_comparisons, results, flags.language)
-    return finish(outcome, judgments, output, shown)
+    shown = None if asked.as_json else partial(show_comparisons, results, flags.language)
+    return finish(outcome, judgments, asked.output, shown)
+
+
+def _outcome(file: EvalFile, flags: Flags) -> Outcome:
+    """Of the run that the file stands for, whose gates can be checked."""
+    outcome = Outcome(ready(file, flags), baseline=flags.baseline)
+    outcome.check_gates()
+    return outcome
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:

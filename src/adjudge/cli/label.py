@@ -12,7 +12,6 @@ from adjudge.cli.inputs import end_gently
 from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import keys_of, screen
-from adjudge.cli.label_words import LabelWord, label_word
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, command
 from adjudge.cli.show import clean
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
@@ -20,6 +19,7 @@ from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.prompts.template import check_language
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.sentences import Sentence, sentence
 from adjudge.runs.folder import reading
 from adjudge.runs.label_queue import FIRST, QUEUES, Queue
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
@@ -109,10 +109,10 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) 
     if not who.name:
         raise SetupError("--annotator is empty: say who labels")
     work = labelling(run, who, criteria)
-    intro: LabelWord = "random rows" if who.queue == "random" else "chosen rows"
-    click.echo(label_word(intro, language, seed=work.draw.seed, queue=who.queue))
+    intro: Sentence = "random rows" if who.queue == "random" else "chosen rows"
+    click.echo(sentence(intro, language, seed=work.draw.seed, queue=who.queue))
     if not work.progress().total:
-        click.echo(label_word("nothing to label", language))
+        click.echo(sentence("nothing to label", language))
         return ExitCode.OK
     end_gently()
     with keyboard() as terminal:
@@ -120,7 +120,7 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) 
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
         keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
         ending = _Session(work, keys, language).work()
-    click.echo(label_word(ending, language, **work.progress()._asdict()))
+    click.echo(sentence(ending, language, **work.progress()._asdict()))
     return ExitCode.OK
 
 
@@ -134,7 +134,7 @@ class _Session:
         self._notes: dict[str, str] = {}
         """Row → note: one that was typed stays when its row comes back."""
 
-    def work(self) -> LabelWord:
+    def work(self) -> Sentence:
         """How it ended."""
         while (shown := self._work.next()) is not None:
             click.echo(screen(shown, self._work.judged.scale, self._work.progress(), self._language))
@@ -163,7 +163,7 @@ class _Session:
             return self._undone()
         if command == "s":
             self._work.skip(shown, self._note_on(shown))
-            return self._say("skipped")
+            return self._say("row skipped")
         if command == "?":
             self._work.unsure(shown, self._note_on(shown))
             return self._say("unsure")
@@ -198,12 +198,12 @@ class _Session:
 
     def _take_note(self, shown: ShownRow, given: str) -> None:
         """Typed behind the key where answers are lines, else asked for."""
-        note = given or self._keys.line(label_word("note", self._language)) or ""
+        note = given or self._keys.line(sentence("note", self._language)) or ""
         self._notes[shown.queued.identity] = note.strip()
         self._say("note kept")
 
-    def _say(self, name: LabelWord, key: str = "") -> bool:
-        click.echo(label_word(name, self._language, key=key))
+    def _say(self, name: Sentence, key: str = "") -> bool:
+        click.echo(sentence(name, self._language, key=key))
         return True
 
 

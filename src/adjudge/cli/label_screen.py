@@ -9,10 +9,10 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from adjudge.cli.label_words import label_word
 from adjudge.cli.show import clean
 from adjudge.domain.label import LabelScale, labels
 from adjudge.domain.verdict import TIE
+from adjudge.reports.sentences import sentence
 from adjudge.runs.labelling import Progress, ShownRow
 
 _NARROWEST, _WIDEST = 40, 100
@@ -27,11 +27,11 @@ def width() -> int:
 
 def screen(shown: ShownRow, scale: LabelScale, progress: Progress, language: str) -> str:
     """The row, the question and the keys."""
-    lines = ["-" * width(), label_word("labelled", language, done=progress.done, total=progress.total), ""]
+    lines = ["-" * width(), sentence("labelled", language, done=progress.done, total=progress.total), ""]
     lines += _wrapped(scale.criteria.titled)
     for name, value in _read_fields(shown.fields, scale):
         lines += ["", *_field(name, value, scale, language)]
-    lines += ["", *_keys(scale, len(shown.order), language), label_word("keys", language)]
+    lines += ["", *_keys(scale, len(shown.order), language), sentence("keys", language)]
     return "\n".join(lines)
 
 
@@ -59,19 +59,19 @@ def _field(name: str, value: str | Sequence[str], scale: LabelScale, language: s
     for place, (label, text) in enumerate(zip(labels(len(value)), value, strict=True)):
         if place:
             yield ""
-        yield label_word("response", language, label=label) if compared else f"{_one_line(name)} {place + 1}"
+        yield sentence("response", language, label=label) if compared else f"{_one_line(name)} {place + 1}"
         yield from _quoted(text)
 
 
 def _keys(scale: LabelScale, responses: int, language: str) -> Iterator[str]:
     if scale.range:
         lowest, highest = scale.range
-        yield label_word("number keys", language, lowest=f"{lowest:g}", highest=f"{highest:g}")
+        yield sentence("number keys", language, lowest=f"{lowest:g}", highest=f"{highest:g}")
         return
     about = {option.name: option.description for option in scale.criteria.options}
     for key, name in keys_of(scale, responses).items():
         if scale.compares:
-            shown = label_word("tie", language) if name == TIE else label_word("response", language, label=name)
+            shown = sentence("tie", language) if name == TIE else sentence("response", language, label=name)
         else:
             shown = ": ".join(filter(None, (name if name != key else "", about[name]))) or name
         yield from _wrapped(shown, f"{key:>3}  ", " " * 5)

@@ -17,6 +17,7 @@ from adjudge.errors import SetupError
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
     from adjudge.runs.eval_file import FailUnder
+    from adjudge.runs.project import ServerEntry
 
 PATH = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1)
@@ -60,7 +61,9 @@ class Argument(click.Argument):
         type: click.ParamType[Any] | None = None,
         default: object = None,
     ) -> None:
-        super().__init__(param_decls, required, nargs=nargs, type=type, default=default)
+        given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
+        given = {name: value for name, value in given.items() if value is not None}  # a default of None would make it optional
+        super().__init__(param_decls, required, **given)
         self.about = help
         self.metavar = f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
 
@@ -115,7 +118,7 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _given_as(
+def given_as(
     name: str, make: Callable[..., object], taken: Sequence[str], *options: Decorator[Any]
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of the ``taken`` values."""
@@ -191,7 +194,7 @@ named = click.option(
 user_input = click.option("--user-input", help="The question that is answered.")
 reference = click.option("--reference", help="A good answer to compare with.")
 contexts = click.option("--context", multiple=True, help="A source the answer should rest on; repeatable.")
-accompanying = _given_as("given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts)
+accompanying = given_as("given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts)
 """Gives the command ``given``: field → what was typed for it."""
 language = click.option(
     "--language",
@@ -257,48 +260,66 @@ dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take i
 
 
 @dataclass(frozen=True)
-class Flags:
-    """What every command that judges can be told."""
+class Spending:
+    """What every command that asks models can be told."""
+
+    resume: bool
+    max_usd: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    prices: Path | None
+    no_cache: bool
+    dry_run: bool
+
+    def budget(self) -> Budget | None:
+        """The limits that were set, or None where none was."""
+        from adjudge.gateway.layers.budget import Budget
+
+        limits = (self.max_usd, self.max_calls, self.max_tokens)
+        return None if limits == (None, None, None) else Budget(*limits)
+
+
+@dataclass(frozen=True)
+class RunFlags(Spending):
+    """What a command can be told that asks models, and judges no rows."""
+
+    run: Path | None
+
+
+@dataclass(frozen=True)
+class RowFlags(Spending):
+    """What every command that judges rows can be told, with an eval file or without."""
 
     model: tuple[str, ...]
     base_url: str | None
     api_key_env: str | None
     header: tuple[tuple[str, str], ...]
-    temperature: float | None
-    seed: int | None
-    language: str
     limit: int | None
-    max_concurrency: int | None
-    run: Path | None
-    max_usd: float | None
-    max_calls: int | None
-    max_tokens: int | None
-    prices: Path | None
-    no_cache: bool
-    quiet: bool
-    dry_run: bool
+    encoding: str | None
     fail_under: FailUnder | None
     baseline: Path | None
     confidence: float | None
     not_worse_than: str | None
     margin: float | None
-    encoding: str | None
-    stop_at_bad_row: bool
-    resume: bool
+    quiet: bool
+
+    def server(self) -> ServerEntry:
+        """Where the models are asked."""
+        from adjudge.runs.project import ServerEntry
+
+        return ServerEntry(base_url=self.base_url, api_key_env=self.api_key_env, headers=self.header)
 
 
 @dataclass(frozen=True)
-class RunFlags:
-    """What a command can be told that asks models, and judges no rows."""
+class Flags(RowFlags):
+    """What every command that judges without an eval file can be told."""
 
+    temperature: float | None
+    seed: int | None
+    language: str
+    max_concurrency: int | None
     run: Path | None
-    resume: bool
-    max_usd: float | None
-    max_calls: int | None
-    max_tokens: int | None
-    prices: Path | None
-    no_cache: bool
-    dry_run: bool
+    stop_at_bad_row: bool
 
 
 _JUDGING: Mapping[str, Decorator[Any]] = {
@@ -353,7 +374,7 @@ def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
 
 def _flags(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     names = [one.name for one in fields(kind)]
-    return _given_as("flags", lambda **typed: _completed(kind(**typed)), names, *options)
+    return given_as("flags", lambda **typed: _completed(kind(**typed)), names, *options)
 
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
@@ -368,10 +389,3 @@ def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     language = flags.language or project.language or "en"
     speak(language)
     return replace(flags, language=language, prices=prices)
-
-
-def budget_from(max_usd: float | None, max_calls: int | None, max_tokens: int | None) -> Budget | None:
-    """The limits that were set, or None where none was."""
-    from adjudge.gateway.layers.budget import Budget
-
-    return None if max_usd is max_calls is max_tokens is None else Budget(max_usd, max_calls, max_tokens)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_intervals
 from adjudge.cli.show import clean
 from adjudge.errors import RunError, SetupError
@@ -46,7 +47,7 @@ def rank(run: Path, confidence: float, draws: int, seed: int, length_control: bo
     if output is not None:
         _write(output, data if output.suffix.lower() == ".json" else _PAGES[output.suffix.lower()](run.name, found))
     if as_json:
-        click.echo(data)
+        print_results("leaderboards", {"leaderboards": len(found)}, [one.to_dict() for one in found])
         return ExitCode.OK
     for one in found:
         _show(one)

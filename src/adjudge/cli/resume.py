@@ -60,7 +60,11 @@ def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: boo
 
 def _command(folder: Path) -> Mapping[str, Any]:
     """The command that made the run, if it is one that may be given again."""
-    command: dict[str, Any] | None = run_info(folder).facts.get("command")
+    facts = run_info(folder).facts
+    command: dict[str, Any] | None = facts.get("command")
+    if "imported" in facts:
+        again = f"adjudge run eval.yaml --data {folder}"
+        raise RunError(f"{folder} was imported, so there is nothing to resume: judge its rows anew with '{again}'")
     if not command:
         raise RunError(
             f"{folder} does not say which command made it: it was made by a program, or that was lost to damage. "

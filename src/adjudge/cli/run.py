@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,15 +17,16 @@ from adjudge.cli.inputs import command_line
 from adjudge.cli.language import speak
 from adjudge.cli.options import (
     PATH,
+    RowFlags,
     argument,
     as_json,
     baseline,
-    budget_from,
     command,
     confidence,
     dry_run,
     encoding,
     fail_under,
+    given_as,
     limits,
     margin,
     not_worse_than,
@@ -35,14 +36,16 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import clean
+from adjudge.cli.show_diff import show_comparison
 from adjudge.cli.show_report import show_report, warn
 from adjudge.errors import RunStopped, SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import EvalFile, FailUnder, at_server, by_models, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, at_server, by_models, load_eval, schema
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.project import ServerEntry, find_project
+from adjudge.runs.project import find_project
+from adjudge.runs.rows_again import holds_run, may_be_reused
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -55,9 +58,55 @@ gates: {fail_under: 0.8}
 """
 
 
+@dataclass(frozen=True)
+class Wanted(RowFlags):
+    """What the command line says of a run."""
+
+    folder: Path | None
+    data: Path | None
+    stop_at_bad_row: bool | None
+    fork: Path | None
+    retry_failed: bool
+    output: tuple[Path, ...]
+    as_json: bool
+
+    def file(self, path: Path) -> EvalFile:
+        """The eval file with what the command line says of its models, rows and gates."""
+        project = find_project()
+        use_prices(self.prices or project.prices_path)
+        at = self.server()
+        file = load_eval(path, project)
+        speak(file.language)
+        file = by_models(file, model_entries(self.model, at, project=project)) if self.model else at_server(file, at)
+        return self._gated(self._reading(file))
+
+    def reused(self) -> Path | None:
+        """The run whose answers are taken where they apply: the one named, or the one whose rows are judged anew."""
+        if self.fork:
+            return self.fork
+        return self.data if self.data and holds_run(self.data) and may_be_reused(self.data) else None
+
+    def _reading(self, file: EvalFile) -> EvalFile:
+        if self.stop_at_bad_row is not None:
+            file = replace(file, on_bad_row="stop" if self.stop_at_bad_row else "report")
+        if self.data is not None:
+            file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
+        return replace(file, data=replace(file.data, encoding=self.encoding)) if self.encoding else file
+
+    def _gated(self, file: EvalFile) -> EvalFile:
+        """With the gates of the command line over the file's own; a path that was typed is seen from here."""
+        gates = file.gates
+        if self.confidence is not None:
+            gates = replace(gates, confidence=self.confidence)
+        if self.not_worse_than is not None:
+            gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
+        return replace(file, gates=gates if self.margin is None else replace(gates, margin=self.margin))
+
+
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
 @click.option("--run", "folder", type=PATH, help="The run's folder, instead of the one the file names.")
+@click.option("--data", type=PATH, help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.")
 @resume
 @click.option(
     "-m", "--model", multiple=True, help="Ask this model instead of the file's; with several, every judge is asked with each."
@@ -84,35 +133,8 @@ gates: {fail_under: 0.8}
 @dry_run
 @quiet
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
-def run(
-    file: Path | None,
-    folder: Path | None,
-    resume: bool,
-    model: tuple[str, ...],
-    base_url: str | None,
-    api_key_env: str | None,
-    header: tuple[tuple[str, str], ...],
-    limit: int | None,
-    max_usd: float | None,
-    max_calls: int | None,
-    max_tokens: int | None,
-    prices: Path | None,
-    no_cache: bool,
-    fail_under: FailUnder | None,
-    baseline: Path | None,
-    confidence: float | None,
-    not_worse_than: str | None,
-    margin: float | None,
-    stop_at_bad_row: bool | None,
-    fork: Path | None,
-    retry_failed: bool,
-    output: tuple[Path, ...],
-    encoding: str | None,
-    as_json: bool,
-    dry_run: bool,
-    quiet: bool,
-    show_schema: bool,
-) -> int:
+@given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
+def run(file: Path | None, show_schema: bool, wanted: Wanted) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
@@ -125,47 +147,55 @@ def run(
     if file is None:
         click.echo(f"adjudge: say which eval file to run: adjudge run eval.yaml. A first one:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
-    project = find_project()
-    use_prices(prices or project.prices_path)
-    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
-    wanted = load_eval(file, project)
-    speak(wanted.language)
-    wanted = by_models(wanted, model_entries(model, at, project=project)) if model else at_server(wanted, at)
-    if stop_at_bad_row is not None:
-        wanted = replace(wanted, on_bad_row="stop" if stop_at_bad_row else "report")
-    wanted = _gated(wanted, confidence, not_worse_than, margin)
-    if encoding:
-        wanted = replace(wanted, data=replace(wanted.data, encoding=encoding))
-    written = (*wanted.output_paths, *output)
-    made = EvalRun.of(wanted, cache=not no_cache, folder=folder, limit=limit, facts={"command": command_line()})
-    check_resumed(made.folder, resume=resume)
-    outcome = Outcome(made, fail_under, baseline)
+    return _carry_out(wanted.file(file), wanted)
+
+
+def _carry_out(file: EvalFile, wanted: Wanted) -> int:
+    fork, written = wanted.reused(), (*file.output_paths, *wanted.output)
+    facts = {"command": command_line()}
+    made = EvalRun.of(file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts)
+    check_resumed(made.folder, resume=wanted.resume)
+    outcome = Outcome(made, wanted.fail_under, wanted.baseline)
     outcome.check_gates()
-    if dry_run:
-        show_estimate(made.estimate(fork_of=fork, retry_failed=retry_failed), wanted.language)
+    if wanted.dry_run:
+        show_estimate(made.estimate(fork_of=fork, retry_failed=wanted.retry_failed), file.language)
         return ExitCode.OK
-    seen, kept = Seen(outcome, quiet=quiet or as_json), made.folder or Path()
+    seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json), made.folder or Path()
     try:
-        with resumable(kept, wanted.language), seen.watch:
+        with resumable(kept, file.language), seen.watch:
             made.execute(
                 seen.event,
-                budget=budget_from(max_usd, max_calls, max_tokens),
+                budget=wanted.budget(),
                 fork_of=fork,
-                retry_failed=retry_failed,
+                retry_failed=wanted.retry_failed,
                 kept=outcome.facts,
                 prepare=partial(_check_outputs, written),
             )
     except RunStopped:
-        _show(outcome, kept, ())
+        _tell(outcome, kept, (), as_json=wanted.as_json)
         raise
     for path in written:
         export(kept, path)
-    if as_json:
-        print_run(outcome.report(), kept, written, votes=True)
-        warn(outcome.report())
-    else:
-        _show(outcome, kept, written)
+    _tell(outcome, kept, written, as_json=wanted.as_json)
+    if not wanted.as_json:
+        _compare(wanted.data, kept)
     return outcome.exit_code()
+
+
+def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
+    if not as_json:
+        _show(outcome, folder, written)
+        return
+    report = outcome.report()
+    print_run(report, folder, written, votes=True)
+    warn(report)
+
+
+def _compare(before: Path | None, after: Path) -> None:
+    """How the rows of an earlier run came out before and now, where both runs ask the same."""
+    if before is None or not holds_run(before):
+        return
+    show_comparison(before, after)
 
 
 def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
@@ -178,16 +208,6 @@ def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
         if place.exists():
             click.echo(clean(str(place)))
     warn(report)
-
-
-def _gated(file: EvalFile, confidence: float | None, not_worse_than: str | None, margin: float | None) -> EvalFile:
-    """The file with the gates of the command line over its own; a path that was typed is seen from here."""
-    gates = file.gates
-    if confidence is not None:
-        gates = replace(gates, confidence=confidence)
-    if not_worse_than is not None:
-        gates = replace(gates, not_worse_than=str(Path(not_worse_than).absolute()))
-    return replace(file, gates=gates if margin is None else replace(gates, margin=margin))
 
 
 def _check_outputs(paths: Sequence[Path]) -> None:

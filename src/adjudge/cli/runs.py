@@ -19,7 +19,7 @@ from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.export import FORMATS, export, report_of_run
+from adjudge.reports.export import FOREIGN, FORMATS, export, report_of_run
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
@@ -142,12 +142,21 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 @click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
 @click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
 def export_run(folder: Path, to: str | None, output: Path | None) -> int:
-    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown or HTML. Works while it is under way."""
+    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, or as another tool reads them.
+
+    Works while the run is under way.
+    """
     with reading(folder):  # that there is a run is asked before where it would be written
-        target = output or folder / f"results.{(to or 'csv').lower()}"
+        target = output or folder / f"results.{_ending(to)}"
     rows = export(folder, target, to)
     click.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
     return 0
+
+
+def _ending(to: str | None) -> str:
+    """Of the file that a run is written to, where none is named."""
+    chosen = (to or "csv").lower()
+    return f"{chosen}.json" if chosen in FOREIGN else chosen
 
 
 def _deleted(folder: Path, parent: Path, *, really: bool) -> str:

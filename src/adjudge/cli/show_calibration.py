@@ -26,7 +26,7 @@ def show_calibration(one: Calibration) -> None:
     console.print(_estimates(one))
     for line in _lines(one):
         console.print(Text(clean(line)))
-    if one.agreement:
+    if one.agreement and one.agreement.count:
         _show_agreement(console, one.agreement)
     if one.panel:
         _show_panel(console, one.panel)
@@ -45,28 +45,29 @@ def _estimates(one: Calibration) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("estimate", "value", "interval", "stands on"):
         table.add_column(heading)
-    named = [
-        ("corrected", one.corrected, "labels"),
-        ("uncorrected", one.naive, "rows"),
-        ("labels alone", one.labels_only, "labels"),
-    ]
-    for name, found, noun in [*named, *((each.method, each, "labels") for each in one.others)]:
+    named = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
+    for name, found in [*named, *((each.method, each) for each in one.others)]:
         if found is not None:
-            table.add_row(
-                name, _value(found), Text(_limits(found) if found.lower is not None else found.reason), f"{found.count} {noun}"
-            )
+            rows = counted(found.count, "row")
+            limits = Text(_limits(found) if found.lower is not None else found.reason)
+            table.add_row(name, _value(found), limits, rows if found is one.naive else f"labels of {rows}")
     for option, found in one.shares.items():
-        table.add_row(Text(clean(f"share of {option}")), _value(found), _limits(found), f"{found.count} labels")
+        table.add_row(
+            Text(clean(f"share of {option}")), _value(found), _limits(found), f"labels of {counted(found.count, 'row')}"
+        )
     return table
 
 
 def _lines(one: Calibration) -> Iterator[str]:
-    yield "labels: " + ", ".join(f"{name} {number} of {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one))
+    yield "labelled rows: " + ", ".join(
+        f"{name} {number} of {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
+    )
     for truth, row in one.confusion.table.items():
         yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
     for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):
         if share is not None:
-            yield f"{name} {_value(share)}, {_limits(share) if share.lower is not None else share.reason} ({share.count} labels)"
+            limits = _limits(share) if share.lower is not None else share.reason
+            yield f"{name} {_value(share)}, {limits} ({counted(share.count, 'label')})"
     yield _needed(one.needed)
     yield f"judge identity {one.lock or 'not known'}"
     yield from one.notes

@@ -47,9 +47,22 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
         settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
         both = f"{settings} and {changed} differ, of {found.compared} in both runs"
         click.echo(clean(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
-        for comparison in compare_runs(one, two, found, flags.settings):
-            for line in comparison_lines(comparison, str(two)):
-                click.echo(clean(line))
+        _show_comparisons(compare_runs(one, two, found, flags.settings), two)
+
+
+def show_comparison(one: Path, two: Path) -> None:
+    """Which run is better by each criteria that both have; nothing else about them."""
+    with run_diff(one, two) as found:
+        comparisons = compare_runs(one, two, found)
+        _show_comparisons(comparisons, two)
+    if not comparisons:
+        click.echo(clean(f"no criteria of {one} was judged again, so there is nothing to compare"))
+
+
+def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
+    for comparison in comparisons:
+        for line in comparison_lines(comparison, str(two)):
+            click.echo(clean(line))
 
 
 def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:

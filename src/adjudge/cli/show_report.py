@@ -58,9 +58,10 @@ def _show_panel(console: Console, section: Section, language: str) -> None:
 
 def _show_changes(console: Console, section: Section, report: Report) -> None:
     language, baseline = report.language, report.setup.baseline
-    for one in baseline.changes(section):
+    for one in report.changes(section):
         moved = f"{_figure(one.before, language, 3)} → {_figure(one.now, language, 3)}"
-        console.print(Text(clean(f"{one.name}: {moved} ({word('compared with', language)} {baseline.run})")))
+        name = word("composite", language) if section.rag and one.name == section.criteria else one.name
+        console.print(Text(clean(f"{name}: {moved} ({word('compared with', language)} {baseline.run})")))
 
 
 def warn(report: Report) -> None:

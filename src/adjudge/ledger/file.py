@@ -287,7 +287,7 @@ def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) ->
 
 def _may_change(path: tuple[str, ...]) -> bool:
     """Whether it has no part in any question or verdict."""
-    return path[2:3] == ("versions",) or (path[2:3] == ("dimensions",) and path[4:] == ("title",))
+    return path[2:3] == ("versions",) or (path[2:3] == ("dimensions",) and path[4:5] in (("title",), ("labels",)))
 
 
 def is_wording(change: Difference) -> bool:

@@ -94,7 +94,7 @@ class Ledger:
 
     async def keep(self, key: bytes, vote: Vote) -> None:
         """Store a vote; it is on the disk when this returns."""
-        await self._writer.write(_KEEP_VOTE, _row(next(self._numbers), key, vote))
+        await self._writer.write(_KEEP_VOTE, vote_row(next(self._numbers), key, vote))
         self._maybe_known.add(key)
 
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
@@ -103,10 +103,7 @@ class Ledger:
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        instance = json_text(dict(result.instance.fields))
-        said = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
-        score = None if result.score is None else float(result.score)
-        self._writer.put(_KEEP_JUDGMENT, sealed(label, number, id, instance, ballots, result.status.value, score, said))
+        self._writer.put(_KEEP_JUDGMENT, judgment_row(judge, number, result, ballots))
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 
@@ -187,7 +184,17 @@ def _key(ballot: str, worded: str, model: str) -> bytes:
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
-def _row(number: int, key: bytes, vote: Vote) -> tuple[object, ...]:
+def judgment_row(judge: str, number: int, result: Result, ballots: bytes) -> tuple[object, ...]:
+    """A judgment as the ledger has it."""
+    instance = json_text(dict(result.instance.fields))
+    kept = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
+    score = None if result.score is None else float(result.score)
+    id = _storable(result.instance.id)
+    return sealed(_storable(judge), number, id, instance, ballots, result.status.value, score, kept)
+
+
+def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tuple[object, ...]:
+    """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
     said, usage = vote.verdict, vote.usage
     more = {
         **(said.details if said else {}),
@@ -214,7 +221,7 @@ def _row(number: int, key: bytes, vote: Vote) -> tuple[object, ...]:
         vote.prompt_hash,
         *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
         float(vote.latency),
-        time.time(),
+        time.time() if at is None else at,
         json_text(rest) if rest else None,
     )
 

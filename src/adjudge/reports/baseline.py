@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.reports.judgment import number_of
 
-if TYPE_CHECKING:
-    from adjudge.reports.report import Report, Section
+
+class Figure(NamedTuple):
+    """A mean or a win rate: what it is kept by in any language, what people call it, and its value."""
+
+    key: str
+    name: str
+    value: float
 
 
 class Change(NamedTuple):
@@ -40,12 +45,11 @@ class Baseline:
     """Criteria, dimension or system → its mean or win rate. What several judges of the run have is under "judge: criteria"."""
 
     @classmethod
-    def of(cls, run: str, report: Report) -> Baseline:
-        """Of the report of that run."""
+    def of(cls, run: str, figures: Iterable[tuple[str, Figure]]) -> Baseline:
+        """Of the figures of that run, each with its judge."""
         found: dict[str, float] = {}
-        for section in report.sections:
-            for name, value in _figures(section):
-                found[name if name not in found else f"{section.judge}: {name}"] = value
+        for judge, one in figures:
+            found[one.key if one.key not in found else f"{judge}: {one.key}"] = one.value
         return cls(run, found)
 
     @classmethod
@@ -61,20 +65,10 @@ class Baseline:
         """What a run folder keeps of it."""
         return {"run": self.run, "figures": dict(self.figures)}
 
-    def changes(self, section: Section) -> list[Change]:
+    def changes(self, judge: str, figures: Iterable[Figure]) -> list[Change]:
         """What both have."""
-        known = ((name, now, self._before(section.judge, name)) for name, now in _figures(section))
-        return [Change(name, before, now) for name, now, before in known if before is not None]
+        known = ((one, self._before(judge, one.key)) for one in figures)
+        return [Change(one.name, before, one.value) for one, before in known if before is not None]
 
     def _before(self, judge: str, name: str) -> float | None:
         return self.figures.get(f"{judge}: {name}", self.figures.get(name))
-
-
-def _figures(section: Section) -> Iterator[tuple[str, float]]:
-    if section.contests:
-        yield from ((one.name, one.winrate) for one in section.contests.systems if one.winrate is not None)
-    elif section.summary.mean is not None:
-        yield section.criteria or section.judge, section.summary.mean
-    for one in section.rag.dimensions if section.rag else ():
-        if one.mean is not None:
-            yield one.dimension.title, one.mean

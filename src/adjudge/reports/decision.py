@@ -81,7 +81,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
 
 def _since(one: Section, report: Report) -> str:
     """How the mean was in the run that this one is compared with."""
-    first = next((each for each in report.setup.baseline.changes(one) if each.name == (one.criteria or one.judge)), None)
+    first = next((each for each in report.changes(one) if each.name == (one.criteria or one.judge)), None)
     if first is None:
         return ""
     before = number_text(first.before, 2, report.language)
@@ -93,10 +93,10 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
     answers = counted(overall.attempted, "answer of all", language)
     for rule in summary.barring:
         if count := summary.rules[rule]:
-            yield f"{count} {word('of', language)} {answers} {word(rule, language) if is_word(rule) else rule}"
+            yield _told(word(rule, language) if is_word(rule) else rule, f"{count} {word('of', language)} {answers}", language)
     worst = summary.worst
     if worst and worst.counts[0] and worst.dimension.labels[0] and worst.dimension.labels[0] not in summary.barring:
-        yield f"{worst.counts[0]} {worst.dimension.labels[0]} ({worst.dimension.title})"
+        yield f"{_told(worst.dimension.labels[0], str(worst.counts[0]), language)} ({worst.dimension.title})"
     for each in summary.dimensions:
         bar = next((gate for gate in report.gates if gate.name == each.dimension.name and gate.verdict != "holds"), None)
         if bar and bar.value is not None:
@@ -105,6 +105,11 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[str]:
     if overall.mean is not None:
         against = next((_missed(gate, language) for gate in report.gates if gate.measure == "composite"), "")
         yield f"{word('composite', language)} {number_text(overall.mean, 2, language)}{against}{_since(one, report)}"
+
+
+def _told(what: str, count: str, language: str) -> str:
+    """ "3 harmful"; in Russian the number stands behind, where no word has to agree with it."""
+    return f"{what}: {count}" if language == "ru" else f"{count} {what}"
 
 
 def _against(one: Section, report: Report) -> str:

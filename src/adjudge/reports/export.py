@@ -105,12 +105,35 @@ def _to_html(run: Path, target: Path) -> int:
     return report.total
 
 
+def _to_evalassist(run: Path, target: Path) -> int:
+    from adjudge.reports.foreign import to_evalassist
+
+    return to_evalassist(run, target)
+
+
+def _to_promptfoo(run: Path, target: Path) -> int:
+    from adjudge.reports.foreign import to_promptfoo
+
+    return to_promptfoo(run, target)
+
+
+def _to_inspect(run: Path, target: Path) -> int:
+    from adjudge.reports.foreign import to_inspect
+
+    return to_inspect(run, target)
+
+
+FOREIGN = ("evalassist", "promptfoo", "inspect")
+"""Formats of other tools, which are JSON."""
 FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "csv": _to_csv,
     "jsonl": _to_jsonl,
     "parquet": _to_parquet,
     "md": _to_markdown,
     "html": _to_html,
+    "evalassist": _to_evalassist,
+    "promptfoo": _to_promptfoo,
+    "inspect": _to_inspect,
 }
 
 

@@ -1,4 +1,4 @@
-"""The types of ``shapes`` as JSON schema."""
+"""The types of ``documents`` as JSON schema."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import types
 import typing
 from typing import get_args, get_origin, get_type_hints, is_typeddict
 
-from adjudge.reports.shapes import DOCUMENTS, SCHEMA
+from adjudge.reports.documents import DOCUMENTS, SCHEMA
 
 Schema = dict[str, object]
 _PLAIN: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

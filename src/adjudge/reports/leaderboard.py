@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jinja2
-
-from adjudge.reports.markdown import escaped
+from adjudge.reports.template import environment
 from adjudge.stats.ranking import Place
 from adjudge.trust.leaderboard import Leaderboard
 
@@ -29,15 +27,7 @@ def leaderboard_html(title: str, found: Sequence[Leaderboard]) -> str:
 
 
 def _render(template: str, title: str, found: Sequence[Leaderboard], *, html: bool) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.reports"),
-        autoescape=html,  # noqa: S701 - Markdown has an escape of its own
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["md"] = lambda value: escaped(str(value))
-    return environment.get_template(template).render(title=title, boards=found, shown_rank=shown_rank, span=_span)
+    return environment(html=html).get_template(template).render(title=title, boards=found, shown_rank=shown_rank, span=_span)
 
 
 def _span(board: Leaderboard, place: Place) -> tuple[float, float, float]:

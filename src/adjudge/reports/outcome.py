@@ -54,12 +54,18 @@ class Outcome:
             against=self._against(),
             margin=self.run.file.gates.margin,
             data=self.run.file.data.path,
-            baseline=Baseline.of(str(self.baseline), report_of_run(self.baseline, shown=0)) if self.baseline else Baseline(),
+            baseline=self._compared_with(),
         )
         bars = tuple(bar for ready in judges for bar in self._bars(ready))
         if self._setup.confidence is not None and not bars and not self._setup.against:
             raise SetupError("confidence says how sure a gate must be: add fail_under or not_worse_than")
         self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
+
+    def _compared_with(self) -> Baseline:
+        if self.baseline is None:
+            return Baseline()
+        sections = report_of_run(self.baseline, shown=0).sections
+        return Baseline.of(str(self.baseline), ((one.judge, figure) for one in sections for figure in one.figures()))
 
     def see(self, event: Event) -> None:
         """Count it."""

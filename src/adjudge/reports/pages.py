@@ -29,6 +29,7 @@ from adjudge.reports.russian import localised
 from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
+from adjudge.reports.template import environment
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
@@ -114,7 +115,7 @@ def _values(report: Report) -> dict[str, object]:
         "w": lambda name: word(cast(Word, name), language),
         "named": lambda name: word(name, language) if is_word(name) else name,
         "rule_name": lambda name: _rule_name(name, language),
-        "say": lambda name, **values: sentence(name, language, **values),
+        "say": partial(sentence, language=language),
         "count": lambda number, noun: counted(number, noun, language),
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
@@ -135,13 +136,7 @@ def _only(one: Section, report: Report) -> bool:
 
 @cache
 def _environment(language: str, *, html: bool) -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("adjudge.reports"),
-        autoescape=html,  # noqa: S701 - Markdown has an escape of its own
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = environment(html=html)
     made.filters |= {
         "figure": partial(figure, language=language),
         "upper_first": _upper_first,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
+from adjudge.reports.baseline import Change, Figure
 from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
@@ -44,6 +45,16 @@ class Section:
     def name(self) -> str:
         """The judge, and the criteria where that is not what the judge is called."""
         return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
+
+    def figures(self) -> Iterator[Figure]:
+        """What can be compared with another run."""
+        if self.contests:
+            yield from (Figure(one.name, one.name, one.winrate) for one in self.contests.systems if one.winrate is not None)
+        elif self.summary.mean is not None:
+            yield Figure(self.criteria or self.judge, self.criteria or self.judge, self.summary.mean)
+        for each in self.rag.dimensions if self.rag else ():
+            if each.mean is not None:
+                yield Figure(each.dimension.name, each.dimension.title, each.mean)
 
     def to_dict(self) -> dict[str, object]:
         """This section as a JSON-ready dict."""
@@ -152,8 +163,12 @@ class Report:
             **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
         }
 
+    def changes(self, one: Section) -> list[Change]:
+        """What a section has come to since the run that this one is compared with."""
+        return self.setup.baseline.changes(one.judge, one.figures())
+
     def _baseline(self, one: Section) -> dict[str, object]:
-        changes = self.setup.baseline.changes(one)
+        changes = self.changes(one)
         return {"baseline": [each.to_dict() for each in changes]} if changes else {}
 
 

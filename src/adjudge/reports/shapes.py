@@ -1,15 +1,10 @@
-"""What ``--json`` prints, as types: the same envelope for every command, and what its results are by ``kind``.
-
-``adjudge schema results`` publishes it as JSON schema, made from these types; ``docs/json.md`` explains it.
-"""
+"""What the documents that ``--json`` prints are made of, as types."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-SCHEMA = "adjudge.results/1"
-"""The version: a number that grows when something is taken away or changes its meaning."""
 Count = Mapping[str, int]
 
 
@@ -286,101 +281,39 @@ class ConflictShape(TypedDict):
     labels: Sequence[Mapping[str, object]]
 
 
-class Envelope(TypedDict):
-    """What every document has."""
+class CalibrationShape(TypedDict):
+    """How far a judge can be trusted, by labels."""
 
-    schema: Literal["adjudge.results/1"]
-    criteria: Sequence[CriteriaShape]
-    gates: Sequence[GateShape]
-    notes: Annotated[Sequence[str], "what a reader must know"]
-
-
-class Judgments(Envelope):
-    """check, judge, compare, rag, run; runs show, without votes."""
-
-    kind: Literal["judgments"]
-    summary: SummaryShape
-    reasons: Annotated[Count, "why judgments have no score, over all criteria"]
-    skipped: SkippedShape
-    aggregates: NotRequired[Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]]
-    files: NotRequired[Annotated[Sequence[str], "what was written"]]
-    run: NotRequired[RunShape]
-    results: Sequence[JudgmentShape]
+    judge: str
+    criteria: str
+    rows: int
+    naive: Mapping[str, object]
+    corrected: Annotated[Mapping[str, object] | None, "null where it is refused"]
+    refusal: Mapping[str, object] | None
+    labels: Mapping[str, object]
+    notes: Sequence[str]
 
 
-class Runs(Envelope):
-    """runs list."""
+class LeaderboardShape(TypedDict):
+    """Systems ranked by their comparisons."""
 
-    kind: Literal["runs"]
-    summary: Count
-    results: Sequence[RunShape]
-
-
-class Diff(Envelope):
-    """runs diff."""
-
-    kind: Literal["diff"]
-    summary: Count
-    settings: Sequence[str]
-    results: Annotated[Sequence[ChangeShape], "judgments that differ"]
-    only_in_one: Sequence[CameShape]
-    only_in_two: Sequence[CameShape]
+    judge: str
+    criteria: str
+    rows: int
+    contests: int
+    places: Annotated[Sequence[Mapping[str, object]], "the best first"]
 
 
-class Models(Envelope):
-    """models."""
+class ImportShape(TypedDict):
+    """What was read of another tool's file, as what, and what was left."""
 
-    kind: Literal["models"]
-    summary: Count
-    results: Sequence[ModelShape]
-
-
-class Doctor(Envelope):
-    """doctor."""
-
-    kind: Literal["doctor"]
-    summary: Count
-    version: str
-    python: str
-    system: str
-    configuration: Annotated[str | None, "the file that was read"]
-    extras: Annotated[Mapping[str, bool], "extra: whether it is installed"]
-    keys: Annotated[Mapping[str, bool], "environment variable: whether it is set"]
-    results: Sequence[ReachedShape]
-
-
-class Selections(Envelope):
-    """generate."""
-
-    kind: Literal["selection"]
-    summary: Count
-    results: Sequence[SelectionShape]
-
-
-class Catalogue(Envelope):
-    """criteria, criteria show."""
-
-    kind: Literal["criteria"]
-    summary: Count
-    results: Sequence[EntryShape]
-
-
-class Findings(Envelope):
-    """criteria check."""
-
-    kind: Literal["findings"]
-    summary: Count
-    file: str
-    results: Sequence[FindingShape]
-
-
-class Conflicts(Envelope):
-    """label --conflicts."""
-
-    kind: Literal["conflicts"]
-    summary: Count
-    results: Sequence[ConflictShape]
-
-
-DOCUMENTS: tuple[type, ...] = (Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts)
-"""One for each ``kind``."""
+    source: str
+    folder: str
+    format: str
+    judgments: int
+    statuses: Mapping[str, int]
+    votes: Mapping[str, int]
+    labels: int
+    left: Annotated[Mapping[str, int], "fields that were kept as they are, and how often"]
+    notes: Sequence[str]
+    bad_rows: Sequence[str]

@@ -35,6 +35,7 @@ from adjudge.runs.eval_file import (
     Said,
 )
 from adjudge.runs.project import ModelEntry
+from adjudge.runs.rows_again import holds_run, rows_of_run
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -89,7 +90,7 @@ def _read(
     compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
     read = compare if _compares(file) else judge
     return read(
-        file.source,
+        rows_of_run(file.source) if holds_run(file.source) else file.source,
         columns=dict(data.columns),
         limit=limit or data.limit,
         id=data.id,

@@ -136,7 +136,10 @@ FailUnder = float | tuple[tuple[str, float], ...]
 class DataEntry:
     """Where the rows are."""
 
-    path: str = key(Text(), "A CSV, JSONL, JSON, Parquet or Excel file, relative to this file; - is standard input.")
+    path: str = key(
+        Text(),
+        "A CSV, JSONL, JSON, Parquet or Excel file or a run folder, relative to this file; - is standard input.",
+    )
     format: str | None = key(Word(FORMATS), "What the file is, where its name does not show it.", None)
     columns: tuple[tuple[str, str], ...] = key(Names(), "Field: column. The usual names are found without.", ())
     responses: tuple[str, ...] = key(Many(Text()), "For pairwise judges: the columns that hold the responses.", ())

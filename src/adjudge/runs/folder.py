@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import (
@@ -45,20 +46,13 @@ _NOT_SHOWN = ("number", "ballot", "prompt", "cached_tokens")
 
 
 @dataclass(frozen=True)
-class CriteriaInfo:
+class CriteriaInfo(Judged):
     """What one judge made of one of its criteria."""
 
-    judge: str
-    criteria: str
     statuses: dict[str, int]
     """Status → how many rows."""
     mean: float | None
     """Mean score of its rows, where some have one."""
-
-    @property
-    def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
 
 
 @dataclass(frozen=True)

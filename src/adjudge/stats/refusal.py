@@ -69,6 +69,8 @@ def _shortage(labels: int, more: int, wanted: dict[str, int]) -> str:
 
 def no_better_than_chance(verdicts: Sequence[float], labels: Sequence[float]) -> Refusal | None:
     """The labels do not show that the verdict knows anything about the truth."""
+    if not labels:
+        return Refusal("no_better_than_chance", "no labelled row has a verdict; no corrected rate")
     if chance_p_value(verdicts, labels) <= RISK:
         return None
     if {*verdicts, *labels} <= {0, 1}:

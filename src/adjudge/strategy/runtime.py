@@ -68,7 +68,7 @@ class Runtime:
         self._limits = replace(self.limits or Limits(cpu=self.timeout), wall=self.timeout)
 
     @overload
-    def jit(
+    async def ajit(
         self,
         agent: Agent,
         task: str,
@@ -79,7 +79,7 @@ class Runtime:
         budget: Budget | None = None,
     ) -> Any: ...
     @overload
-    def jit(
+    async def ajit(
         self,
         agent: Agent,
         task: str,
@@ -89,7 +89,7 @@ class Runtime:
         run: RunFolder | None = None,
         budget: Budget | None = None,
     ) -> Selection: ...
-    def jit(
+    async def ajit(
         self,
         agent: Agent,
         task: str,
@@ -102,25 +102,13 @@ class Runtime:
         """Have code written for the task, choose, run, and give its checked output; with ``detail`` the whole Selection.
 
         ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds already is not asked again.
-        ``budget``: what may be spent; at its limit BudgetSpent is raised. Works in scripts, threads and notebooks. Raises
-        NoValidCandidate when no candidate may be used.
+        ``budget``: what may be spent; at its limit BudgetSpent is raised. Raises NoValidCandidate when no candidate may
+        be used.
         """
-        selection, _ = event_loop.run(self._selected(agent, task, inputs or {}, run, budget))
-        return selection if detail else selection.output
-
-    async def ajit(
-        self,
-        agent: Agent,
-        task: str,
-        *,
-        inputs: Mapping[str, object] | None = None,
-        detail: bool = False,
-        run: RunFolder | None = None,
-        budget: Budget | None = None,
-    ) -> Any:
-        """``jit`` for async code."""
         selection, _ = await event_loop.visit(self._selected(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output
+
+    jit = sync_edge(ajit)
 
     async def aaot(
         self,

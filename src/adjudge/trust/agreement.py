@@ -53,7 +53,7 @@ class AgreementReport:
     """Labelled rows that it is about."""
     drawn: bool
     """Whether the rows were drawn at random; figures of chosen rows are about those rows alone."""
-    missing: Missing
+    settings: AgreementSettings
     left_out: int
     figures: Mapping[str, Estimate]
     baselines: Mapping[str, Estimate] = field(default_factory=dict)
@@ -66,7 +66,6 @@ class AgreementReport:
     """Each two persons."""
     people_alpha: Figure = Figure(None, "one annotator")
     alt_test: AltTest | None = None
-    draws: Draws = DRAWS
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
@@ -74,7 +73,7 @@ class AgreementReport:
         return {
             "n": self.count,
             "drawn_at_random": self.drawn,
-            "missing": self.missing,
+            "missing": self.settings.missing,
             "left_out": self.left_out,
             **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
             "alt_test": self.alt_test and _alt_test(self.alt_test),
@@ -85,7 +84,7 @@ class AgreementReport:
             "annotators": {name: one.to_dict() for name, one in self.annotators.items()},
             "people": [{"annotators": list(names), **one.to_dict()} for names, one in self.people.items()],
             "people_alpha": self.people_alpha.value,
-            "bootstrap": {"draws": self.draws.count, "seed": self.draws.seed},
+            "bootstrap": {"draws": self.settings.draws.count, "seed": self.settings.draws.seed},
         }
 
 
@@ -125,7 +124,7 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
     return AgreementReport(
         count=len(kept),
         drawn=bool(drawn),
-        missing=settings.missing,
+        settings=settings,
         left_out=found.left_out,
         figures=found.figures,
         baselines=found.baselines,
@@ -135,7 +134,6 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         people={(a, b): _pair(_shared(people[a], people[b]), measure) for a, b in combinations(people, 2)},
         people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
         alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
-        draws=settings.draws,
     )
 
 

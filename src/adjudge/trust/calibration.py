@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
@@ -28,8 +29,6 @@ from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, panel_of
 from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
 
-SCHEMA = "adjudge.calibration/1"
-
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationSettings:
@@ -48,17 +47,17 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration:
+class Calibration(Judged):
     """What labels say of one judge and one criteria."""
 
-    judge: str
-    criteria: str
     lock: str | None
     """The identity of the judge that the confusion is of."""
     level: float
     measure: Measure
     rows: int
     failed: int
+    count: int
+    """Texts that people labelled and that stand behind the corrected number; copies of one text count once."""
     naive: Estimate
     """What the judge says, as if it were never wrong."""
     labels_only: Estimate
@@ -79,19 +78,9 @@ class Calibration:
     notes: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
-
-    @property
     def is_comparison(self) -> bool:
         """Whether responses are compared."""
         return TIE in self.measure.options
-
-    @property
-    def count(self) -> int:
-        """Labelled rows that stand behind the corrected number."""
-        return sum(self.labels_by_verdict.values())
 
     def to_dict(self) -> dict[str, object]:
         """This calibration as a JSON-ready dict."""
@@ -240,6 +229,7 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         measure=measure,
         rows=len(rows.verdicts),
         failed=sum(one is None for one in rows.verdicts),
+        count=len({one.identity for one in drawn}),
         naive=from_unit(estimates.naive, measure.range),
         labels_only=from_unit(estimates.alone, measure.range),
         corrected=None if refused else from_unit(estimates.corrected.estimate, measure.range),
@@ -347,6 +337,14 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
     yield from used.notes
     for merged in estimates.corrected.merged:
         yield f"verdicts with few labels were taken together: {merged}"
+    known = {one.identity for one in rows.labelled}
+    foreign = sum(one.row not in known for one in used.labels) - rows.unfit
+    if foreign > 0:
+        yield f"{foreign} labels are about rows that this judge has not judged"
+    if rows.unfit:
+        yield f"{rows.unfit} labels say what is no option of this criteria, and are left out"
+    if rows.reworded:
+        yield f"{rows.reworded} labels were given to another wording of this criteria"
     split = sum(one.truth is None for one in rows.labelled)
     if split:
         yield f"annotators are evenly split on {split} {'row' if split == 1 else 'rows'}: the mean of what they say counts"

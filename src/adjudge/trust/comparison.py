@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
+from adjudge.domain.judged import Judged
+from adjudge.domain.label import Label
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.ledger.labels import LabelStore
@@ -44,11 +46,9 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison:
+class RunComparison(Judged):
     """The second run less the first, by one judge and one criteria."""
 
-    judge: str
-    criteria: str
     first: float | None
     second: float | None
     """The means over the rows that have a number in both."""
@@ -71,11 +71,6 @@ class RunComparison:
     reach: float = 1.0
     """How far two scores can lie apart."""
     notes: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
 
     @property
     def rows(self) -> int:
@@ -157,8 +152,15 @@ class _Side:
             return {}
         used = labels_used(LabelStore(self.folder).current(criteria), None)
         drawn = {row: own for row, own in by_row(used.labels).items() if any(one.design == "random" for one in own)}
-        answers = {row: [one.answer for one in own if isinstance(one.answer, str | float)] for row, own in drawn.items()}
+        answers = {row: [said for one in own if (said := _answer(one, measure)) is not None] for row, own in drawn.items()}
         return {row: agreed_value(own, measure) for row, own in answers.items() if own}
+
+
+def _answer(label: Label, measure: Measure) -> str | float | None:
+    """What a label says, where it can be said by this criteria."""
+    if measure.is_number:
+        return label.score
+    return label.option if label.option in measure.values else None
 
 
 @dataclass

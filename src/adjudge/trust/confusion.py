@@ -62,7 +62,7 @@ def _share(
     hits = cells[option, option]
     count = sum(number for (truth, verdict), number in cells.items() if truth == option and verdict is not None)
     if not count:
-        return undefined("Wilson", 0, f"people never said {option}", level=level)
+        return undefined("Wilson", 0, f"no row with a verdict that people called {option}", level=level)
     if plain:
         limits = wilson(hits, count, level=level)
         return Estimate(hits / count, limits.lower, limits.upper, count, "Wilson", level)

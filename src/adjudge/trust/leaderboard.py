@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adjudge.domain.instance import Instance
+from adjudge.domain.judged import Judged
 from adjudge.errors import SetupError
 from adjudge.runs.folder import judgments
 from adjudge.stats.bias import first_rate
@@ -30,11 +31,9 @@ class RankingSettings:
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class Leaderboard(Judged):
     """The ranking of one judge and one criteria."""
 
-    judge: str
-    criteria: str
     ranking: Ranking
     contests: int
     rows: int

@@ -11,6 +11,7 @@ from statistics import fmean
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.verdict import TIE
+from adjudge.errors import RunError
 from adjudge.runs.folder import cell_of_column
 from adjudge.runs.label_queue import FAILED, verdict_of
 from adjudge.trust.measure import Measure, measure_of
@@ -93,6 +94,10 @@ class Rows:
     clusters: list[Hashable] = field(default_factory=list)
     labelled: list[LabelledRow] = field(default_factory=list)
     systems: tuple[str, ...] = ()
+    unfit: int = 0
+    """Labels that say what cannot be said by this criteria: they are left out."""
+    reworded: int = 0
+    """Labels that were given to another wording of the criteria."""
 
     def add(self, record: Record) -> None:
         """One more judgment; those by other criteria are left alone."""
@@ -105,6 +110,7 @@ class Rows:
         number = record.get("score") if self.scale.range and said is not None else None
         if isinstance(number, int | float):
             self.numbers.append(float(number))
+        self._check(record, said)
         self.verdicts.append(said)
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
@@ -136,7 +142,26 @@ class Rows:
         known = self.labels.get(identity, ())
         if self.scale.compares and known and not self.systems:
             self._named(record, TIE)
-        return known
+        fit = [one for one in known if self._fits(one)]
+        self.unfit += len(known) - len(fit)
+        self.reworded += sum(one.criteria_identity not in (None, self.scale.criteria.identity) for one in fit)
+        return fit
+
+    def _fits(self, label: Label) -> bool:
+        if self.scale.range:
+            return label.score is not None and self.scale.range[0] <= label.score <= self.scale.range[1]
+        if self.scale.compares:
+            return label.winner == TIE or (isinstance(label.winner, int) and label.winner < len(self.systems))
+        return label.option in self.scale.criteria.option_names
+
+    def _check(self, record: Record, said: str | None) -> None:
+        """A judge of one's own may say anything."""
+        if said is None or self.scale.range:
+            return
+        known = (*self.systems, TIE) if self.scale.compares else self.scale.criteria.option_names
+        if said not in known:
+            row = record.get("id") or record.get("row")
+            raise RunError(f"row {row} got the verdict {said!r}, which is no option of {self.scale.name!r}: {', '.join(known)}")
 
     def _named(self, record: Record, verdict: str) -> str:
         """Compared responses by the names of their systems."""

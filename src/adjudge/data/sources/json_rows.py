@@ -11,6 +11,10 @@ from adjudge.data.sources.text import HEAD, LONGEST, Text
 from adjudge.errors import RunError
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_OPENS, _CLOSES = 1, 2
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([\[{])|([\]}])|"', re.DOTALL)
+"""A whole string, a bracket, or a string that is not all here yet."""
+_DEEPEST = 1000
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -44,7 +48,7 @@ def is_lines(head: str) -> bool:
 
 def document_rows(text: Text) -> Rows:
     """The objects of a list, or of the one list of objects inside an object."""
-    document = _Document(text)
+    document = JsonDocument(text)
     for number, value in document.rows():
         flaw = text.flaw_in(document.last) if text.flaw else None
         if flaw:
@@ -53,7 +57,7 @@ def document_rows(text: Text) -> Rows:
             yield Row(number, value) if isinstance(value, dict) else text.origin.bad(number, "is not a JSON object")
 
 
-class _Document:
+class JsonDocument:
     """A JSON text of which only what is being read is in memory."""
 
     def __init__(self, text: Text) -> None:
@@ -75,47 +79,48 @@ class _Document:
 
     def rows(self) -> Iterator[tuple[int, object]]:
         """(line, value) of each item."""
-        opening = self._take("[{", "a list of rows")
-        yield from self._items() if opening == "[" else self._list_inside()
-        if self._peek():
-            raise self._wrong("the document goes on after its end; if there is an object on each line, say format='jsonl'")
+        opening = self.take("[{", "a list of rows")
+        yield from self.items() if opening == "[" else self._list_inside()
+        if self.peek():
+            raise self.wrong("the document goes on after its end; if there is an object on each line, say format='jsonl'")
 
-    def _items(self) -> Iterator[tuple[int, object]]:
+    def items(self) -> Iterator[tuple[int, object]]:
         """Of the list whose bracket was just taken."""
-        if self._peek() == "]":
+        if self.peek() == "]":
             self._at += 1
             return
         while True:
-            self._peek()
-            yield self._here(), self._value()
-            if self._take(",]", "',' or ']'") == "]":
+            self.peek()
+            yield self._here(), self.value()
+            if self.take(",]", "',' or ']'") == "]":
                 return
 
     def _list_inside(self) -> Iterator[tuple[int, object]]:
         """Of the one list of objects in the object whose brace was just taken; whatever else it holds is passed over."""
         found: str | None = None
-        while self._peek() != "}":
-            key = str(self._value())
-            self._take(":", "':'")
-            if self._peek() != "[":
-                self._value()
+        while self.peek() != "}":
+            key = str(self.value())
+            self.take(":", "':'")
+            if self.peek() != "[":
+                self.value()
             else:
                 self._at += 1
-                if self._peek() == "{":
+                if self.peek() == "{":
                     if found is not None:
-                        raise self._wrong(f"{key!r} is a second list of rows after {found!r}: keep one of them")
+                        raise self.wrong(f"{key!r} is a second list of rows after {found!r}: keep one of them")
                     found = key
-                    yield from self._items()
+                    yield from self.items()
                 else:
-                    for _ in self._items():
+                    for _ in self.items():
                         pass
-            if self._peek() != "}":
-                self._take(",", "',' or '}'")
+            if self.peek() != "}":
+                self.take(",", "',' or '}'")
         self._at += 1
         if found is None:
             raise RunError(f'{self._origin.name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}')
 
-    def _value(self) -> object:
+    def value(self) -> object:
+        """The value that begins here."""
         size = HEAD
         while True:
             try:
@@ -123,11 +128,11 @@ class _Document:
             except json.JSONDecodeError as error:
                 inside = error.pos - self._at
                 if not self._is_cut(error) or not self._more(size):
-                    raise self._wrong(error.msg, self._at + inside) from error
+                    raise self.wrong(error.msg, self._at + inside) from error
                 size *= 2  # so that a long value is not begun too often
                 continue
             except RecursionError as error:
-                raise self._wrong("is nested too deep") from error
+                raise self.wrong("is nested too deep") from error
             length = end - self._at
             if end >= len(self._buffer) - len("e+") and isinstance(value, int | float) and self._more(HEAD):
                 continue  # a number may go on
@@ -139,7 +144,34 @@ class _Document:
         at_end = error.pos >= len(self._buffer) - 12 or error.msg.startswith("Unterminated string")
         return at_end and len(self._buffer) - self._at < LONGEST
 
-    def _peek(self) -> str:
+    def skip(self) -> None:
+        """Pass over the value that begins here, however long it is."""
+        if self.peek() not in ("[", "{"):
+            self.value()
+            return
+        depth, size = 0, HEAD
+        while True:
+            began = self._at
+            for token in _TOKEN.finditer(self._buffer, self._at):
+                if token.lastindex == _OPENS:
+                    depth += 1
+                    if depth > _DEEPEST:
+                        raise self.wrong("is nested too deep")
+                elif token.lastindex == _CLOSES:
+                    depth -= 1
+                    if depth == 0:
+                        self._at = token.end()
+                        return
+                elif len(token[0]) == 1:
+                    break
+                self._at = token.end()
+            else:
+                self._at = len(self._buffer)
+            size = HEAD if self._at > began else 2 * size  # so that a long string is not begun too often
+            if len(self._buffer) - self._at >= LONGEST or not self._more(size):
+                raise self.wrong("the document ends in the middle of a value")
+
+    def peek(self) -> str:
         """The next character that is no blank; empty at the end."""
         while True:
             match = _SPACE.match(self._buffer, self._at)
@@ -147,10 +179,11 @@ class _Document:
             if self._at < len(self._buffer) or not self._more(HEAD):
                 return self._buffer[self._at : self._at + 1]
 
-    def _take(self, allowed: str, what: str) -> str:
-        found = self._peek()
+    def take(self, allowed: str, what: str) -> str:
+        """The next character that is no blank, which must be one of ``allowed``."""
+        found = self.peek()
         if not found or found not in allowed:
-            raise self._wrong(f"{what} should stand here, not {found or 'the end'!r}")
+            raise self.wrong(f"{what} should stand here, not {found or 'the end'!r}")
         self._at += 1
         return found
 
@@ -172,7 +205,8 @@ class _Document:
         self._counted = self._at
         return self._line
 
-    def _wrong(self, reason: str, at: int | None = None) -> RunError:
+    def wrong(self, reason: str, at: int | None = None) -> RunError:
+        """What to raise about this place."""
         self._here()
         at = self._at if at is None else at
         line = self._line + self._buffer.count("\n", self._at, at)

@@ -36,8 +36,7 @@ def trusted(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
 def test_json_has_the_documented_keys(trusted: Path) -> None:
     done = adjudge("calibrate", trusted, "--json", "--all-estimators")
     assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
-    assert found["schema"] == "adjudge.calibration/1"
+    (found,) = json.loads(done.stdout)["results"]
     assert {"rate", "lower", "upper"} <= found["naive"].keys()
     assert {"rate", "lower", "upper", "method"} <= found["corrected"].keys()
     assert found["corrected"]["method"] == "post-stratified"
@@ -74,7 +73,7 @@ def test_a_refusal_stands_in_the_place_of_the_number_and_exits_with_5(run: Path,
     assert "Too few labels: 12; 38 more" in done.stdout
     chosen = adjudge("calibrate", run, "--labels", file, "--json")
     assert chosen.returncode == 5
-    assert json.loads(chosen.stdout)["refusal"]["code"] == "chosen_rows"
+    assert json.loads(chosen.stdout)["results"][0]["refusal"]["code"] == "chosen_rows"
 
 
 def test_a_run_without_labels_says_how_to_make_some(run: Path) -> None:
@@ -88,7 +87,7 @@ def test_reports_show_the_corrected_number_with_the_uncorrected_one_struck(trust
     page = tmp_path / f"report.{to}"
     assert adjudge("export", trusted, "-o", page).returncode == 0
     text = page.read_text(encoding="utf-8")
-    naive = json.loads(adjudge("calibrate", trusted, "--json").stdout)["naive"]["rate"]
+    naive = json.loads(adjudge("calibrate", trusted, "--json").stdout)["results"][0]["naive"]["rate"]
     assert "corrected by 80 labels" in text
     assert (f"~~{naive:.3f}~~" if to == "md" else f"<s>{naive:.3f}</s>") in text
 

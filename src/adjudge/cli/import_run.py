@@ -1,0 +1,86 @@
+"""``adjudge import``: judgments that another tool recorded, as a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from adjudge.cli.json_text import print_results
+from adjudge.cli.options import PATH, argument, as_json, command
+from adjudge.cli.show import clean
+from adjudge.domain.label import DESIGNS, Design
+from adjudge.importers.formats import FORMATS
+from adjudge.importers.run import ImportOptions, ImportReport, import_file
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.words import counted
+from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
+
+_MOST_SHOWN = 12
+
+
+@command("import")
+@argument("file", "A file of another tool, or a folder of such files.", type=PATH)
+@click.option("--run", "folder", type=PATH, required=True, help="The run folder to make.")
+@click.option("--as", "kind", type=click.Choice(sorted(FORMATS)), help="The format; by default it is found out.")
+@click.option("--encoding", help="For files that are not UTF-8, such as cp1252.")
+@click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, say so and exit with 3.")
+@click.option("--design", type=click.Choice(DESIGNS), help="How the labelled rows were chosen, where you know it.")
+@click.option(
+    "--unreadable",
+    type=click.Choice(list(UNREADABLE_POLICIES)),
+    default="drop",
+    help="What a comparison without a readable verdict counts as: left out, a tie, or wrong.",
+)
+@as_json
+def import_run(
+    file: Path,
+    folder: Path,
+    kind: str | None,
+    encoding: str | None,
+    skip_bad_rows: bool,
+    design: Design | None,
+    unreadable: UnreadablePolicy,
+    as_json: bool,
+) -> int:
+    """Make a run folder of judgments that another tool recorded: it is shown, exported, compared and labelled like any other.
+
+    A failure there is a failed vote here, never a verdict; what people marked becomes labels. The format is found out by
+    the file's structure. The run folder appears when all of it is written.
+    """
+    report = import_file(file, folder, ImportOptions(kind, encoding, skip_bad_rows, design, unreadable))
+    if as_json:
+        print_results("imports", {"judgments": report.tally.judgments, "labels": report.tally.labels}, [report.to_dict()])
+    else:
+        for line in _lines(report):
+            click.echo(clean(line))
+    return ExitCode.UNSCORED if report.bad_rows else ExitCode.OK
+
+
+def _labels(count: int) -> str:
+    return f"{count} {'label' if count == 1 else 'labels'}"
+
+
+def _lines(report: ImportReport) -> Iterator[str]:
+    tally = report.tally
+    version = f", {report.version}" if report.version else ""
+    yield f"{report.source}: {report.title}{version} (read as {report.kind}, written against {report.written_against})"
+    statuses = ", ".join(f"{name} {count}" for name, count in sorted(tally.statuses.items()))
+    yield f"  {counted(tally.judgments, 'judgment')}: {statuses}"
+    votes = ", ".join(f"{name} {count}" for name, count in sorted(tally.votes.items())) or "none"
+    yield f"  {counted(tally.votes.total(), 'vote')}: {votes}"
+    yield f"  {_labels(tally.labels)}"
+    if tally.unjudged:
+        yield f"  {counted(tally.unjudged, 'row')} without a verdict"
+    for judge, count in tally.judges.most_common(_MOST_SHOWN):
+        yield f"  {judge}: {counted(count, 'judgment')}"
+    if report.used:
+        yield f"  read: {', '.join(f'{key} → {what}' for key, what in report.used.items())}"
+    for what, count in report.left.items():
+        yield f"  left: {what} ({count})"
+    for note in (*report.notes, *report.bad_rows):
+        yield f"  note: {note}"
+    if report.ignored_files:
+        yield f"  left: files of other kinds ({len(report.ignored_files)})"
+    yield f"written to {report.folder}"

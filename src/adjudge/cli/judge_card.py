@@ -1,0 +1,33 @@
+"""``adjudge judge-card``: a page about the judges of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adjudge.cli.options import PATH, argument, command
+from adjudge.cli.show import clean
+from adjudge.errors import RunError
+from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.files import text_file
+from adjudge.reports.judge_card import judge_card_page
+from adjudge.runs.folder import reading
+
+
+@command("judge-card")
+@argument("run", "A run folder.", type=PATH)
+@click.option("-o", "--output", type=PATH, help="Write the page to this Markdown file instead.")
+def judge_card(run: Path, output: Path | None) -> int:
+    """Print a page about the judges of a run: what they judge and how, agreement with people, leanings, cost, limits."""
+    with reading(run):
+        page = judge_card_page(run)
+    if output is None:
+        click.echo(clean(page), nl=False)
+        return ExitCode.OK
+    try:
+        with text_file(output) as file:
+            file.write(page)
+    except OSError as error:
+        raise RunError(f"{output} cannot be written: {error.strerror or error}") from error
+    return ExitCode.OK

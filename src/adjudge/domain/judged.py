@@ -1,0 +1,18 @@
+"""What one judge says by one criteria, whatever is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Something about one judge and one of its criteria."""
+
+    judge: str
+    criteria: str
+
+    @property
+    def name(self) -> str:
+        """The judge, and the criteria where that is not what the judge is called."""
+        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"

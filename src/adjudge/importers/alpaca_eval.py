@@ -1,0 +1,59 @@
+"""AlpacaEval: ``annotations.json``. A preference lies between 1 and 2: 2 is the second output, 1.5 a tie, null a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from adjudge.domain.verdict import TIE
+from adjudge.importers.format import Format
+from adjudge.importers.record import UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote
+from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import number, text, without
+
+_ASKED = Asked("better output", "Which output would people prefer?", "comparison")
+_READ = ("instruction", "output_1", "output_2", "preference", "raw_completion", "annotator")
+
+
+def _matches(head: Head) -> bool:
+    return head.has("instruction", "output_1", "output_2") and ("preference" in head.record or "annotator" in head.record)
+
+
+def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+    left.use({"instruction": "instruction", "output_1": "response", "output_2": "response", "preference": "votes"})
+    for place, record in enumerate(file.records()):
+        yield _row(record, place)
+
+
+def _row(record: Mapping[str, object], place: int) -> Recorded:
+    annotator = text(record.get("annotator")) or "annotator"
+    preference = number(record.get("preference"))
+    by_person = annotator.isdecimal() or annotator.startswith("human")
+    systems = tuple(text(record.get(f"generator_{one}")) or f"output_{one}" for one in (1, 2))
+    vote = RecordedVote(model=annotator, text=text(record.get("raw_completion")) or None, distribution=_shares(preference))
+    answer = None if preference is None else _winner(preference)
+    marks = () if not by_person or answer is None else (Mark(answer=answer, annotator=annotator, design="random"),)
+    vote = vote.failed("the preference is null") if answer is None else vote.said(answer)
+    return Recorded(
+        judge=UNJUDGED if by_person else annotator,
+        asked=_ASKED,
+        fields={"instruction": text(record["instruction"]), "response": (text(record["output_1"]), text(record["output_2"]))},
+        id=f"{text(record.get('dataset')) or 'row'} {place + 1}",
+        systems=systems,
+        votes=() if by_person else (vote,),
+        marks=marks,
+        more=without(record, *_READ),
+    )
+
+
+def _winner(preference: float) -> int | str:
+    return TIE if preference in (0, 1.5) else int(preference > 1.5)
+
+
+def _shares(preference: float | None) -> dict[str, float] | None:
+    """A preference between the two is how likely the second output is."""
+    if preference is None or not 1 < preference < 2 or preference == 1.5:
+        return None
+    return {"0": 2 - preference, "1": preference - 1}
+
+
+ALPACA_EVAL = Format("alpaca-eval", "AlpacaEval annotations", "tatsu-lab/alpaca_eval", _matches, _read)

@@ -1,0 +1,112 @@
+"""ZIP archives from anybody: entries are read into memory one by one, never unpacked to the disk, and never without a limit."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Protocol
+
+from adjudge.errors import RunError, SetupError
+
+LARGEST_ENTRY = 100_000_000
+"""Bytes of one entry, unpacked."""
+_SUSPICIOUS, _EXPANSION = 1_000_000_000, 200
+"""An archive that unpacks to more bytes than the first may be so many times as large as its file."""
+_CHUNK = 1 << 20
+_ZSTD = 93
+_LOCAL_HEADER = 30
+_BACK_SLASH = "\\"
+
+
+class _Unpacker(Protocol):
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+def entry_names(path: Path) -> tuple[str, ...]:
+    """What an archive holds. A RunError says why it is not used."""
+    with _opened(path) as archive:
+        return tuple(info.filename for info in _checked(archive, path))
+
+
+def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of the entries whose names are wanted, in their order."""
+    total, most = 0, max(_SUSPICIOUS, _EXPANSION * path.stat().st_size)
+    with _opened(path) as archive, path.open("rb") as file:
+        for info in _checked(archive, path):
+            if not wanted(info.filename) or info.is_dir():
+                continue
+            content = _content(file, info, path)
+            total += len(content)
+            if total > most:
+                raise RunError(f"{path} unpacks to more than {most:,} bytes from {path.stat().st_size:,}: it is not used")
+            yield info.filename, content
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise RunError(f"{path} is no whole ZIP archive: {error}") from error
+
+
+def _checked(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
+    for info in archive.infolist():
+        name = info.filename
+        if name.startswith("/") or _BACK_SLASH in name or ".." in PurePosixPath(name).parts or ":" in name[:2]:
+            raise RunError(f"{path} holds the entry {name!r}, which leads out of the archive: it is not used")
+    return archive.infolist()
+
+
+def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
+    where = f"{path}, entry {info.filename!r}"
+    if info.flag_bits & 1:
+        raise RunError(f"{where} is encrypted: unpack the archive with its password, and import what was in it")
+    file.seek(info.header_offset)
+    header = file.read(_LOCAL_HEADER)
+    if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
+        raise RunError(f"{where}: the archive is damaged")
+    file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
+    try:
+        content = _unpacked(file, info, where)
+    except (zlib.error, EOFError, ValueError) as error:
+        raise RunError(f"{where} is damaged: {error}") from error
+    if zlib.crc32(content) != info.CRC:
+        raise RunError(f"{where} is damaged: its checksum is another")
+    return content
+
+
+def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
+    """Whatever the archive says of its size: no more than the limit is ever in memory."""
+    unpacker, left, found = _unpacker(info.compress_type, where), info.compress_size, bytearray()
+    while left > 0 and (chunk := file.read(min(_CHUNK, left))):
+        left -= len(chunk)
+        found += chunk if unpacker is None else unpacker.decompress(chunk, LARGEST_ENTRY + 1 - len(found))
+        if len(found) > LARGEST_ENTRY:
+            raise RunError(f"{where} unpacks to more than {LARGEST_ENTRY:,} bytes: it is not used")
+    return bytes(found)
+
+
+def _unpacker(method: int, where: str) -> _Unpacker | None:
+    if method == zipfile.ZIP_STORED:
+        return None
+    if method == zipfile.ZIP_DEFLATED:
+        return zlib.decompressobj(-zlib.MAX_WBITS)
+    if method == _ZSTD:
+        return _zstd()
+    raise RunError(f"{where} is packed by method {method}, which is not read: pack it by deflate or zstd")
+
+
+def _zstd() -> _Unpacker:
+    try:
+        module = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    except ImportError as error:
+        raise SetupError(
+            "logs of Inspect are packed with zstd: pip install 'adjudge[inspect]', or write the log as JSON with "
+            "'inspect log convert --to json'"
+        ) from error
+    made: _Unpacker = module.ZstdDecompressor()
+    return made

@@ -1,0 +1,99 @@
+"""LangSmith: experiment results (``ExperimentResults.to_pandas()``) as CSV or JSON, and feedback rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from adjudge.importers.format import Format
+from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, asked_for
+from adjudge.importers.scores import Score, joined, subject_fields
+from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import fields_of, first, mapping, seconds, text, without
+
+_FEEDBACK = "feedback."
+_PEOPLE = ("app",)
+
+
+def _matches(head: Head) -> bool:
+    record = head.record or mapping(head.at("data"))
+    if {"run_id", "key", "score"} <= record.keys():
+        return True
+    return any(name.startswith(_FEEDBACK) for name in record) and any(name.startswith(("inputs.", "outputs.")) for name in record)
+
+
+def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+    head = file.head
+    record = head.record or mapping(head.at("data"))
+    if "run_id" in record and "key" in record:
+        left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
+        left.note("the texts that were scored are not in feedback rows: rows are named by their run")
+        yield from joined(lambda: map(_feedback, file.records(("data",), ("feedback",))))
+    else:
+        yield from _experiment(file, left)
+
+
+def _experiment(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+    left.use({"inputs": "fields", "outputs": "response", "reference": "reference", "feedback": "votes"})
+    kinds: dict[str, Asked] = {}
+    for record in file.records():
+        for name, value in record.items():
+            if name.startswith(_FEEDBACK) and value not in (None, ""):
+                key = name.removeprefix(_FEEDBACK)
+                kinds.setdefault(key, asked_for(key, value)[0])
+    for place, record in enumerate(file.records()):
+        for key, asked in kinds.items():
+            yield _judged(record, key, asked, place)
+
+
+def _judged(record: Mapping[str, object], key: str, asked: Asked, place: int) -> Recorded:
+    value, error = record.get(_FEEDBACK + key), text(record.get("error"))
+    known = value not in (None, "") and not (isinstance(value, float) and value != value)  # noqa: PLR0124 - NaN
+    question, answer = asked_for(key, value) if known else (asked, None)
+    vote = RecordedVote(answer=answer) if known else RecordedVote().failed(error or "no feedback is recorded for this row")
+    outputs = _part(record, "outputs.")
+    answer_text = text(next(iter(outputs.values()))) if len(outputs) == 1 else text(outputs or None)
+    return Recorded(
+        judge=key,
+        asked=question,
+        fields={**fields_of(_part(record, "inputs.")), **_reference(record), "response": answer_text},
+        id=text(first(record, "example_id", "id")) or f"row {place + 1}",
+        votes=(vote,),
+        more={name: one for name, one in without(record).items() if "." not in name},
+    )
+
+
+def _reference(record: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
+    found = _part(record, "reference.")
+    return fields_of({"reference": next(iter(found.values())) if len(found) == 1 else found or None})
+
+
+def _part(record: Mapping[str, object], start: str) -> dict[str, object]:
+    return {
+        name.removeprefix(start): value for name, value in record.items() if name.startswith(start) and value not in (None, "")
+    }
+
+
+def _feedback(record: Mapping[str, object]) -> Score:
+    source, run, key = mapping(record.get("feedback_source")), text(record.get("run_id")), text(record.get("key"))
+    correction = record.get("correction")
+    value = first(record, "score", "value")
+    row = Recorded(
+        asked=Asked(key),
+        fields=subject_fields("run", run),
+        id=run,
+        more=without(record, "score", "value", "key", "comment", "run_id"),
+        at=seconds(record.get("created_at")),
+    )
+    why = text(record.get("comment"))
+    if correction is not None or text(source.get("type") or record.get("feedback_source.type")) in _PEOPLE:
+        fixed = first(mapping(correction), "score", "value", key) if isinstance(correction, Mapping) else correction
+        author = text(first(source, "user_name", "user_id")) or "annotator"
+        mark = Mark(answer="", annotator=author, judge_visible=correction is not None, note=why)
+        return Score(row, value if fixed is None else fixed, mark)
+    vote = (
+        RecordedVote(explanation=why or None) if value is not None else RecordedVote().failed(why or "the feedback has no score")
+    )
+    return Score(row, value, vote)
+
+
+LANGSMITH = Format("langsmith", "LangSmith results or feedback", "langsmith 0.14.17", _matches, _read)

@@ -1,0 +1,73 @@
+"""LLMBar: ``dataset.json``, and ``evaluators/JUDGE/STRATEGY/result.json`` with both orders, verdicts mapped back already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from adjudge.importers.format import Format
+from adjudge.importers.pairs import BETTER, gold, pair_vote
+from adjudge.importers.record import UNJUDGED, Left, Recorded, RecordedVote
+from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import listed, mapping, text, without
+
+_ORDERS = ("swap = False", "swap = True")
+_FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_True")
+
+
+def _matches(head: Head) -> bool:
+    return head.has("input", "output_1", "output_2", "label") or head.has(*_FLAT)
+
+
+def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+    left.use({"input": "instruction", "output_1": "response", "output_2": "response", "label": "labels", "results": "votes"})
+    judge = "/".join(file.path.parts[-3:-1]) if file.path.name == "result.json" else "judge"
+    for place, record in enumerate(file.records()):
+        if "winner_swap_False" in record:
+            left.note("the texts are not in the file: rows are named by their id")
+            yield _flat(record)
+        else:
+            yield _row(record, judge, place)
+
+
+def _row(record: Mapping[str, object], judge: str, place: int) -> Recorded:
+    votes = [vote for sample, one in enumerate(listed(record.get("results"))) for vote in _votes(mapping(one), judge, sample)]
+    return Recorded(
+        judge=judge if votes else UNJUDGED,
+        asked=BETTER,
+        fields={"instruction": text(record["input"]), "response": (text(record["output_1"]), text(record["output_2"]))},
+        id=text(record.get("id")) or f"row {place + 1}",
+        votes=tuple(votes),
+        marks=gold(record.get("label")),
+        more=without(record, "input", "output_1", "output_2", "label", "results"),
+    )
+
+
+def _votes(result: Mapping[str, object], judge: str, sample: int) -> Iterator[RecordedVote]:
+    for name in _ORDERS:
+        if name in result:
+            one = mapping(result[name])
+            said = one.get("completion")
+            reply = said[-1] if isinstance(said, list) and said else said
+            vote = pair_vote(one.get("winner"), model=judge, swapped=name.endswith("True"), reply=reply)
+            yield replace(vote, sample=sample)
+
+
+def _flat(record: Mapping[str, object]) -> Recorded:
+    judge, id = f"{record.get('judge')}/{record.get('strategy')}", text(record.get("id"))
+    votes = tuple(
+        pair_vote(record.get(f"winner_swap_{swapped}"), model=judge, swapped=swapped, reply=record.get(f"raw_swap_{swapped}"))
+        for swapped in (False, True)
+    )
+    return Recorded(
+        judge=judge,
+        asked=BETTER,
+        fields={"instruction": id, "response": (f"{id}, output 1", f"{id}, output 2")},
+        id=id,
+        votes=votes,
+        marks=gold(record.get("label")),
+        more=without(record, *_FLAT, "label", "id"),
+    )
+
+
+LLMBAR = Format("llmbar", "LLMBar", "princeton-nlp/LLMBar", _matches, _read)

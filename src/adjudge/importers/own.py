@@ -1,0 +1,88 @@
+"""Our own JSONL (``adjudge export --to jsonl``), without loss: exported again, it is the same to the last byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+
+from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.vote import Outcome
+from adjudge.errors import RunError
+from adjudge.importers.folder import ImportedRun
+from adjudge.importers.format import Format
+from adjudge.importers.record import PASS_OR_FAIL, Asked, AskedKind, Left, Recorded, RecordedVote
+from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.values import first, listed, mapping, number, text
+
+_KEYS = ("judge", "row", "fields", "status", "votes")
+
+
+def _matches(head: Head) -> bool:
+    return head.form == "lines" and head.has(*_KEYS)
+
+
+def read_own(file: ForeignFile, run: ImportedRun) -> None:
+    """Keep every judgment as it stands."""
+    for record in file.records():
+        _check(record, file)
+        votes = [mapping(vote) for vote in listed(record["votes"])]
+        keys = [_key(vote) for vote in votes]
+        run.add_record(record, keys, _recorded(record, votes))
+
+
+def _check(record: Mapping[str, object], file: ForeignFile) -> None:
+    wrong = [name for name in _KEYS if name not in record]
+    if wrong:
+        raise RunError(
+            f"{file.name}: a judgment lacks {wrong[0]!r}; an export with votes is needed: adjudge export RUN --to jsonl"
+        )
+    row = record["row"]
+    if not isinstance(row, int) or isinstance(row, bool) or row < 1 or not isinstance(record["fields"], Mapping):
+        raise RunError(f"{file.name}: a judgment has the row {row!r}, which is no number from 1")
+    for vote in listed(record["votes"]):
+        if not isinstance(vote, Mapping) or vote.get("outcome") not in set(Outcome):
+            raise RunError(f"{file.name}, row {row}: a vote has the outcome {mapping(vote).get('outcome')!r}, which is none")
+
+
+def _key(vote: Mapping[str, object]) -> bytes:
+    """Votes that judgments share are exported with each of them, and kept once."""
+    return hashlib.sha256(json.dumps(vote, sort_keys=True).encode()).digest()[:16]
+
+
+def _recorded(record: Mapping[str, object], votes: list[Mapping[str, object]]) -> Recorded:
+    """What was asked and who answered, as far as an export tells."""
+    kind = _kind(record)
+    bounds = [one for one in map(number, listed(record.get("range"))) if one is not None]
+    asked = Asked(
+        text(record.get("criteria")) or text(record["judge"]),
+        kind=kind,
+        options=_options(record) if kind == "choice" else (),
+        bounds=(bounds[0], bounds[1]) if len(bounds) == 2 else (0.0, 1.0),
+    )
+    said = tuple(_said(vote) for vote in votes)
+    return Recorded(judge=text(record["judge"]), asked=asked, fields={"response": ""}, votes=said)
+
+
+def _options(record: Mapping[str, object]) -> tuple[CriteriaOption, ...]:
+    if "verdict" in record:  # of a judge that says PASS or FAIL
+        return PASS_OR_FAIL
+    option, score = record.get("option"), number(record.get("score"))
+    return () if option is None or score is None else (CriteriaOption(text(option), score=score),)
+
+
+def _said(vote: Mapping[str, object]) -> RecordedVote:
+    answer = first(vote, "number", "option")
+    kept = answer if isinstance(answer, str | int | float) else None
+    return RecordedVote(answer=kept, model=text(vote.get("model")), outcome=Outcome(text(vote["outcome"])))
+
+
+def _kind(record: Mapping[str, object]) -> AskedKind:
+    return "comparison" if "per_system_results" in record else "rating" if "numbers" in record else "choice"
+
+
+def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+    raise NotImplementedError("read_own keeps more than a Recorded can hold")
+
+
+OWN = Format("adjudge", "adjudge's own JSONL", "adjudge export --to jsonl", _matches, _read)

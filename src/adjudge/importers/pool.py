@@ -1,0 +1,153 @@
+"""What a file recorded → votes and a result as a judge of ours would have left them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from adjudge.domain.ballot import Ballot
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Instance
+from adjudge.domain.question import Choice, Comparison, Question, Rating
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.domain.sampled import QuantitativeResult
+from adjudge.domain.verdict import TIE, Chosen, Compared, Rated, Verdict
+from adjudge.domain.vote import Vote
+from adjudge.importers.record import Asked, Recorded, RecordedVote
+from adjudge.judges.case import Case
+from adjudge.judges.direct import BaseDirectJudge
+from adjudge.judges.pairwise import BasePairwiseJudge
+from adjudge.pooling.majority import status_of
+from adjudge.pooling.numbers import aggregate, numbers_of, shares, spread
+
+TEMPLATE = "imported"
+_JUDGED = "response"
+_NOT_JUDGED = "no verdict is recorded for this row"
+
+
+class _Texts(BaseDirectJudge):
+    """Pools what was said of texts."""
+
+
+class _Comparisons(BasePairwiseJudge):
+    """Pools what was said of compared responses."""
+
+
+_TEXTS = {bias: _Texts(check_positional_bias=bias) for bias in (False, True)}
+_COMPARISONS = {
+    (bias, ties): _Comparisons(check_positional_bias=bias, tie_enabled=ties) for bias in (False, True) for ties in (False, True)
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnjudgedRow(DirectInstanceResult):
+    """A row that the file holds without any verdict: it can be labelled, and judged anew."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no score."""
+        return _NOT_JUDGED
+
+
+def instance_of(recorded: Recorded) -> Instance:
+    """The row, with whatever else the file says of it as the row that was read."""
+    known = {"systems": recorded.systems} if recorded.systems else {}
+    row = {"row": dict(recorded.more)} if recorded.more else {}
+    return Instance(recorded.fields, recorded.id, FrozenDict({**known, **row}))
+
+
+def criteria_of(asked: Asked, answers: tuple[str, ...] = ()) -> Criteria:
+    """The question as criteria, with options for what was answered."""
+    description = asked.description.strip() or f"{asked.name}, as the file that was imported asked it."
+    if asked.kind != "choice":
+        return Criteria(asked.name, description)
+    names = [option.name for option in asked.options]
+    new = [CriteriaOption(answer) for answer in dict.fromkeys(answers) if answer not in names]
+    return Criteria(asked.name, description, (*asked.options, *new))
+
+
+def result_of(recorded: Recorded, instance: Instance) -> Result:
+    """The votes pooled, by our own rules: both orders, failures and ties included."""
+    answers = tuple(str(vote.answer) for vote in recorded.votes if vote.answer is not None)
+    criteria = criteria_of(recorded.asked, answers)
+    votes = tuple(_vote(vote, recorded.asked, criteria, instance) for vote in recorded.votes)
+    if not votes:
+        return UnjudgedRow(instance=instance, criteria=criteria, status=status_of((), False))
+    if recorded.asked.kind == "rating":
+        return _rated(recorded.asked, criteria, instance, votes)
+    case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
+    if recorded.asked.kind == "comparison":
+        compared: PairwiseInstanceResult = _COMPARISONS[both, recorded.asked.ties].pool(case, votes)
+        return compared
+    return _TEXTS[both].pool(case, votes)
+
+
+def keys_of(judge: str, number: int, votes: int) -> list[bytes]:
+    """What the votes of a judgment are found by. No ballot of ours has such a key: nothing is reused by mistake."""
+    asked = f"{TEMPLATE}\0{judge}\0{number}".encode("utf-8", "surrogatepass")
+    return [hashlib.sha256(asked + b"\0%d" % place).digest()[:16] for place in range(votes)]
+
+
+def _vote(said: RecordedVote, asked: Asked, criteria: Criteria, instance: Instance) -> Vote:
+    question = _question(said, asked, criteria, instance)
+    ballot = Ballot(criteria, instance, question, TEMPLATE, said.model, sample=said.sample)
+    return Vote(
+        ballot=ballot,
+        outcome=said.outcome,
+        verdict=None if said.answer is None else _verdict(said, asked),
+        reason=said.reason,
+        text=said.text,
+        usage=said.usage,
+        latency=said.latency,
+        distribution=FrozenDict(said.distribution) if said.distribution else None,
+        prompt_hash=hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest() if said.prompt else None,
+        metadata=FrozenDict({**({"prompt": said.prompt} if said.prompt else {}), **said.more}),
+    )
+
+
+def _question(said: RecordedVote, asked: Asked, criteria: Criteria, instance: Instance) -> Question:
+    if asked.kind == "rating":
+        return Rating(asked.bounds)
+    if asked.kind == "comparison":
+        order = tuple(range(len(instance.fields[_JUDGED])))
+        return Comparison(order[::-1] if said.swapped else order, asked.ties)
+    listed = Choice(criteria.option_names, criteria.points)
+    return listed.reversed() if said.swapped else listed
+
+
+def _verdict(said: RecordedVote, asked: Asked) -> Verdict:
+    if asked.kind == "rating":
+        return Rated(float(said.answer or 0.0), said.explanation)
+    if asked.kind == "comparison":
+        return Compared(None if said.answer == TIE else int(said.answer or 0), said.explanation)
+    return Chosen(str(said.answer), said.explanation, None, said.score)
+
+
+def _rated(asked: Asked, criteria: Criteria, instance: Instance, votes: tuple[Vote, ...]) -> QuantitativeResult:
+    numbers = numbers_of(votes)
+    said = [vote.verdict for vote in votes if vote.verdict]
+    return QuantitativeResult(
+        instance=instance,
+        criteria=criteria,
+        status=status_of(votes, bool(numbers)),
+        votes=votes,
+        score=aggregate(numbers, "avg") if numbers else None,
+        explanation=next((one.explanation for one in said if one.explanation), None),
+        distribution=FrozenDict(shares(votes)),
+        numbers=numbers,
+        spread=spread(numbers),
+        range=asked.bounds,
+    )
+
+
+def merged(one: Asked, two: Asked, answers: tuple[str, ...], number: float | None) -> Asked:
+    """A question by what several rows tell of it: all options that were seen, bounds that hold all numbers."""
+    names = {option.name: option for option in (*one.options, *two.options)}
+    options = {**{answer: CriteriaOption(answer) for answer in answers if one.kind == "choice"}, **names}
+    ordered = (*(o.name for o in one.options), *(o.name for o in two.options), *answers)
+    low, high = min(one.bounds[0], two.bounds[0]), max(one.bounds[1], two.bounds[1])
+    if number is not None:
+        low, high = min(low, number), max(high, number)
+    found = tuple(options[name] for name in dict.fromkeys(ordered) if name in options)
+    return replace(one, options=found, bounds=(low, high), description=one.description or two.description)

@@ -1,0 +1,163 @@
+"""What every reader of a foreign format gives: judgments with their votes, and what people said of the same rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.frozen import NOTHING
+from adjudge.domain.label import Design, Kind, Winner
+from adjudge.domain.message import Usage
+from adjudge.domain.vote import Outcome
+from adjudge.importers.values import number, text
+
+AskedKind = Literal["choice", "comparison", "rating"]
+Fields = Mapping[str, str | Sequence[str]]
+PASS, FAIL = "PASS", "FAIL"
+PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+NOT_SAID = "unknown"
+"""The model of a judge that the file does not name."""
+UNJUDGED = "rows"
+"""What rows are filed under that nobody judged."""
+_LONGEST_NAME = 80
+_PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))
+"""Words that say that something is so, each with its contrary."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The question that was judged by, as far as the file tells."""
+
+    name: str
+    description: str = ""
+    kind: AskedKind = "choice"
+    options: tuple[CriteriaOption, ...] = ()
+    """Those that are known; what else was chosen is added as it comes."""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    """Of a rating. A number outside widens them."""
+    ties: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedVote:
+    """One verdict as the file has it, in the row's own order; or why there is none."""
+
+    answer: str | float | None = None
+    """The option; of a comparison the winner's index or "tie"; of a rating the number."""
+    score: float | None = None
+    """The judge's own number beside its option."""
+    outcome: Outcome = Outcome.OK
+    reason: str | None = None
+    model: str = NOT_SAID
+    sample: int = 0
+    swapped: bool = False
+    """Whether the responses were shown in reversed order. The answer is put back already."""
+    explanation: str | None = None
+    text: str | None = None
+    """The raw reply."""
+    prompt: str | None = None
+    usage: Usage = Usage()
+    latency: float = 0.0
+    distribution: Mapping[str, float] | None = None
+    more: Mapping[str, object] = NOTHING
+    """Whatever else the file says of it."""
+
+    def said(self, answer: str | float, score: float | None = None, outcome: Outcome = Outcome.OK) -> RecordedVote:
+        """This vote with its verdict."""
+        return replace(self, answer=answer, score=score, outcome=outcome)
+
+    def failed(self, reason: object, outcome: Outcome = Outcome.MODEL_ERROR) -> RecordedVote:
+        """This vote without one: a failure, never a verdict."""
+        return replace(self, answer=None, outcome=outcome, reason=text(reason) or "no reason is recorded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a person said of the row."""
+
+    answer: str | float | Winner
+    annotator: str = "annotator"
+    kind: Kind = "human"
+    design: Design = "chosen"
+    judge_visible: bool = False
+    note: str = ""
+    at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """One row under one question: what a judge said of it, and what people did."""
+
+    judge: str = UNJUDGED
+    """What its judgments are filed under."""
+    asked: Asked
+    fields: Fields
+    id: str | None = None
+    votes: tuple[RecordedVote, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    systems: tuple[str, ...] = ()
+    """What compared responses are called."""
+    more: Mapping[str, object] = NOTHING
+    """Whatever else the file says of the row."""
+    at: float | None = None
+    only_marks: bool = False
+    """Whether another record of the file brings the row's judgment: then this one brings labels alone."""
+
+
+@dataclass
+class Left:
+    """What a reader passed over, and why; what it took for what."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+    """Key of the file → what it became."""
+    version: str = ""
+
+    def out(self, what: str, count: int = 1) -> None:
+        """Say that something was not taken."""
+        self.counts[what] = self.counts.get(what, 0) + count
+
+    def note(self, text: str) -> None:
+        """Say what a reader of the import must know, once."""
+        self.notes[text] = None
+
+    def use(self, names: Mapping[str, str]) -> None:
+        """Say what became of keys of the file."""
+        self.used.update(names)
+
+
+def pass_or_fail(name: str, description: str = "") -> Asked:
+    """A question that is passed or failed."""
+    return Asked(name, description, options=PASS_OR_FAIL)
+
+
+def asked_for(name: str, value: object, description: str = "") -> tuple[Asked, str | float]:
+    """The question that a value answers, and the value as its answer: a truth, a number, or one of some words."""
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    if isinstance(value, bool):
+        return pass_or_fail(name, description), PASS if value else FAIL
+    for pair in _PAIRS:
+        if word in [one.casefold() for one in pair]:
+            options = tuple(CriteriaOption(one, score=score) for one, score in zip(pair, (1.0, 0.0), strict=True))
+            return Asked(name, description, options=options), next(one for one in pair if one.casefold() == word)
+    points = number(value)
+    if points is not None:
+        return Asked(name, description, "rating"), points
+    return Asked(name, description), text(value)
+
+
+def named(text: str) -> str:
+    """A question's name where the file has only its words: those, shortened so that different ones stay different."""
+    line = " ".join(text.split())
+    if len(line) <= _LONGEST_NAME:
+        return line
+    return f"{line[: _LONGEST_NAME - 9]}… {hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
+
+
+def by_model(question: str, model: str) -> str:
+    """What the judgments of a judge are filed under: its question, and its model where that is known."""
+    return question if model in ("", NOT_SAID) else f"{question} ({model})"

@@ -1,0 +1,199 @@
+"""``import``: a file or a folder → a run folder, and a report of what was read, as what, and what was left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adjudge.domain.label import Design
+from adjudge.errors import RunError, SetupError
+from adjudge.importers.folder import IMPORTED, ImportedRun, Tally, imported_run, refuse_existing
+from adjudge.importers.format import Format
+from adjudge.importers.formats import FORMATS, detect
+from adjudge.importers.own import OWN, read_own
+from adjudge.importers.record import Left, Recorded
+from adjudge.importers.source import ForeignFile
+from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
+
+_MOST_FILES = 10_000
+_MOST_BAD_ROWS = 20
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How a file is read."""
+
+    kind: str | None = None
+    """The format, where it is not to be found out."""
+    encoding: str | None = None
+    skip_bad_rows: bool = False
+    design: Design | None = None
+    """How the labelled rows were chosen; None: as the format implies."""
+    unreadable: UnreadablePolicy = "drop"
+    """What a comparison without a readable verdict counts as."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What was read, as what, and what was left."""
+
+    source: str
+    folder: str
+    kind: str
+    title: str
+    written_against: str
+    version: str
+    files: int
+    tally: Tally
+    left: dict[str, int]
+    notes: list[str]
+    used: dict[str, str]
+    bad_rows: list[str] = field(default_factory=list)
+    ignored_files: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, object]:
+        """This report as a JSON-ready dict."""
+        tally = self.tally
+        return {
+            "source": self.source,
+            "folder": self.folder,
+            "format": self.kind,
+            "written_against": self.written_against,
+            "version": self.version,
+            "files": self.files,
+            "judgments": tally.judgments,
+            "statuses": dict(tally.statuses),
+            "votes": dict(tally.votes),
+            "labels": tally.labels,
+            "rows_without_a_verdict": tally.unjudged,
+            "judges": dict(tally.judges),
+            "fields": self.used,
+            "left": self.left,
+            "notes": self.notes,
+            "bad_rows": self.bad_rows,
+            "ignored_files": self.ignored_files,
+        }
+
+
+_DEFAULTS = ImportOptions()
+
+
+def import_file(source: str | Path, target: str | Path, options: ImportOptions = _DEFAULTS) -> ImportReport:
+    """Make the run folder ``target`` of a foreign file, or of a folder of such files of one format."""
+    path, folder = Path(source), Path(target)
+    refuse_existing(folder)
+    files, chosen, ignored = _files(path, options)
+    left = Left()
+    with imported_run(folder, options.design, options.unreadable) as run:
+        for file in files:
+            _read(file, chosen, run, left)
+        if not run.tally.judgments:
+            reasons = "; ".join(left.counts) or "it is empty"
+            raise RunError(f"{path} was read as {chosen.title} and holds no judgment: {reasons}")
+        if run.tally.votes["unreadable"] or run.tally.recounted:
+            left.note(f"unreadable replies: {options.unreadable} ({UNREADABLE_POLICIES[options.unreadable]})")
+        report = _report(path, folder, chosen, files, run.tally, left, ignored)
+        run.finish({IMPORTED: report.to_dict(), "report": {"data": str(path), "notes": report.notes}})
+    return report
+
+
+def _read(file: ForeignFile, chosen: Format, run: ImportedRun, left: Left) -> None:
+    try:
+        if chosen is OWN:
+            read_own(file, run)
+            return
+        for recorded in chosen.read(file, left):
+            _add(recorded, file, chosen, run)
+    except RecursionError as error:
+        raise RunError(f"{file.name} is nested too deep: nothing was imported") from error
+
+
+def _add(recorded: Recorded, file: ForeignFile, chosen: Format, run: ImportedRun) -> None:
+    try:
+        run.add(recorded)
+    except SetupError as error:
+        where = f"{file.name}, {recorded.id or 'a record'}"
+        raise RunError(f"{where} was read as {chosen.title} and cannot be a row: {error}") from error
+
+
+def _files(path: Path, options: ImportOptions) -> tuple[list[ForeignFile], Format, list[str]]:
+    """The files to read, their format, and files of a folder that are none of ours."""
+    if not path.exists():
+        raise RunError(f"there is no file {path}")
+    wanted = _format(options.kind) if options.kind else None
+    paths = list(_inside(path)) if path.is_dir() else [path]
+    files = [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
+    found = [(file, _detected(file, wanted, alone=path.is_file())) for file in files]
+    if wanted and path.is_file():
+        return files, wanted, []
+    kinds = {format_.name: format_ for _, format_ in found if format_}
+    chosen = wanted or _one_format(path, list(kinds.values()))
+    own = [file for file, format_ in found if format_ is chosen]
+    if not own:
+        raise RunError(f"{path} holds no file of {chosen.title}")
+    return own, chosen, [file.name for file, format_ in found if format_ is not chosen]
+
+
+def _one_format(path: Path, found: Sequence[Format]) -> Format:
+    judged = [one for one in found if one.judged] or list(found)
+    if len(judged) == 1:
+        return judged[0]
+    if not judged:
+        raise RunError(f"{path} is in no format that is known: say which with --as {'|'.join(sorted(FORMATS))}")
+    names = ", ".join(one.name for one in judged)
+    raise RunError(f"{path} holds files of several formats ({names}): import them one by one, or say which with --as")
+
+
+def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Format | None:
+    """A folder may hold other things; a file that was named must be what it is."""
+    try:
+        heads = file.heads()
+    except RunError:
+        if alone:
+            raise
+        return None
+    for head in heads:
+        found = detect(head) if wanted is None or not wanted.matches(head) else wanted
+        if found is not None and wanted in (None, found):
+            file.chosen = head
+            return found
+    return None
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    if len(found) > _MOST_FILES:
+        raise RunError(f"{folder} holds {len(found):,} files: import a folder of at most {_MOST_FILES:,}")
+    return iter(found)
+
+
+def _format(name: str) -> Format:
+    if name not in FORMATS:
+        raise SetupError(f"there is no format {name!r}; there are {', '.join(sorted(FORMATS))}")
+    return FORMATS[name]
+
+
+def _report(
+    path: Path, folder: Path, chosen: Format, files: list[ForeignFile], tally: Tally, left: Left, ignored: list[str]
+) -> ImportReport:
+    notes = list(left.notes)
+    if tally.undescribed:
+        notes.append(f"{tally.undescribed} judgments are by questions that the run does not describe: they cannot be labelled")
+    bad = [one for file in files for one in file.bad]
+    counts = {**left.counts, **({"rows that cannot be read": len(bad)} if bad else {})}
+    return ImportReport(
+        source=str(path),
+        folder=str(folder),
+        kind=chosen.name,
+        title=chosen.title,
+        written_against=chosen.written_against,
+        version=left.version,
+        files=len(files),
+        tally=tally,
+        left=counts,
+        notes=notes,
+        used=left.used,
+        bad_rows=bad[:_MOST_BAD_ROWS],
+        ignored_files=ignored,
+    )

@@ -1,0 +1,32 @@
+"""The rows of an earlier or imported run, to be judged anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from adjudge.domain.instance import Instance
+from adjudge.ledger.file import FILE
+from adjudge.ledger.rows import INPUT
+from adjudge.runs.folder import judgments, run_info
+
+
+def holds_run(path: Path) -> bool:
+    """Whether a path is a run folder."""
+    return (path / FILE).is_file()
+
+
+def may_be_reused(folder: Path) -> bool:
+    """Whether answers of a run can be to questions of ours: those that were imported were asked in other words."""
+    return "imported" not in run_info(folder).facts
+
+
+def rows_of_run(folder: Path) -> Iterator[Instance]:
+    """Each row once, however many judges judged it, as it was: what is about it stays about it."""
+    seen: set[int] = set()
+    for one in judgments(folder):
+        about = {name: one[key] for name, key in (("row", INPUT), ("systems", "systems")) if one.get(key)}
+        instance = Instance(one["fields"], one["id"], {"place": one["id"] or f"row {one['row']}", **about})
+        if (known := hash(instance.identity)) not in seen:
+            seen.add(known)
+            yield instance

@@ -1,0 +1,24 @@
+"""The labelled rows of a run, for whoever looks at them otherwise than a calibration does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from adjudge.ledger.labels import LabelStore
+from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.label_scales import label_scales
+from adjudge.trust.rows import Rows, by_row
+
+
+def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
+    """The rows of one judge by each of its criteria, with what people say of them."""
+    for judged in label_scales(folder):
+        labels = [one for one in LabelStore(folder).current(judged.name) if one.state == "given" and one.kind != "model"]
+        if judge not in judged.judges or not labels:
+            continue
+        rows = Rows(judged.scale, by_row(labels))
+        with reading(folder) as ledger:
+            for record in judgments_in(ledger, judge=judge):
+                rows.add(record)
+        yield rows

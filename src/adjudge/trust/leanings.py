@@ -1,0 +1,61 @@
+"""What a judge leans to, as far as a run shows it: the order things are shown in, and the length of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from adjudge.ledger.labels import holds_labels
+from adjudge.runs.folder import judgments_in, reading
+from adjudge.stats.bias import verbosity_slope
+from adjudge.trust.labelled_rows import labelled_rows
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """One of them, in words."""
+
+    name: str
+    text: str
+
+
+def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
+    """What the judgments of one judge show."""
+    yield _order(folder, judge)
+    yield _length(folder, judge)
+
+
+def _order(folder: str | Path, judge: str) -> Leaning:
+    flips, noise, turned, rows = [], [], 0, 0
+    with reading(folder) as ledger:
+        for record in judgments_in(ledger, judge=judge):
+            bias = record.get("positional_bias")
+            if isinstance(bias, Mapping) and bias.get("detected") is not None:
+                rows += 1
+                turned += bool(bias["detected"])
+                flips += [bias["flip_rate"]] if bias.get("flip_rate") is not None else []
+                noise += [bias["noise_rate"]] if bias.get("noise_rate") is not None else []
+    if not rows:
+        return Leaning("order", "not measured: judge with --check-positional-bias")
+    floor = f"{fmean(noise):.2f} of votes differ within one order" if noise else "the noise within one order was not measured"
+    return Leaning("order", f"{turned} of {rows} verdicts turn with the order ({fmean(flips or [0.0]):.2f} of votes; {floor})")
+
+
+def _length(folder: str | Path, judge: str) -> Leaning:
+    """With labels: whether longer answers are judged better than they deserve."""
+    if not holds_labels(folder):
+        return Leaning("length", "not measured: it takes people's labels")
+    errors, lengths = [], []
+    for rows in labelled_rows(folder, judge):
+        measure = rows.measure
+        for one in rows.labelled:
+            if one.said is not None and one.length:
+                errors.append(measure.value(one.said) - one.value(measure))
+                lengths.append(float(one.length))
+    found = verbosity_slope(errors, lengths).per_doubling
+    if found.value is None or found.lower is None or found.upper is None:
+        return Leaning("length", f"not measured: {found.reason}")
+    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} rows"
+    return Leaning("length", f"an answer twice as long gains {found.value:+.3f} of the scale ({limits})")

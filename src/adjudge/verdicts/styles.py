@@ -1,0 +1,186 @@
+"""The ways in which well-known judges write their verdicts. Each reader takes a whole reply and says what it decides, or None.
+
+Labels are those of the prompt. Where the responses were shown in another order, ``put_back`` turns the verdict round, by the
+convention of the records: ``relabelled`` (the first that is shown is always called A) or ``moved`` (a response keeps its label).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from adjudge.domain.verdict import Selection
+
+_TIE: Selection = "tie"
+SwapConvention = Literal["relabelled", "moved"]
+UnreadablePolicy = Literal["drop", "tie", "wrong"]
+UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
+    "drop": "replies without a readable verdict are left out",
+    "tie": "replies without a readable verdict count as a tie",
+    "wrong": "replies without a readable verdict count as wrong",
+}
+_LETTER = re.compile(r"\[\[([ABC])\]\]")
+_MARGIN = re.compile(r"\[\[?([AB])\s*(>>|>|=|<|<<)\s*([AB])\]\]?", re.IGNORECASE)
+_RATING = (re.compile(r"\[\[(-?\d+(?:\.\d+)?)\]\]"), re.compile(r"\[(-?\d+(?:\.\d+)?)\]"))
+_TWO_RATINGS = re.compile(r"\[\[\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\]\]")
+_NUMBERS = re.compile(r"-?\d+(?:\.\d+)?")
+_OUTPUT = re.compile(r"\bOutput\s*\(([ab])\)", re.IGNORECASE)
+_RESULT = re.compile(r"\[RESULT\]\s*\(?\s*(?:Score:?\s*)?([A-E]|\d+(?:\.\d+)?)\b", re.IGNORECASE)
+_GRADE = re.compile(r"GRADE\s*:\s*\**\s*([A-Z])\b", re.IGNORECASE)
+_DECISION = re.compile(r"(?:final decision is|decision:?)\s*(response\s*[12]|tie|output\s*\([ab]\))", re.IGNORECASE)
+_WEIGHTS = {">>": 3, ">": 1, "=": 1, "<": 1, "<<": 3}
+
+
+class Margin(NamedTuple):
+    """Which of two is better, and how clearly."""
+
+    winner: Selection
+    weight: int
+    """3 for much better, 1 otherwise."""
+
+
+def letter(reply: str) -> Selection | None:
+    """``[[A]]``, ``[[B]]``, ``[[C]]`` (MT-bench; C is a tie): the last counts."""
+    found = _LETTER.findall(reply)
+    return _place(found[-1]) if found else None
+
+
+def margin(reply: str, *, one_only: bool = False) -> Margin | None:
+    """``[[A>>B]]`` … ``[[B>>A]]`` (Arena-Hard, JudgeBench), also with one bracket: the last counts.
+
+    ``one_only``: a reply with different verdicts has none, as both tools hold it.
+    """
+    found = [_margin(*match) for match in _MARGIN.findall(reply)]
+    if not found or (one_only and len(set(found)) > 1):
+        return None
+    return found[-1]
+
+
+def rating(reply: str) -> float | None:
+    """``[[7]]`` or ``[[7.5]]``; without such, ``[7]`` (FastChat): the first counts, as it does there."""
+    for pattern in _RATING:
+        if match := pattern.search(reply):
+            return float(match[1])
+    return None
+
+
+def two_ratings(reply: str) -> tuple[float, float] | None:
+    """``[[8, 7]]``, or two numbers on the first line (Vicuna)."""
+    if match := _TWO_RATINGS.search(reply):
+        return float(match[1]), float(match[2])
+    lines = reply.strip().splitlines()
+    found = _NUMBERS.findall(lines[0]) if lines else []
+    return (float(found[0]), float(found[1])) if len(found) == 2 else None
+
+
+def better_rated(ratings: tuple[float, float]) -> Selection:
+    """The better of two that were rated."""
+    return _TIE if ratings[0] == ratings[1] else int(ratings[1] > ratings[0])
+
+
+def output(reply: str, *, first: bool = False) -> Selection | None:
+    """``Output (a)`` or ``Output (b)`` (LLMBar): the last counts; ``first``: of replies that begin with their verdict."""
+    found = _OUTPUT.findall(reply)
+    return None if not found else int(found[0 if first else -1].lower() == "b")
+
+
+def result(reply: str) -> float | Selection | None:
+    """``[RESULT] 4``, ``[RESULT] A`` (Prometheus): the last counts."""
+    found = _RESULT.findall(reply)
+    if not found:
+        return None
+    return int(found[-1].upper() == "B") if found[-1].isalpha() else float(found[-1])
+
+
+def grade(reply: str) -> str | None:
+    """``GRADE: C`` (Inspect): the last counts."""
+    found = _GRADE.findall(reply)
+    return found[-1].upper() if found else None
+
+
+def decision(reply: str) -> Selection | None:
+    """``final decision is Response 1`` (Auto-J), ``Decision: Output (a)``: the last counts."""
+    found = _DECISION.findall(reply)
+    if not found:
+        return None
+    said = found[-1].lower()
+    return _TIE if said == _TIE else int("2" in said or "(b)" in said)
+
+
+def ranks(reply: str, models: Sequence[str]) -> Selection | None:
+    """A list of ``{"model": "m", "rank": 1}`` (AlpacaEval), alone or as ``ordered_models``: the index of the best model."""
+    found = _ranked(reply)
+    best = min((rank for _, rank in found), default=None)
+    named = [name for name, rank in found if rank == best]
+    if not named or any(name not in models for name in named):
+        return None
+    return models.index(named[0]) if len(named) == 1 else _TIE
+
+
+def token_share(top: Mapping[str, float], tokens: tuple[str, str]) -> float | None:
+    """How likely the second of two tokens is, given that it is one of them, by log-probabilities; None where both are absent."""
+    first, second = (math.exp(top[token]) if token in top else 0.0 for token in tokens)
+    return second / (first + second) if first + second else None
+
+
+def put_back(verdict: Selection, *, swapped: bool, convention: SwapConvention = "relabelled") -> Selection:
+    """The verdict in the row's own order, by the convention of the records."""
+    return 1 - verdict if swapped and convention == "relabelled" and isinstance(verdict, int) else verdict
+
+
+def with_policy(verdict: Selection | None, policy: UnreadablePolicy, truth: Selection) -> Selection | None:
+    """A verdict as the policy for unreadable replies counts it; None: it is left out. ``truth``: what is right."""
+    if verdict is not None or policy == "drop":
+        return verdict
+    wrong: Selection = 1 - truth if isinstance(truth, int) else 0
+    return _TIE if policy == "tie" else wrong
+
+
+STYLES: Mapping[str, Callable[[str], object]] = {
+    "[[A]]": letter,
+    "[[A>B]]": margin,
+    "[[7]]": rating,
+    "two numbers": two_ratings,
+    "Output (a)": output,
+    "[RESULT] 3": result,
+    "GRADE: C": grade,
+    "decision": decision,
+}
+"""The readers by how what they read looks."""
+
+
+def likely_style(replies: Sequence[str]) -> str | None:
+    """The style that most of some replies are written in; None where none reads half of them."""
+    counts = Counter(name for reply in replies for name, read in STYLES.items() if read(reply) is not None)
+    best = max(STYLES, key=lambda name: counts[name])
+    return best if counts[best] * 2 > len(replies) else None
+
+
+def _place(label: str) -> Selection:
+    return _TIE if label == "C" else int(label == "B")
+
+
+def _margin(first: str, sign: str, second: str) -> Margin:
+    one, two = first.upper(), second.upper()
+    if sign == "=" or one == two:
+        return Margin(_TIE, 1)
+    better = one if ">" in sign else two
+    return Margin(int(better == "B"), _WEIGHTS[sign])
+
+
+def _ranked(reply: str) -> list[tuple[str, float]]:
+    start = min((place for place in (reply.find("["), reply.find("{")) if place >= 0), default=-1)
+    try:
+        found, _ = json.JSONDecoder().raw_decode(reply[start:]) if start >= 0 else (None, 0)
+    except (ValueError, RecursionError):
+        return []
+    items = found.get("ordered_models") if isinstance(found, dict) else found
+    return [
+        (str(item["model"]), float(item["rank"]))
+        for item in (items if isinstance(items, list) else ())
+        if isinstance(item, dict) and isinstance(item.get("rank"), int | float) and "model" in item
+    ]

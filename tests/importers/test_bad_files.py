@@ -1,0 +1,133 @@
+"""Files that are broken, hostile or not what they seem: one line, and nothing half imported."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from importing import SAMPLES, imported, imported_path
+
+from adjudge.errors import RunError
+from adjudge.importers import archive
+
+DEEPEVAL = (SAMPLES / "deepeval_4.3.1_latest_run_full.json").read_text()
+INSPECT = (SAMPLES / "inspect_0.3.285.json").read_text()
+
+
+def refused(tmp_path: Path, path: Path, message: str) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RunError, match=message) as error:
+        imported_path(path, tmp_path / "run")
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 600
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("text", [DEEPEVAL, INSPECT], ids=["deepeval", "inspect"])
+def test_a_document_that_was_cut_short(tmp_path: Path, text: str, share: float) -> None:
+    path = tmp_path / "cut.json"
+    path.write_text(text[: int(len(text) * share)])
+    refused(tmp_path, path, "cut.json, line")
+
+
+def test_a_last_line_that_was_cut_short(tmp_path: Path) -> None:
+    line = json.dumps({"promptIdx": 0, "testIdx": 0, "vars": {}, "success": True, "gradingResult": {}})
+    path = tmp_path / "cut.jsonl"
+    path.write_text(f"{line}\n{line[:40]}")
+    refused(tmp_path, path, "line 2: is not JSON.*--skip-bad-rows")
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["", '{"results": ', '{"eval": {}, "version": 2, "status": "success", "x": ', '{"testCases": [{"metricsData": [], "x": '],
+)
+@pytest.mark.parametrize("bracket", ["[", '{"a":'])
+def test_a_million_nested_brackets(tmp_path: Path, start: str, bracket: str) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text(start + bracket * 1_000_000)
+    refused(tmp_path, path, "nested too deep|no format that is known")
+
+
+def test_a_million_nested_brackets_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_text('{"promptIdx": 0, "testIdx": 0, "vars": {}, "success": true}\n{"vars": ' + "[" * 1_000_000 + "\n")
+    refused(tmp_path, path, "nested too deep")
+
+
+def write_archive(path: Path, **entries: bytes) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {}}))
+        for name, content in entries.items():
+            made.writestr(name.replace("__", "/"), content)
+
+
+@pytest.mark.parametrize("name", ["../x.json", "samples/../../x", "/etc/x", "a\\..\\b", "c:x"])
+def test_an_entry_that_leads_out_of_its_archive(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as made:
+        made.writestr("header.json", "{}")
+        made.writestr(name, "{}")
+    refused(tmp_path, tmp_path / "log.eval", "leads out of the archive")
+
+
+def test_a_zip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "LARGEST_ENTRY", 1_000_000)
+    write_archive(tmp_path / "log.eval", samples__a_epoch_1=b"")
+    with zipfile.ZipFile(tmp_path / "log.eval", "a", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("samples/b_epoch_1.json", b" " * 3_000_000)
+    refused(tmp_path, tmp_path / "log.eval", "unpacks to more than 1,000,000 bytes")
+
+
+def test_an_archive_of_many_small_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "_SUSPICIOUS", 1_000_000)
+    sample = json.dumps({"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}}).encode() + b" " * 300_000
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {}}))
+        for number in range(40):
+            made.writestr(f"samples/{number}_epoch_1.json", sample)
+    monkeypatch.setattr(archive, "_EXPANSION", 20)
+    refused(tmp_path, tmp_path / "log.eval", "unpacks to more than")
+
+
+def test_an_archive_that_was_cut_short(tmp_path: Path) -> None:
+    write_archive(tmp_path / "whole.eval", samples__a_epoch_1=b"{}")
+    (tmp_path / "log.eval").write_bytes((tmp_path / "whole.eval").read_bytes()[:-30])
+    refused(tmp_path, tmp_path / "log.eval", "no whole ZIP archive")
+
+
+def test_two_formats_in_one_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    folder.mkdir()
+    (folder / "one.json").write_text(DEEPEVAL)
+    (folder / "two.json").write_text(INSPECT)
+    refused(tmp_path, folder, r"several formats \(deepeval, inspect\).*--as")
+    assert imported_path(folder, tmp_path / "run", kind="deepeval").report.kind == "deepeval"
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"a": 1}', "a,b\n1,2\n", "plain words", '{"a": 1}\n{"a": 2}\n'])
+def test_a_file_of_no_known_format(tmp_path: Path, text: str) -> None:
+    (tmp_path / "file.json").write_text(text)
+    refused(tmp_path, tmp_path / "file.json", "no format that is known: say which with --as")
+
+
+def test_a_folder_that_is_there_already(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("keep")
+    with pytest.raises(RunError, match="is there already"):
+        imported(tmp_path, DEEPEVAL)
+    assert (tmp_path / "run" / "mine.txt").read_text() == "keep"
+
+
+def test_a_record_that_breaks_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
+    first = {"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"}
+    (tmp_path / "x.jsonl").write_text("\n".join(json.dumps(one) for one in (first, [1])))
+    refused(tmp_path, tmp_path / "x.jsonl", "line 2: is not a JSON object")
+
+
+def test_bad_rows_are_left_out_on_request(tmp_path: Path) -> None:
+    good = json.dumps({"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"})
+    found = imported(tmp_path, f"{good}\nnonsense\n{good}\n", name="x.jsonl", skip_bad_rows=True)
+    assert len(found.rows) == 2
+    assert found.report.left["rows that cannot be read"] == 1

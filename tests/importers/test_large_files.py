@@ -1,0 +1,65 @@
+"""Files larger than memory: what an import holds at once does not grow with the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from adjudge.runs.folder import run_info
+
+MEGABYTES = int(os.environ.get("ADJUDGE_IMPORT_MB", "24"))
+MOST_MEMORY = 200
+"""Megabytes that an import may take, Python itself included."""
+PADDING = 'The quick brown fox \\ jumps " over the lazy dog. ' * 40
+
+MEASURED = """
+import pathlib, re, resource, sys
+from adjudge.cli.main import app
+app(sys.argv[1:], standalone_mode=False)
+status = pathlib.Path("/proc/self/status")  # the process's own: what getrusage says has the parent's peak in it
+own = re.search(r"VmHWM:\\s*(\\d+)", status.read_text()) if status.exists() else None
+print("peak", int(own[1]) / 1024 if own else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2)
+"""
+
+
+def write_promptfoo(path: Path, size: int) -> int:
+    """A results file of about ``size`` bytes, as one document; says how many results it holds."""
+    head = {"version": 3, "timestamp": "2026-08-22T10:00:00Z", "prompts": [{"raw": "Answer: {{question}}"}]}
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"evalId": "eval-1", "results": ' + json.dumps(head)[:-1] + ', "results": [')
+        while file.tell() < size:
+            passed = count % 3 != 0
+            part = {
+                "pass": passed,
+                "score": float(passed),
+                "reason": f"{count} {PADDING}",
+                "assertion": {"type": "llm-rubric", "value": "is polite"},
+            }
+            result = {
+                "testIdx": count,
+                "promptIdx": 0,
+                "vars": {"question": f"{count}? {PADDING}"},
+                "response": {"output": f"Answer {count}. {PADDING}"},
+                "success": passed,
+                "score": float(passed),
+                "failureReason": int(not passed),
+                "gradingResult": {"pass": passed, "score": float(passed), "reason": "", "componentResults": [part]},
+            }
+            file.write(("," if count else "") + json.dumps(result))
+            count += 1
+        file.write('], "stats": {"successes": 1}}, "config": {"defaultTest": {"options": {"provider": "openai:gpt-5"}}}}')
+    return count
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    source, run = tmp_path / "out.json", tmp_path / "run"
+    results = write_promptfoo(source, MEGABYTES * 1_000_000)
+    command = [sys.executable, "-c", MEASURED, "import", str(source), "--run", str(run)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 10 < float(done.stdout.rpartition("peak ")[2]) < MOST_MEMORY
+    assert run_info(run).judges == {"llm-rubric (openai:gpt-5)": {"scored": results}}

@@ -1,0 +1,86 @@
+"""Our own JSONL comes back without loss: what is exported again is the same to the last byte."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from importing import SAMPLES, imported_path
+
+from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge.errors import RunError
+from adjudge.reports.export import export
+from adjudge.runs.folder import run_info
+from adjudge.runs.label_scales import label_scales
+
+FIRST_EDITION = Path(__file__).parent.parent / "samples" / "first_edition"
+
+
+def exported_twice(run: Path, tmp_path: Path) -> tuple[bytes, bytes]:
+    export(run, tmp_path / "one.jsonl")
+    imported_path(tmp_path / "one.jsonl", tmp_path / "again")
+    export(tmp_path / "again", tmp_path / "two.jsonl")
+    return (tmp_path / "one.jsonl").read_bytes(), (tmp_path / "two.jsonl").read_bytes()
+
+
+def judged(kind: str, run: Path) -> None:
+    model = ScriptedModel(['{"explanation": "é", "selected_option": "B", "score": 3}', "no idea"], name="m")
+    if kind == "direct":
+        DirectJudge(model, self_consistency=3, max_repairs=0).evaluate(["a", "\ud800 b"], "Is it good?", run=run)
+    elif kind == "pairwise":
+        PairwiseJudge(model, check_positional_bias=True, max_repairs=0).evaluate(
+            [["a", "b"], ["c", "d"]], "Which is better?", run=run
+        )
+    else:
+        AspectCritic("It is good.", model, max_repairs=0).evaluate(["a", "a"], run=run)
+
+
+@pytest.mark.parametrize("kind", ["direct", "pairwise", "aspect"])
+def test_the_second_export_is_the_first_to_the_last_byte(tmp_path: Path, kind: str) -> None:
+    judged(kind, tmp_path / "run")
+    one, two = exported_twice(tmp_path / "run", tmp_path)
+    assert one == two
+    assert one.count(b"\n") == 2
+
+
+def test_an_imported_run_of_another_tool_comes_back_as_well(tmp_path: Path) -> None:
+    imported_path(SAMPLES / "inspect_0.3.285.json", tmp_path / "run")
+    one, two = exported_twice(tmp_path / "run", tmp_path)
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    "run", sorted(path for path in FIRST_EDITION.iterdir() if (path / "ledger.sqlite").exists()), ids=lambda run: run.name
+)
+def test_runs_of_the_first_edition_come_back_as_well(tmp_path: Path, run: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    one, two = exported_twice(tmp_path / "run", tmp_path)
+    assert one == two
+
+
+def test_an_imported_run_can_be_labelled_and_says_that_it_was_imported(tmp_path: Path) -> None:
+    judged("aspect", tmp_path / "run")
+    exported_twice(tmp_path / "run", tmp_path)
+    assert run_info(tmp_path / "again").state == "imported"
+    (scale,) = label_scales(tmp_path / "again")
+    assert scale.scale.choices() == ("PASS", "FAIL")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"row": 1', '"row": 0', "row 0"),
+        ('"outcome": "ok"', '"outcome": "fine"', "'fine'"),
+        ('"fields": {', '"fields": 1, "f": {', "row"),
+    ],
+)
+def test_what_no_export_wrote_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    AspectCritic("It is good.", ScriptedModel(['{"selected_option": "PASS"}'])).evaluate(["a"], run=tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "one.jsonl")
+    text = (tmp_path / "one.jsonl").read_text()
+    assert old in text
+    (tmp_path / "one.jsonl").write_text(text.replace(old, new, 1))
+    with pytest.raises(RunError, match=message):
+        imported_path(tmp_path / "one.jsonl", tmp_path / "again")
+    assert not (tmp_path / "again").exists()

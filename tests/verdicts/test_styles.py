@@ -1,0 +1,88 @@
+"""The ways in which well-known judges write their verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from adjudge.verdicts import styles
+from adjudge.verdicts.styles import Margin
+
+
+@pytest.mark.parametrize(
+    ("read", "reply", "verdict"),
+    [
+        (styles.letter, "First [[A]], no: [[B]]", 1),
+        (styles.letter, "both: [[C]]", "tie"),
+        (styles.letter, "[A] is better", None),
+        (styles.margin, "My final verdict is: [[a>>b]]", Margin(0, 3)),
+        (styles.margin, "[B>A]", Margin(1, 1)),
+        (styles.margin, "[[A=B]]", Margin("tie", 1)),
+        (styles.margin, "[[A<<B]]", Margin(1, 3)),
+        (styles.margin, "A > B", None),
+        (styles.rating, "Rating: [[7.5]]", 7.5),
+        (styles.rating, "Rating: [7]", 7.0),
+        (styles.rating, "7", None),
+        (styles.two_ratings, "8 7.5\nThe first …", (8.0, 7.5)),
+        (styles.two_ratings, "text [[8, 7]]", (8.0, 7.0)),
+        (styles.two_ratings, "First, I solve 3x + 10 = 5", None),
+        (styles.two_ratings, "", None),
+        (styles.output, "Output (a) is fine, but Output (b)", 1),
+        (styles.output, "output (A)", 0),
+        (styles.result, "Feedback … [RESULT] 3", 3.0),
+        (styles.result, "[RESULT] B", 1),
+        (styles.grade, "GRADE: I … GRADE: C", "C"),
+        (styles.grade, "a grade of C", None),
+        (styles.decision, "So, the final decision is Response 2.", 1),
+        (styles.decision, "Decision: Output (a)", 0),
+        (styles.decision, "the final decision is Tie", "tie"),
+    ],
+)
+def test_verdicts_are_read_as_their_tools_write_them(read: Callable[[str], object], reply: str, verdict: object) -> None:
+    assert read(reply) == verdict
+
+
+def test_different_verdicts_in_one_reply_are_none_by_the_named_policy() -> None:
+    assert styles.margin("[[A>B]] or [[B>A]]") == Margin(1, 1)
+    assert styles.margin("[[A>B]] or [[B>A]]", one_only=True) is None
+    assert styles.margin("[[A>B]] … [[A>B]]", one_only=True) == Margin(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "best"),
+    [
+        ('[{"model": "M", "rank": 1}, {"model": "m", "rank": 2}]', 1),
+        ('Here: {"ordered_models": [{"rank": 2, "model": "M"}, {"rank": 1, "model": "m"}]}', 0),
+        ('[{"model": "m", "rank": 1}, {"model": "M", "rank": 1}]', "tie"),
+        ('[{"model": "other", "rank": 1}]', None),
+        ("no list", None),
+    ],
+)
+def test_ranks_name_the_best_model(reply: str, best: object) -> None:
+    assert styles.ranks(reply, ("m", "M")) == best
+
+
+def test_a_token_is_as_likely_as_its_log_probability_says() -> None:
+    top = {"m": math.log(0.2), "M": math.log(0.6), "x": math.log(0.2)}
+    assert styles.token_share(top, ("m", "M")) == pytest.approx(0.75)
+    assert styles.token_share({"x": 0.0}, ("m", "M")) is None
+
+
+def test_both_conventions_of_swapped_records() -> None:
+    assert styles.put_back(0, swapped=True, convention="relabelled") == 1
+    assert styles.put_back(0, swapped=True, convention="moved") == 0
+    assert styles.put_back("tie", swapped=True) == "tie"
+    assert styles.put_back(0, swapped=False) == 0
+
+
+@pytest.mark.parametrize(("policy", "counted"), [("drop", None), ("tie", "tie"), ("wrong", 0)])
+def test_unreadable_replies_count_as_the_policy_says(policy: styles.UnreadablePolicy, counted: object) -> None:
+    assert styles.with_policy(None, policy, truth=1) == counted
+    assert styles.with_policy(1, policy, truth=1) == 1
+
+
+def test_the_style_of_many_replies_is_found() -> None:
+    assert styles.likely_style(["so [[A]]", "thus [[B]]", "?"]) == "[[A]]"
+    assert styles.likely_style(["?", "!"]) is None
