@@ -23,7 +23,12 @@ from typing import Literal
 from adjudge.local.onnx import protobuf
 from adjudge.local.onnx.protobuf import MICROSOFT, Attribute, Element
 
-Precision = Literal["int8", "fp32"]
+Precision = Literal["mixed", "int8", "fp32"]
+"""What a model is computed in: ``mixed`` has its first layers in 32 bits and its last ones in eight."""
+Arithmetic = Literal["int8", "fp32"]
+"""What one layer is computed in."""
+EXACT = 0.6
+"""Share of the layers that ``mixed`` computes in 32 bits: what is rounded early goes through all that follow."""
 MIDDLE = 128
 """What stands for 0 in rounded activations."""
 HIDDEN_BEHIND = -1e30
@@ -90,9 +95,15 @@ class Shape:
         }
 
 
-def layer_graph(shape: Shape, precision: Precision, matrices: Element = Element.INT8) -> bytes:
+def arithmetics(precision: Precision, layers: int) -> list[Arithmetic]:
+    """What each layer is computed in."""
+    exact = math.ceil({"mixed": EXACT, "int8": 0.0, "fp32": 1.0}[precision] * layers)
+    return ["fp32" if layer < exact else "int8" for layer in range(layers)]
+
+
+def layer_graph(shape: Shape, arithmetic: Arithmetic, matrices: Element = Element.INT8) -> bytes:
     """The layer's bytes. ``matrices`` is how eight-bit ones are kept: INT8, or UINT8 with 128 for 0."""
-    return _Builder(shape, precision, matrices).model()
+    return _Builder(shape, arithmetic, matrices).model()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +118,9 @@ class _Rounded:
 class _Builder:
     """Adds node after node; what a node gives is known by a name."""
 
-    def __init__(self, shape: Shape, precision: Precision, matrices: Element) -> None:
-        self._shape, self._precision = shape, precision
-        self._matrices = matrices if precision == "int8" else Element.FLOAT
+    def __init__(self, shape: Shape, arithmetic: Arithmetic, matrices: Element) -> None:
+        self._shape, self._arithmetic = shape, arithmetic
+        self._matrices = matrices if arithmetic == "int8" else Element.FLOAT
         self._nodes: list[bytes] = []
         self._constants: dict[str, bytes] = {}
         self._count = 0
@@ -145,7 +156,7 @@ class _Builder:
         found = [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in numbers.items()]
         found += [protobuf.value(name, Element.INT64, sizes) for name, sizes in places.items()]
         found += [protobuf.value(name, self._matrices, sizes) for name, sizes in shape.matrices.items()]
-        if self._precision == "fp32":
+        if self._arithmetic == "fp32":
             return found
         rounding: dict[str, list[int]] = {"spread": [shape.spread, shape.spread]}
         for name, sizes in shape.matrices.items():
@@ -164,7 +175,7 @@ class _Builder:
         normed = self._add("SimplifiedLayerNormalization", ["stream", ones], {"axis": -1, **epsilon})
         mixed = self._attention(self._rounded(normed, "attention_mean", "middle"))
         stream = self._add("Gather", ["stream", "kept"])
-        middle = self._add("Gather", ["middle", "kept"]) if self._precision == "int8" else ""
+        middle = self._add("Gather", ["middle", "kept"]) if self._arithmetic == "int8" else ""
         change = self._product(self._rounded(mixed, "mixed_mean", middle), "output")
         feeding, summed = self._name(), self._name()
         outputs = [feeding, "", "", summed]
@@ -177,7 +188,7 @@ class _Builder:
 
     def _spread(self, inner: str) -> str:
         """Large numbers spread over their neighbours before they are rounded."""
-        if self._precision == "fp32":
+        if self._arithmetic == "fp32":
             return inner
         size = self._shape.spread
         blocks = self._reshape(inner, (-1, self._shape.feed_forward // size, size))
@@ -235,7 +246,7 @@ class _Builder:
 
     def _rounded(self, numbers: str, mean: str, middle: str) -> _Rounded:
         """Activations without their mean and main directions in eight bits, a scale for each token; as they are in 32 bits."""
-        if self._precision == "fp32":
+        if self._arithmetic == "fp32":
             return _Rounded(numbers)
         along = self._add("Gemm", [numbers, f"{mean}.axes", f"{mean}.shift"])
         numbers = self._add("Sub", [numbers, self._add("Gemm", [along, f"{mean}.axes", mean], {"transB": 1})])
@@ -246,7 +257,7 @@ class _Builder:
         return _Rounded(self._add("QuantizeLinear", [numbers, flat, middle], {"axis": 0}), scale, along)
 
     def _product(self, rounded: _Rounded, matrix: str) -> str:
-        if self._precision == "fp32":
+        if self._arithmetic == "fp32":
             return self._add("MatMul", [rounded.numbers, matrix])
         zero = self._byte("matrix_zero", self._matrices, MIDDLE if self._matrices is Element.UINT8 else 0)
         middle = self._byte("activation_zero", Element.UINT8, MIDDLE)

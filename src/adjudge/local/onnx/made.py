@@ -15,7 +15,7 @@ from functools import lru_cache
 from hashlib import sha256 as hash_of
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 from adjudge.aio.files import locked, sha256, written_whole
 from adjudge.errors import SetupError
@@ -24,7 +24,7 @@ from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.weights.gguf import Header, read_header
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
 
-_EDITION = 2
+_EDITION = 3
 """Raised whenever the same sources are made into other weights."""
 _SLOTS = ("\x01system\x01", "\x01user\x01")
 _WANTED = "ADJUDGE_LOCAL_PRECISION"
@@ -40,10 +40,10 @@ class _Seal:
 
 
 def precision() -> Precision:
-    """``int8``, or what ``ADJUDGE_LOCAL_PRECISION`` says."""
-    wanted = os.environ.get(_WANTED) or "int8"
-    if wanted not in ("int8", "fp32"):
-        raise SetupError(f"{_WANTED} is {wanted!r}: it can be int8 or fp32")
+    """``mixed``, or what ``ADJUDGE_LOCAL_PRECISION`` says."""
+    wanted = os.environ.get(_WANTED) or "mixed"
+    if wanted not in get_args(Precision):
+        raise SetupError(f"{_WANTED} is {wanted!r}: it can be {', '.join(get_args(Precision))}")
     return cast(Precision, wanted)
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjudge.errors import SetupError
-from adjudge.local.onnx.graph import AXES, INPUT_OF, Precision, Shape
+from adjudge.local.onnx.graph import AXES, INPUT_OF, Precision, Shape, arithmetics
 from adjudge.local.onnx.reading import SampleReading
 from adjudge.local.onnx.tensors import Layout
 from adjudge.local.weights.gguf import BLOCKS, F16, F32, Q4_0, Q4_1, Q8_0, Header, Tensor, read_header
@@ -80,13 +80,13 @@ class Merged:
         shape = shape_of(self.base)
         (vocabulary,) = (tensor.shape[1] for tensor in self.base.tensors if tensor.name == "token_embd.weight")
         found = {"embedding": Layout("F16", (vocabulary, shape.width)), "unembedding": Layout("F32", (shape.width, shape.width))}
-        for layer in range(shape.layers):
+        for layer, arithmetic in enumerate(arithmetics(precision, shape.layers)):
             for name, sizes in shape.matrices.items():
-                found[f"{name}.{layer}"] = Layout("F32" if precision == "fp32" else "I8", sizes)
-                if precision == "int8":
+                found[f"{name}.{layer}"] = Layout("F32" if arithmetic == "fp32" else "I8", sizes)
+                if arithmetic == "int8":
                     found |= {f"{name}.{layer}.{of}": Layout("F32", sizes[1:]) for of in ("scale", "added")}
                     found[f"{name}.{layer}.axes"] = Layout("F32", (AXES, sizes[1]))
-            for name, size in shape.means.items() if precision == "int8" else ():
+            for name, size in shape.means.items() if arithmetic == "int8" else ():
                 found[f"{name}.{layer}"] = Layout("F32", (size,))
                 found[f"{name}.{layer}.axes"] = Layout("F32", (size, AXES))
                 found[f"{name}.{layer}.shift"] = Layout("F32", (AXES,))
@@ -104,10 +104,10 @@ class Merged:
         base = rotation_base(self.base)
         reading = SampleReading(shape, base, [embedding[list(sample)] for sample in self.samples])
         del embedding
-        for layer in range(shape.layers):
+        for layer, arithmetic in enumerate(arithmetics(precision, shape.layers)):
             matrices = self._layer(layer, shape, turn)
             inputs = reading.pass_through(matrices)
-            if precision == "int8":
+            if arithmetic == "int8":
                 yield from _rounded_layer(shape, matrices, inputs)
             else:
                 yield from (matrices[name] for name in shape.matrices)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjudge.local.libraries import import_onnxruntime
-from adjudge.local.onnx.graph import HIDDEN_BEHIND, MIDDLE, Precision, Shape, layer_graph
+from adjudge.local.onnx.graph import HIDDEN_BEHIND, MIDDLE, Arithmetic, Precision, Shape, arithmetics, layer_graph
 from adjudge.local.onnx.merge import hadamard
 from adjudge.local.onnx.protobuf import Element, graph, model, node, tensor, value
 from adjudge.local.onnx.reading import angles
@@ -45,12 +45,14 @@ class Network:
 
     def __init__(self, tensors: Tensors, shape: Shape, precision: Precision, base: float) -> None:
         self._library = import_onnxruntime()
-        self._shape, self._arrays, self._precision = shape, tensors.arrays, precision
-        unsigned = precision == "int8" and _saturates(self._library)
-        self._session = _session(self._library, layer_graph(shape, precision, Element.UINT8 if unsigned else Element.INT8))
-        self._everywhere = self._values(dict(zip(("cosines", "sines"), angles(base, shape, LONGEST), strict=True)))
-        if precision == "int8":
-            self._everywhere |= self._values({"spread": hadamard(shape.spread)})
+        self._shape, self._arrays = shape, tensors.arrays
+        self._arithmetics = arithmetics(precision, shape.layers)
+        unsigned = "int8" in self._arithmetics and _saturates(self._library)
+        matrices = Element.UINT8 if unsigned else Element.INT8
+        self._sessions = {one: _session(self._library, layer_graph(shape, one, matrices)) for one in set(self._arithmetics)}
+        turns = self._values(dict(zip(("cosines", "sines"), angles(base, shape, LONGEST), strict=True)))
+        spread = self._values({"spread": hadamard(shape.spread)})
+        self._everywhere: dict[Arithmetic, dict[str, Any]] = {"fp32": turns, "int8": turns | spread}
         self._layers = [self._weights(layer, unsigned) for layer in range(shape.layers)]
         self._labels: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.start = self._start()
@@ -101,21 +103,23 @@ class Network:
             "kept": np.arange(len(ids)),
             "mask": np.tile(np.triu(np.full((width, width), HIDDEN_BEHIND, np.float32), 1), (self._shape.group, 1)),
         }
-        if self._precision == "int8":
-            feeds["middle"] = np.full(len(ids), MIDDLE, np.uint8)
+        feeds["middle"] = np.full(len(ids), MIDDLE, np.uint8)
         stream = self._library.OrtValue.ortvalue_from_numpy(self._arrays["embedding"][ids].astype(np.float32))
         # a product of a single row is summed in another order: there are always two
         return stream, self._values(feeds), np.repeat(last, 2) if len(rows) == 1 else last
 
     def _step(self, layer: int, stream: Any, feeds: dict[str, Any], before: Prefix, wanted: list[str]) -> list[Any]:
         prefix = self._values({"keys": before.keys[layer], "values": before.values[layer]})
-        given = {"stream": stream, **feeds, **prefix, **self._layers[layer], **self._everywhere}
-        found: list[Any] = self._session.run_with_ort_values(wanted, given)
+        arithmetic = self._arithmetics[layer]
+        given = {"stream": stream, **feeds, **prefix, **self._layers[layer], **self._everywhere[arithmetic]}
+        if arithmetic == "fp32":
+            del given["middle"]
+        found: list[Any] = self._sessions[arithmetic].run_with_ort_values(wanted, given)
         return found
 
     def _weights(self, layer: int, unsigned: bool) -> dict[str, Any]:
         names: dict[str, tuple[str, ...]] = dict.fromkeys(self._shape.matrices, ("",))
-        if self._precision == "int8":
+        if self._arithmetics[layer] == "int8":
             names = dict.fromkeys(self._shape.matrices, ("", ".scale", ".added", ".axes"))
             names |= dict.fromkeys(self._shape.means, ("", ".axes", ".shift"))
         arrays = {name + part: self._arrays[f"{name}.{layer}{part}"] for name, parts in names.items() for part in parts}
