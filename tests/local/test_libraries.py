@@ -24,7 +24,7 @@ def test_a_missing_library_names_the_extra_that_brings_it(monkeypatch: pytest.Mo
 def test_a_library_that_lacks_the_systems_part_names_the_package(tmp_path: Path) -> None:
     (tmp_path / "xllamacpp.py").write_text("raise ImportError('libgomp.so.1: cannot open shared object file')")
     code = "from adjudge.local.libraries import import_xllamacpp; import_xllamacpp()"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert "SetupError: xllamacpp cannot be loaded (libgomp.so.1" in done.stderr
     assert "apt install libgomp1" in done.stderr

@@ -124,6 +124,35 @@ def test_other_sources_are_another_file(base: Path, tmp_path: Path) -> None:
     assert len({made_path("tiny", *kind) for kind in kinds}) == 4
 
 
+def test_a_file_without_one_of_its_arrays_is_named(base: Path, cache: Path) -> None:
+    from adjudge.local.onnx.scorer import Scorer
+
+    (cache / "weights" / "tiny").mkdir(parents=True)
+    path = made_weights("tiny", base, None, "fp32")
+    path.write_bytes(path.read_bytes().replace(b'"gate.1"', b'"gone.1"'))
+    with pytest.raises(ModelError, match=rf"{path.name} is damaged .*gate\.1.*run 'adjudge models pull' again"):
+        Scorer(path, "fp32")
+
+
+def test_what_onnxruntime_stops_with_is_a_sentence(base: Path, cache: Path) -> None:
+    from adjudge.local.onnx.scorer import Scorer
+
+    (cache / "weights" / "tiny").mkdir(parents=True)
+    path = made_weights("tiny", base, None, "fp32")
+    path.write_bytes(path.read_bytes().replace(b'"shape": [64, 128]', b'"shape": [128, 64]'))
+    with pytest.raises(ModelError, match=r"onnxruntime stopped \(.*\): run 'adjudge models pull' again"):
+        Scorer(path, "fp32").score([prompt("x")], [LABELS])
+
+
+def test_too_little_memory_is_a_sentence(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("adjudge.local.onnx.scorer.Network.states", none_left)
+    with pytest.raises(ModelError, match="not enough memory for the embedded model: free some"):
+        scorer.score([prompt("x")], [LABELS])
+
+
 def test_a_folder_that_cannot_be_written_names_the_variable(base: Path, cache: Path) -> None:
     with pytest.raises(SetupError, match="set ADJUDGE_CACHE to a folder you may write to"):
         made_weights("tiny", base, None, "int8")

@@ -20,8 +20,9 @@ from adjudge.errors import ModelError, SetupError
 from adjudge.local.llama import Score
 from adjudge.local.onnx.graph import Precision, Shape
 from adjudge.local.onnx.network import LONGEST, Network, Prefix
-from adjudge.local.onnx.tensors import read_tensors
+from adjudge.local.onnx.tensors import Tensors, read_tensors
 from adjudge.local.onnx.tokenizer import Tokenizer
+from adjudge.local.onnx.trouble import damage_named, said_plainly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,11 +35,14 @@ class Scorer:
 
     def __init__(self, weights: Path, precision: Precision) -> None:
         self.precision = precision
-        tensors = read_tensors(weights)
+        with damage_named(weights):
+            self._load(read_tensors(weights))
+
+    def _load(self, tensors: Tensors) -> None:
         known = tensors.metadata
         control: dict[str, int] = json.loads(known["control"])
         self._tokenizer = Tokenizer(known["tokens"].split("\n"), known["merges"].split("\n"), control)
-        self._network = Network(tensors, Shape(**json.loads(known["shape"])), precision, float(known["rotation_base"]))
+        self._network = Network(tensors, Shape(**json.loads(known["shape"])), self.precision, float(known["rotation_base"]))
         self._context = min(LONGEST, int(known["context"]))
         before, between, after = json.loads(known["frame"])
         self._before, self._between, self._after = (self._tokenizer.encode_frame(part) for part in (before, between, after))
@@ -60,6 +64,7 @@ class Scorer:
             raise SetupError(f"the label {label!r} is not one token of this model: use mode='generate'")
         return ids[0]
 
+    @said_plainly()
     def score(self, prompts: Sequence[Prompt], labels: Sequence[Sequence[str]]) -> list[Score | ModelError]:
         """How likely each label is to come next. The prompts share what they begin with; each is read as if it were alone."""
         ids = [[self.label(label) for label in of_prompt] for of_prompt in labels]
@@ -79,6 +84,7 @@ class Scorer:
                 read = 0
         return scores
 
+    @said_plainly()
     def label_logprobs(self, ids: Sequence[int], labels: Sequence[int]) -> dict[int, float]:
         """The same for a prompt given as tokens, read in one piece."""
         states = self._network.states(self._network.start, [list(ids[1:])])
