@@ -180,6 +180,9 @@ def test_the_prior_is_asked_once_for_all_processes(tmp_path: Path, weights: Path
     prior = json.loads(kept.read_text())
     kept.write_text(json.dumps({option: value - (3 if option == "PASS" else 0) for option, value in prior.items()}))
     assert said() != first
+    kept.write_text("{")  # cut short: asked and kept again
+    assert said() == first
+    assert json.loads(kept.read_text()) == prior
 
 
 FORKED = """
@@ -207,4 +210,4 @@ def test_32_bits_by_choice_say_nearly_the_same(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp32")
     exact = [result.votes[0].distribution or {} for result in AspectCritic.harmlessness().evaluate(TEXTS)]
     assert rounded != exact
-    assert all(abs(one["PASS"] - other["PASS"]) < 0.08 for one, other in zip(rounded, exact, strict=True))
+    assert all(abs(one["PASS"] - other["PASS"]) < 0.02 for one, other in zip(rounded, exact, strict=True))

@@ -30,6 +30,19 @@ def test_a_library_that_lacks_the_systems_part_names_the_package(tmp_path: Path)
     assert "apt install libgomp1" in done.stderr
 
 
+@pytest.mark.parametrize(("given", "seen"), [({}, "1 None"), ({"OPENBLAS_NUM_THREADS": "2"}, "2 2")])
+def test_numpy_gets_one_thread_unless_the_user_says_otherwise(tmp_path: Path, given: dict[str, str], seen: str) -> None:
+    (tmp_path / "numpy.py").write_text("import os; seen = os.environ.get('OPENBLAS_NUM_THREADS')")
+    (tmp_path / "onnxruntime.py").write_text("")
+    code = "from adjudge.local.libraries import import_onnxruntime as load; import os; load(); import numpy\n"
+    code += "print(numpy.seen, os.environ.get('OPENBLAS_NUM_THREADS'))"
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment |= {"PYTHONPATH": path, **given}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == f"{seen}\n", done.stderr
+
+
 def test_threads_follow_the_cpus_a_process_may_use() -> None:
     if not hasattr(os, "sched_setaffinity"):
         pytest.skip("this system does not bind processes to CPUs")

@@ -13,12 +13,14 @@ from adjudge.errors import SetupError
 
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 """How OpenMP's threads wait for each other."""
+_NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def import_onnxruntime() -> Any:
     """The library that runs the embedded model, or the SetupError that says how to get it."""
     try:
-        import numpy  # noqa: F401
+        with _one_thread_for_numpy():
+            import numpy  # noqa: F401
         import onnxruntime
     except ModuleNotFoundError as error:
         raise SetupError(f"the embedded model needs {error.name}: pip install 'adjudge[local]'") from error
@@ -41,6 +43,22 @@ def import_xllamacpp() -> Any:
             f"xllamacpp cannot be loaded ({error}): on Debian and Ubuntu, apt install libgomp1 libstdc++6"
         ) from error
     return xllamacpp
+
+
+@contextmanager
+def _one_thread_for_numpy() -> Iterator[None]:
+    """OpenBLAS reads its setting when numpy is loaded. Its threads spin, too, and our products are too small for several.
+
+    A setting of the user's is kept.
+    """
+    if _NUMPY_THREADS in os.environ:
+        yield
+        return
+    os.environ[_NUMPY_THREADS] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_NUMPY_THREADS, None)
 
 
 @contextmanager
