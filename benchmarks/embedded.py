@@ -22,10 +22,9 @@ from pathlib import Path
 
 from adjudge import Criteria, CriteriaOption, Instance, open_model
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
 from adjudge.domain.question import question_of
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import ask
 from adjudge.gateway.model import Model
 from adjudge.stats.intervals import wilson

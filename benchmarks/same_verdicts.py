@@ -26,12 +26,12 @@ from training.texts import World
 
 from adjudge.aio import event_loop
 from adjudge.catalog.criteria import criteria, criteria_names, languages
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.domain.question import question_of
+from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
 from adjudge.gateway.model import Model
 from adjudge.gateway.providers.local import LocalModel

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from adjudge.local.weights.store import cache_folder
+from adjudge.aio.files import cache_folder
 from support.fake_provider import FakeProvider
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,24 @@ def test_only_the_engine_asks_models(path: Path) -> None:
     assert not [call for call in calls if isinstance(call, ast.Attribute) and call.attr == "complete"]
 
 
+def loaded_by(path: Path) -> Iterator[str]:
+    """The modules of ours that a module loads, sooner or later; what only a type checker reads is not loaded."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            waiting += ast.iter_child_nodes(node)
+
+
+def test_no_module_loads_itself_by_way_of_others() -> None:
+    names = {".".join(("adjudge", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in MODULES}
+    loads = {name: set(loaded_by(path)) & names.keys() for name, path in names.items()}
+    TopologicalSorter(loads).prepare()  # raises a CycleError that lists them
+
+
 def test_every_room_has_a_floor() -> None:
     rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert rooms <= FLOOR_OF.keys()
@@ -69,7 +89,7 @@ def test_every_room_has_a_floor() -> None:
 
 def test_public_names_are_sorted_and_load() -> None:
     assert list(adjudge.__all__) == sorted(adjudge.__all__)
-    assert len(adjudge.__all__) <= 45
+    assert len(adjudge.__all__) <= 46
     for name in adjudge.__all__:
         assert getattr(adjudge, name) is not None
     assert set(adjudge.__all__) <= set(dir(adjudge))

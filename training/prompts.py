@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.question import Comparison, question_of
 from adjudge.domain.verdict import TIE
+from adjudge.domain.vote import Ballot
 from adjudge.engine.likelihood import likelihood_requests
 from adjudge.local.llama import Llama
 from adjudge.prompts.render import neutral_instances, shown_fields

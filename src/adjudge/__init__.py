@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from adjudge.gateway.open import open_model as open_model
     from adjudge.gateway.providers.scripted import ScriptedModel as ScriptedModel
     from adjudge.judges.aspect import AspectCritic as AspectCritic
+    from adjudge.judges.cascade import Cascade as Cascade
     from adjudge.judges.direct import BaseDirectJudge as BaseDirectJudge
     from adjudge.judges.direct import DirectJudge as DirectJudge
     from adjudge.judges.dummy import DummyDirectJudge as DummyDirectJudge

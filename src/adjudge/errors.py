@@ -17,6 +17,7 @@ AdjudgeError
 │   └── Crashed         it raised, ended early, or left an ``output`` that is not JSON
 └── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
     ├── RunStopped      the caller stopped the run
+    ├── OtherConfiguration  the run in the folder was made with other settings
     └── NoValidCandidate    none of the generated candidates may be used
 
 An unreadable reply is not here: it is a failed vote.
@@ -123,6 +124,10 @@ class Crashed(SandboxError):
 
 class RunError(AdjudgeError):
     """A data set or a ledger could not be read or written, or a judgment has no verdict and ``on_failure="raise"``."""
+
+
+class OtherConfiguration(RunError):
+    """The run in a folder was made with other settings, so that it cannot be resumed with these."""
 
 
 class RunStopped(RunError):

@@ -8,7 +8,7 @@ import pytest
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.errors import SetupError
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 
 NAMES = ["harmlessness", "conciseness", "coherence", "completeness", "factuality"]
 

@@ -13,7 +13,7 @@ from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import lint
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 from support.criteria_table import expected, written
 
 ENTRIES = [entry(name, language) for language in languages() for name in all_names(language)]

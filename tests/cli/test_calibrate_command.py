@@ -94,3 +94,41 @@ def test_reports_show_the_corrected_number_with_the_uncorrected_one_struck(trust
 
 def test_runs_show_names_the_corrected_number(trusted: Path) -> None:
     assert "corrected by 80 labels" in adjudge("runs", "show", trusted).stdout
+
+
+def test_a_file_without_labels_is_named(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("id,label,annotator\n")
+    for words in (("label", run, "--import"), ("calibrate", run, "--labels")):
+        done = adjudge(*words, tmp_path / "empty.csv")
+        assert done.returncode != 0 and "empty.csv holds no labels" in done.stderr
+
+
+def test_two_judges_of_one_criteria_are_told_apart(tmp_path: Path) -> None:
+    asked = "{name: dates, description: It gives a date., options: [{name: 'Yes', score: 1}, {name: 'No', score: 0}]}"
+    judges = "".join(
+        f"  - {{kind: direct, name: {name}, models: [scripted], strictness: {votes}, criteria: {asked}}}\n"
+        for name, votes in (("one", 1), ("three", 3))
+    )
+    (tmp_path / "rows.csv").write_text("id,response\n" + "".join(f"r{n},text {n}\n" for n in range(24)))
+    (tmp_path / "eval.yaml").write_text(f"data: {{path: rows.csv, id: id}}\njudges:\n{judges}")
+    (tmp_path / "labels.csv").write_text(
+        "id,label,annotator\n" + "".join(f"r{n},{'No' if n % 2 else 'Yes'},ann\n" for n in range(24))
+    )
+    assert adjudge("run", tmp_path / "eval.yaml", "--run", tmp_path / "run").returncode == 0
+    assert adjudge("label", tmp_path / "run", "--import", tmp_path / "labels.csv", "--design", "random").returncode == 0
+    both = adjudge("calibrate", tmp_path / "run")
+    assert "dates (judge one): " in both.stdout and "dates (judge three): " in both.stdout
+    assert "dates (judge one): " in adjudge("runs", "show", tmp_path / "run").stdout
+    only = json.loads(adjudge("calibrate", tmp_path / "run", "--judge", "three", "--json").stdout)["results"]
+    assert [one["judge"] for one in only] == ["three"]
+    missing = adjudge("calibrate", tmp_path / "run", "--judge", "two")
+    assert missing.returncode == 1 and "no judge 'two'; it has 'one', 'three'" in missing.stderr
+
+
+def test_a_crowd_of_annotators_is_not_compared_two_by_two(run: Path, rows: list[Row], tmp_path: Path) -> None:
+    who = [f"p{number:02}" for number in range(14)]
+    lines = [f"r{n},{name},{'PASS' if rows[n][1] else 'FAIL'}" for n in range(40) for name in who]
+    (tmp_path / "crowd.csv").write_text("\n".join(["id,annotator,label", *lines]))
+    done = adjudge("calibrate", run, "--labels", tmp_path / "crowd.csv", "--design", "random")
+    assert "… and 2 more annotators" in done.stdout and "p00 and p01" not in done.stdout
+    assert "people among themselves: Krippendorff's alpha 1.000" in done.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import DirectJudge, ScriptedModel
-from adjudge.cli.judged import Judgments
+from adjudge.cli.execute import Judgments
 from adjudge.errors import RunError
 from adjudge.runs.execute import Judged
 from support import commands

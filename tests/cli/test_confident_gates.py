@@ -119,7 +119,7 @@ def test_the_command_line_names_the_other_run_from_here(project: Project, tmp_pa
 def test_what_is_not_kept_cannot_be_compared(project: Project) -> None:
     model = ("-m", "openai/gpt-4o-mini", "--base-url", project.provider.base_url("openai"))
     done = commands.adjudge("check", "REC-00001-Y", "--criterion", "c", *model, "--not-worse-than", "old", cwd=project.folder)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "add --run FOLDER" in done.stderr
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.cli.main import main
+from adjudge.runs.folder import run_info
 from support.asking import marked
 from support.fake_provider import KEY, NULL, Bills, FakeProvider, always
 from support.fake_provider import Status as Code
@@ -134,3 +135,42 @@ def test_every_output_states_which_model_a_panel_lost_and_counts_the_same_calls(
     for ending in ("md", "html"):
         assert adjudge(monkeypatch, "export", "kept", "--to", ending) == 0
         assert said in Path(f"kept/results.{ending}").read_text().replace("\\", "")
+
+
+@pytest.mark.parametrize("name", ["judge", "kept"])
+def test_failed_calls_are_counted_beside_those_that_were_answered(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path, name: str
+) -> None:
+    provider.faults = lambda record, attempt: Code(400, "no such thing") if record in (3, 7) else None
+    assert adjudge(monkeypatch, *commands(rows)[name]) == 3
+    assert "; 38 calls, 2 failed calls, " in capsys.readouterr().out
+    assert adjudge(monkeypatch, *commands(rows)[name], "--json") == 3
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    assert (summary["calls"], summary["failed_calls"]) == (38, 4 if name == "kept" else 2)
+
+
+def test_a_kept_run_says_why_rows_have_no_score_when_it_is_shown(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
+) -> None:
+    provider.faults = lambda record, attempt: Code(400, "no such thing") if record in (3, 7) else None
+    adjudge(monkeypatch, *commands(rows)["kept"])
+    capsys.readouterr()
+    assert adjudge(monkeypatch, "runs", "show", "kept") == 0
+    shown = capsys.readouterr().out
+    assert "no score: openai/gpt-4o-mini: 400: no such thing: 2 rows" in shown
+
+
+def test_judges_stand_in_the_order_of_the_file_in_the_terminal_and_on_pages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: Path
+) -> None:
+    names = ["zebra", "apple", "mango"]
+    judges = "".join(f"  - {{kind: direct, name: {name}, criteria: ['Is it {name}?']}}\n" for name in names)
+    Path("eval.yaml").write_text(f"data: rows.csv\nmodels: scripted\njudges:\n{judges}outputs: [out.md, out.html]\n")
+    assert adjudge(monkeypatch, "run", "eval.yaml", "--limit", "2") == 0
+    terminal = capsys.readouterr().out
+    assert adjudge(monkeypatch, "runs", "show", "runs/eval") == 0
+    shown = capsys.readouterr().out
+    assert list(run_info("runs/eval").judges) == names
+    for text in (terminal, shown, Path("out.md").read_text(), Path("out.html").read_text()):
+        places = [text.index(f"Is it {name}?") for name in names]
+        assert places == sorted(places)

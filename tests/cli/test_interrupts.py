@@ -12,11 +12,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from adjudge.cli.execute import resumable
 from adjudge.cli.watch import Watch
 from support.asking import wait_until
-from support.fake_provider import KEY, FakeProvider, Hangs
+from support.fake_provider import HANGS, KEY, FakeProvider, Hangs, always
 
 ROWS = 30
 ASKED = ("-f", "rows.csv", "--criterion", "It is short.", "-m", "openai/gpt-4o-mini", "-j", "2", "--no-cache")
@@ -82,6 +84,26 @@ def test_both_interrupts_of_a_kept_run_say_how_to_resume(tmp_path: Path, slow: F
     assert re.search("остановлено сразу.*Продолжить: adjudge resume kept", said)
 
 
+def test_generate_says_what_it_does_and_how_to_resume_when_it_is_told_to_end(tmp_path: Path, slow: FakeProvider) -> None:
+    slow.faults = always(HANGS)
+    child = start(tmp_path, slow, "generate", "Add 1 and 1.", "-m", "openai/gpt-4o-mini", "--no-cache", "--run", "kept")
+    assert wait_until(lambda: len(slow.requests) >= 1, 20)
+    first = _interrupt_until_it_says(child, "Stopping: nothing more is sent", signal.SIGTERM)
+    assert "Resume it with: adjudge resume kept" in first
+    child.send_signal(signal.SIGTERM)
+    _, said = child.communicate(timeout=30)
+    assert child.returncode == 130, said
+    assert "stopped at once: what was under way is asked again. Resume it with: adjudge resume kept" in said
+
+
+def test_what_is_stopped_at_once_and_not_kept_says_so() -> None:
+    with (
+        pytest.raises(click.Abort, match="nothing was kept"),
+        resumable(None),
+    ):
+        raise KeyboardInterrupt
+
+
 def test_a_spent_budget_without_a_run_loses_nothing_that_was_paid_for(tmp_path: Path, slow: FakeProvider) -> None:
     slow.latency = 0.0
     child = start(tmp_path, slow, "check", *ASKED, "--max-calls", "7", "-o", "out.jsonl")
@@ -98,8 +120,8 @@ def test_progress_counts_votes_as_well_as_rows() -> None:
     assert watch.note().startswith("3 votes, ")
 
 
-def _interrupt_until_it_says(child: subprocess.Popen[str], words: str) -> str:
-    child.send_signal(signal.SIGINT)
+def _interrupt_until_it_says(child: subprocess.Popen[str], words: str, by: signal.Signals = signal.SIGINT) -> str:
+    child.send_signal(by)
     assert child.stderr is not None
     for line in child.stderr:
         if words in line:

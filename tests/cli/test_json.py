@@ -39,6 +39,22 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rank": ("rank", "runs/pairs", "--draws", "100"),
     "import": ("import", "grades.json", "--run", "runs/imported"),
     "label": ("label", "runs/one", "--conflicts"),
+    "bench": (
+        "bench",
+        "labelled.csv",
+        "--human",
+        "human",
+        "--criterion",
+        "Is it good?",
+        "-m",
+        "scripted/Yes",
+        "-m",
+        "scripted/huh",
+    ),
+    "criteria improve": (
+        *("criteria", "improve", "good.yaml", "--labels", "labelled.csv", "--human", "human", "-m", "scripted/Yes"),
+        *("--writer", 'scripted/{"description": "Is it very good?"}'),
+    ),
 }
 EVAL = "data: rows.csv\nmodels: scripted\njudges: [{kind: direct, criteria: ['Is it good?', 'Is it long?']}]\nrun: runs/own\n"
 
@@ -51,6 +67,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "mine.yaml").write_text("name: tone\ndescription: Is it kind and short?\noptions: [{name: Yes, score: 1}]\n")
     (tmp_path / "eval.yaml").write_text(EVAL)
     (tmp_path / "grades.json").write_bytes((ROOT / "tests/samples/imports/inspect_0.3.285.json").read_bytes())
+    (tmp_path / "good.yaml").write_text(
+        "name: good\ndescription: Is it good?\noptions: [{name: Yes, score: 1}, {name: No, score: 0}]\n"
+    )
+    labelled = "".join(f"text {number},{'Yes' if number % 2 else 'No'}\n" for number in range(20))
+    (tmp_path / "labelled.csv").write_text(f"answer,human\n{labelled}")
     for name, model in (("one", "scripted/Yes"), ("two", "scripted/No")):
         adjudge("run", "eval.yaml", "--run", f"runs/{name}", "-m", model, "-q", cwd=tmp_path)
     (tmp_path / "labels.csv").write_text("id,label,annotator\na,Yes,ann\nb,No,ann\n")

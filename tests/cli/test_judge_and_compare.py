@@ -168,7 +168,7 @@ def test_a_comparison_without_an_outcome_is_no_success() -> None:
     [
         (("judge", "x", "-m", "scripted"), 2, "say what to judge by"),
         (("judge", "--criterion", "c", "-m", "scripted"), 2, "say what to judge"),
-        (("judge", "x", "-c", "helpfullness", "-m", "scripted"), 1, "helpfulness"),
+        (("judge", "x", "-c", "helpfullness", "-m", "scripted"), 2, "helpfulness"),
         (("judge", "x", "-c", "none.yaml", "-m", "scripted"), 1, "none.yaml"),
         (("compare", "one", "--criterion", "c", "-m", "scripted"), 2, "2 to 26 responses"),
         (("compare", "--criterion", "c", "-m", "scripted"), 2, "say what to compare"),

@@ -210,12 +210,12 @@ def test_a_seed_of_one_s_own_holds_for_all(run: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("--criteria", "tone"), 1, "has no criteria 'tone'; it has 'dates'"),
-        (("--annotator", " "), 1, "--annotator is empty"),
-        (("--annotator", "a", "--annotator", "b"), 1, "one annotator labels at a time"),
+        (("--criteria", "tone"), 2, "has no criteria 'tone'; it has 'dates'"),
+        (("--annotator", " "), 2, "--annotator is empty"),
+        (("--annotator", "a", "--annotator", "b"), 2, "one annotator labels at a time"),
         (("--queue", "mine"), 2, "mine"),
         (("--language", "de"), 1, "language 'de' is not one of"),
-        (("--conflicts", "--export", "x.csv"), 1, "give one of them"),
+        (("--conflicts", "--export", "x.csv"), 2, "give one of them"),
     ],
 )
 def test_what_cannot_be_done_is_said(run: Path, words: tuple[str, ...], code: int, says: str) -> None:

@@ -93,7 +93,7 @@ def test_what_is_only_to_be_resumed_must_be_there(tmp_path: Path, name: str) -> 
     rows, args = COMMANDS[name]
     (tmp_path / "rows.csv").write_text(rows)
     unnamed = adjudge(tmp_path, *args, "--resume")
-    assert (unnamed.returncode, "add --run FOLDER" in unnamed.stderr) == (1, True)
+    assert (unnamed.returncode, "add --run FOLDER" in unnamed.stderr) == (2, True)
     missing = adjudge(tmp_path, *args, "--resume", "--run", "kept")
     assert (missing.returncode, "there is no run in kept to resume" in missing.stderr) == (1, True)
     assert not (tmp_path / "kept").exists()
@@ -141,7 +141,7 @@ def test_the_judges_of_a_command_are_filed_as_they_always_were(tmp_path: Path) -
 
 def test_a_gate_on_comparisons_is_refused_before_anything_is_asked() -> None:
     done = adjudge(Path.cwd(), "compare", "a", "b", "--criterion", "Which?", "-m", "scripted", "--fail-under", "0.5")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "it compares responses" in done.stderr
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from adjudge.aio.files import cache_folder
+from adjudge.cli.inputs import is_ours, signed
 from adjudge.cli.main import main
-from adjudge.cli.origin import is_ours, signed
 from adjudge.ledger.file import FILE, connect, write_meta
-from adjudge.local.weights.store import cache_folder
 from adjudge.runs.folder import run_info
 from support.fake_provider import FakeProvider
 

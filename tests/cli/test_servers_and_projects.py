@@ -289,6 +289,19 @@ def test_the_doctor_says_when_a_model_does_not_exist(provider: FakeProvider, com
     assert not any(request.method == "POST" for request in provider.requests)
 
 
+def test_the_doctor_is_not_fooled_by_a_gateway_that_answers_to_any_name(
+    provider: FakeProvider, company: str, folder: Path
+) -> None:
+    provider.any_name = True
+    asked = [word for word in GATEWAY if word != "--no-cache"]
+    done = run(folder, "doctor", "--base-url", company, *asked, "-m", "openai/gpt-9", "--json")
+    assert done.returncode == 0
+    *listed, made_up = (one["message"] for one in json.loads(done.stdout)["results"])
+    assert made_up.startswith("yes, but this gateway answers to any name")
+    assert set(listed) == {"yes"}
+    assert not any(request.method == "POST" for request in provider.requests)
+
+
 # -- what docs/models.md shows -------------------------------------------------------------
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"

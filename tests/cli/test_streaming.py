@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.cli.execute import Judgments
 from adjudge.cli.json_text import echo_json
-from adjudge.cli.judged import Judgments
 from adjudge.cli.main import main
 from adjudge.runs.execute import Judged
 

@@ -9,8 +9,9 @@ import pytest
 
 from adjudge.cli.options import LANGUAGE
 from adjudge.cli.run import EXAMPLE
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 from adjudge.runs.eval_file import parse_eval
+from adjudge.runs.folder import run_info
 from support.asking import marked
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
@@ -47,6 +48,35 @@ def folder(tmp_path: Path) -> Path:
         (["check", "x", "--criterion", "c", "--base-url", "http://127.0.0.1:9/v1"], "name one with -m"),
         (["check", "x", "--criterion", "c", "--fail-under", "high"], "'high' is no number from 0 to 1"),
         (["check", "x", "--criterion", "c", "--fail-under", "c="], "'' is no number from 0 to 1"),
+        (
+            ["check", "x", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=0.5"],
+            "nothing is called 'nope'; there are 'c",
+        ),
+        (
+            ["judge", "x", "--criterion", "c", "--criterion", "d", "-m", "scripted", "--fail-under", "nope=1"],
+            "there are 'c, d', 'c', 'd'",
+        ),
+        (["judge", "x", "-c", "conciseness", "-m", "scripted", "--fail-under", "concisenes=1"], "did you mean 'conciseness'?"),
+        (["rag", "--csv", "rows.csv", "-m", "scripted", "--fail-under", "nope=0.5"], "'answer_relevance', 'clarity'"),
+        (
+            ["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=1"],
+            "there are 'response 1', 'response 2'",
+        ),
+        (["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "0.5"], "name the one whose win rate"),
+        (["run", "eval.yaml", "-m", "scripted", "--fail-under", "nope=0.5"], "there are 'It ends in Y.', 'question'"),
+        (["check", "x", "--criterion", "c", "-m", "scripted", "--confidence", "0.9"], "add fail_under or not_worse_than"),
+        (["judge", "x", "-c", "concisness"], "did you mean conciseness"),
+        (["judge", "x", "-c", "pairwise_conciseness"], "use 'conciseness'"),
+        (["check", "x", "--aspect", "harmlesness"], "there are harmlessness"),
+        (["check", "-f", "rows.csv", "--criterion", "c", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
+        (["run", "eval.yaml", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
+        (["run", "eval.yaml", "-m", "scripted", "-o", "out.docx"], "exported to csv"),
+        (["check", "x", "--criterion", "c", "-m", "scripted", "--resume"], "add --run FOLDER"),
+        (["compare", "-f", "rows.csv", "--column", "a", "--column", "a", "--criterion", "c"], "--column a stands twice"),
+        (
+            ["check", "-f", "rows.csv", "--column", "a", "--column", "b", "--criterion", "c"],
+            "names two columns for response, a and b",
+        ),
         (["run"], "say which eval file to run"),
         (["run", "eval.yaml", "--no-such-option"], "No such option"),
     ],
@@ -56,6 +86,24 @@ def test_a_mistake_in_usage_exits_with_2(folder: Path, words: list[str], said: s
     assert done.returncode == 2
     assert said in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["eval.yaml", "rows.csv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["label", "kept", "--criteria", "typo"], "kept has no criteria 'typo'; it has 'criterion'"),
+        (["label", "kept", "--criteria", "typo", "--export", "labels.csv"], "kept has no criteria 'typo'"),
+        (["label", "kept", "--criteria", "typo", "--conflicts"], "kept has no criteria 'typo'"),
+        (["calibrate", "kept", "--criteria", "typo"], "kept has no criteria 'typo'"),
+        (["export", "kept", "-o", "out.docx"], "exported to csv"),
+    ],
+)
+def test_a_name_that_a_run_does_not_have_exits_with_2(folder: Path, words: list[str], said: str) -> None:
+    adjudge("check", "x", "--criterion", "c", "-m", "scripted", "--run", "kept", cwd=folder)
+    done = adjudge(*words, cwd=folder)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (folder / "labels.csv").exists()
 
 
 def test_the_languages_that_can_be_typed_are_those_there_are() -> None:
@@ -91,6 +139,38 @@ def test_a_run_that_stopped_does_not_claim_the_output_of_another(folder: Path) -
     assert "out.csv" not in done.stdout
     assert (folder / "out.csv").read_text() == "of another run\n"
     assert "out.csv" in adjudge("run", "eval.yaml", "-m", "scripted", cwd=folder).stdout
+
+
+def test_a_fork_of_nothing_leaves_nothing_behind(folder: Path) -> None:
+    done = adjudge("run", "eval.yaml", "-m", "scripted", "--run", "new", "--fork", "nope", cwd=folder)
+    assert done.returncode == 1
+    assert "nope holds no run to fork" in done.stderr
+    assert not (folder / "new").exists()
+
+
+def test_a_limit_takes_no_judged_rows_from_a_run(folder: Path) -> None:
+    asked = ["run", "eval.yaml", "-m", "scripted", "--run", "kept"]
+    assert adjudge(*asked, "--limit", "2", cwd=folder).returncode == 0
+    assert adjudge(*asked, cwd=folder).returncode == 0
+    before = run_info(folder / "kept").judges
+    done = adjudge(*asked, "--limit", "1", cwd=folder)
+    assert done.returncode == 2
+    assert "kept holds 3 judged rows, and a limit of 1 would take the others from it" in done.stderr
+    assert run_info(folder / "kept").judges == before
+    assert adjudge(*asked, "--limit", "3", cwd=folder).returncode == 0
+
+
+def test_only_a_command_that_can_fork_says_so(folder: Path) -> None:
+    check = ["check", "x", "-m", "scripted", "--run", "one", "--criterion"]
+    adjudge(*check, "c", cwd=folder)
+    other = adjudge(*check, "d", cwd=folder)
+    assert other.returncode == 1
+    assert other.stderr.endswith("Restore the settings, or use another folder\n")
+    adjudge("run", "eval.yaml", "-m", "scripted", "--run", "two", cwd=folder)
+    (folder / "eval.yaml").write_text(EVAL.replace("Is it short?", "Is it long?"))
+    changed = adjudge("run", "eval.yaml", "-m", "scripted", "--run", "two", cwd=folder)
+    assert changed.returncode == 1
+    assert "; --run OTHER --fork two reuses the answers that still apply" in changed.stderr
 
 
 # -- run -m ------------------------------------------------------------------------------------

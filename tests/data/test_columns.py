@@ -190,3 +190,73 @@ def test_without_a_listener_empty_answers_are_logged(caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.WARNING, "adjudge.data"):
         list(read_instances([{"question": "q", "answer": ""}]))
     assert "1 answer is empty, and judged as it stands (row 1)" in caplog.text
+
+
+# -- logged chats --------------------------------------------------------------------------------
+
+CHAT = [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": "Hi"},
+    {"role": "assistant", "content": "Hello"},
+    {"role": "user", "content": "How tall is it?"},
+    {"role": "assistant", "content": "330 m"},
+]
+SPLIT = {"response": "330 m", "user_input": "How tall is it?", "history": "system: Be kind.\nuser: Hi\nassistant: Hello"}
+
+
+@pytest.mark.parametrize("column", ["messages", "Messages", "conversation", "conversations", "Сообщения"])
+@pytest.mark.parametrize("written", [CHAT, json.dumps(CHAT)])
+def test_of_a_logged_chat_the_last_answer_is_judged_and_the_rest_is_context(column: str, written: object) -> None:
+    instance = only({"id": "c1", column: written})
+    assert instance.fields == SPLIT
+    assert instance.metadata["row"] == {"id": "c1", column: written}
+
+
+def test_chats_come_from_a_file_and_from_one_line(tmp_path: Path) -> None:
+    for name in ("log.jsonl", "log.json"):
+        (tmp_path / name).write_text(json.dumps({"messages": CHAT}) + "\n")
+        assert [one.fields for one in read_instances(tmp_path / name)] == [SPLIT]
+
+
+def test_python_rows_may_be_chats() -> None:
+    judge = DirectJudge(ScriptedModel())
+    (result,) = judge.evaluate([{"messages": CHAT}], "Is it good?")
+    assert result.instance.fields == SPLIT
+
+
+def test_what_a_tool_said_before_the_answer_is_in_the_history() -> None:
+    chat = [
+        {"role": "user", "content": "How tall?"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "t1"}]},
+        {"role": "tool", "content": "330"},
+        {"role": "assistant", "content": "330 m"},
+        {"role": "user", "content": "Thanks"},
+    ]
+    fields = only({"messages": chat}).fields
+    assert fields["response"] == "330 m"
+    assert fields["user_input"] == "How tall?"
+    assert fields["history"] == 'user: How tall?\nassistant: {"id": "t1"}\ntool: 330'
+
+
+def test_an_answer_with_a_column_of_its_own_is_that() -> None:
+    fields = only({"messages": CHAT, "answer": "a"}).fields
+    assert fields == {"response": "a"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ([{"role": "user", "content": "Hi"}], "column 'messages': nobody answers: the roles are user"),
+        ("plain text", "column 'messages' holds no chat to find the answer in.*--column COLUMN"),
+        (None, "column 'messages' holds no chat"),
+    ],
+)
+def test_a_chat_without_an_answer_is_a_bad_row(cell: object, said: str) -> None:
+    with pytest.raises(RunError, match=f"row 1: {said}"):
+        only({"id": 1, "messages": cell})
+
+
+def test_a_criteria_that_judges_the_chat_itself_reads_it_whole() -> None:
+    fields = only({"messages": CHAT}, needed=("messages",)).fields
+    assert set(fields) == {"messages"}
+    assert str(fields["messages"]).startswith("system: Be kind.\nuser: Hi\n")

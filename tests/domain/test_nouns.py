@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
@@ -24,7 +23,7 @@ from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request
 from adjudge.domain.question import Choice, question_of
 from adjudge.domain.results import AspectResult, ModelVerdict, Status
 from adjudge.domain.verdict import Chosen
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import SetupError
 
 CRITERIA = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])
@@ -165,7 +164,7 @@ def test_two_samples_of_one_prompt_are_two_requests() -> None:
 
 
 IDENTITY = """
-from adjudge.domain.ballot import Ballot
+from adjudge.domain.vote import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 criteria = Criteria("dates", "It names a year.", [CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0)])

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import DirectJudge, ScriptedModel
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Choice, Comparison, Question, Rating, question_of
 from adjudge.domain.verdict import Chosen, Compared, Rated, Verdict
+from adjudge.domain.vote import Ballot
 
 POLITE = Criteria("polite", "Is it polite?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])
 INTEGERS = Criteria("custom prompt", "How many?", [CriteriaOption("<integer>")])

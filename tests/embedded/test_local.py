@@ -13,9 +13,9 @@ import pytest
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError, Outcome, Request, SetupError, open_model
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Message, Prompt, Usage
 from adjudge.domain.question import question_of
+from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
 from adjudge.local.llama import Llama
 from adjudge.local.onnx.made import made_weights

@@ -9,12 +9,12 @@ import pytest
 
 from adjudge import AspectCritic, Capabilities, ModelError, Outcome, Reply, Request, ScriptedModel, SetupError
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Calibration
 from adjudge.domain.question import question_of
+from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
 from adjudge.prompts.render import neutral_instances
 

@@ -29,9 +29,8 @@ from adjudge import (
     Status,
 )
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.run import Asker, RecordedVotes, Run, opened
 from adjudge.errors import BudgetSpent, RunStopped, Unavailable
 from adjudge.gateway.layers.budget import Budget

@@ -10,6 +10,7 @@ from adjudge import LLM
 from adjudge.aio import event_loop
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.headers import Headers, check_variable, parse_header
+from adjudge.gateway.model import Presence
 from adjudge.gateway.open import open_model
 from support.asking import ask, critic
 from support.fake_provider import KEY, EchoesKey, FakeProvider, Raw, Status, always
@@ -48,7 +49,7 @@ def test_a_gateway_is_asked_as_it_wants_to_be(provider: FakeProvider, name: str)
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_probe_of_a_gateway_costs_nothing_and_finds_the_model(provider: FakeProvider, name: str) -> None:
-    assert event_loop.run(open_way(provider, name).probe()) is (name != "azure")
+    assert event_loop.run(open_way(provider, name).probe()) is (Presence.NOT_SAID if name == "azure" else Presence.THERE)
     assert all(not request.body.get("messages") for request in provider.requests)
 
 
@@ -87,7 +88,7 @@ def test_a_probe_looks_for_the_model_in_every_providers_list(
     provider.models = lists
     model = open_model(id, base_url=provider.base_url(name), api_key=KEY)
     if trouble is None:
-        assert event_loop.run(model.probe()) is True
+        assert event_loop.run(model.probe()) is Presence.THERE
     else:
         with pytest.raises(ModelError, match=trouble):
             event_loop.run(model.probe())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from importing import SAMPLES, imported, imported_path
 
 from adjudge.errors import RunError
 from adjudge.importers import archive
+from adjudge.runs.folder import find_runs
 
 DEEPEVAL = (SAMPLES / "deepeval_4.3.1_latest_run_full.json").read_text()
 INSPECT = (SAMPLES / "inspect_0.3.285.json").read_text()
@@ -131,3 +134,33 @@ def test_bad_rows_are_left_out_on_request(tmp_path: Path) -> None:
     found = imported(tmp_path, f"{good}\nnonsense\n{good}\n", name="x.jsonl", skip_bad_rows=True)
     assert len(found.rows) == 2
     assert found.report.left["rows that cannot be read"] == 1
+
+
+def test_an_import_that_is_killed_leaves_no_run_and_the_next_is_whole(tmp_path: Path) -> None:
+    """It waits after its first row until it is killed."""
+    line = json.dumps({"pair_id": "p", "question": "q", "response_A": "a", "response_B": "b", "label": "A>B"})
+    (tmp_path / "x.jsonl").write_text(f"{line}\n" * 3)
+    script = (
+        "import os, sys, time\n"
+        "from adjudge.importers import folder, run\n"
+        "kept = folder.ImportedRun.add\n"
+        "def add(self, recorded):\n"
+        "    kept(self, recorded)\n"
+        "    os.write(1, b'x')\n"
+        "    time.sleep(60)\n"
+        "folder.ImportedRun.add = add\n"
+        "run.import_file('x.jsonl', 'one')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.read(1) == b"x"
+            with pytest.raises(RunError, match="another import is writing"):
+                imported_path(tmp_path / "x.jsonl", tmp_path / "one")
+        finally:
+            process.kill()
+    assert not (tmp_path / "one").exists()
+    assert find_runs(tmp_path) == []
+    assert len(imported_path(tmp_path / "x.jsonl", tmp_path / "one").rows) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "x.jsonl"]
+    assert "import.lock" not in [path.name for path in (tmp_path / "one").iterdir()]

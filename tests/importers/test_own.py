@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from importing import SAMPLES, imported_path
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge.domain.instance import Instance
 from adjudge.errors import RunError
 from adjudge.reports.export import export
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
 
+HOSTILE = st.text(alphabet=st.characters(exclude_categories=()), max_size=20) | st.sampled_from(
+    ["\x00", "\ud800", "\u2028", "\r\n", "=1+1", '{"judge": 1}', "1e999", "\ufeff", "\x85", "NaN"]
+)
+REPLIES = ['{"selected_option": "PASS"}', '{"explanation": "\\ud800 é", "selected_option": "FAIL"}']
 FIRST_EDITION = Path(__file__).parent.parent / "samples" / "first_edition"
 
 
@@ -42,6 +50,21 @@ def test_the_second_export_is_the_first_to_the_last_byte(tmp_path: Path, kind: s
     one, two = exported_twice(tmp_path / "run", tmp_path)
     assert one == two
     assert one.count(b"\n") == 2
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.tuples(HOSTILE, HOSTILE, st.none() | HOSTILE), min_size=1, max_size=3),
+    st.lists(HOSTILE | st.sampled_from(REPLIES), min_size=1, max_size=3),
+)
+def test_whatever_texts_rows_and_replies_hold(rows: list[tuple[str, str, str | None]], replies: list[str]) -> None:
+    instances = [Instance({"context": one, "response": two}, id or None, {"row": {two: one}}) for one, two, id in rows]
+    with tempfile.TemporaryDirectory() as folder:
+        model = ScriptedModel(replies, name="m")
+        AspectCritic("It is good.", model, max_repairs=0).evaluate(instances, run=Path(folder) / "run")
+        one, two = exported_twice(Path(folder) / "run", Path(folder))
+    assert one == two
+    assert one.count(b"\n") == len(rows)
 
 
 def test_an_imported_run_of_another_tool_comes_back_as_well(tmp_path: Path) -> None:

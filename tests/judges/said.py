@@ -12,7 +12,7 @@ from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import Line, ScriptedModel
 
-_SHOWN = re.compile(r'field="Response (\w)">\n(.*?)\n</data', re.DOTALL)
+_SHOWN = re.compile(r'field="Response (\w+)">\n(.*?)\n</data', re.DOTALL)
 
 
 def says(option: object, explanation: str = "", **more: object) -> str:

@@ -15,6 +15,7 @@ from said import always, by, in_turn, likely, line, material, responses, says
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
 from adjudge.domain.message import Capabilities, Request
+from adjudge.domain.question import Comparison
 from adjudge.domain.results import PairwiseInstanceResult, Status
 from adjudge.domain.verdict import Compared
 from adjudge.domain.vote import Outcome
@@ -362,10 +363,9 @@ def test_a_failure_can_be_raised_or_stand_in_at_random() -> None:
     ("given", "message"),
     [
         ("one text", "list of texts for each instance"),
-        (["only one"], "2 to 26 responses"),
-        ([], "2 to 26 responses"),
-        (["x"] * 27, "2 to 26 responses"),
-        ({"response": "x", "question": "y"}, "2 to 26 responses"),
+        (["only one"], "2 responses or more"),
+        ([], "2 responses or more"),
+        ({"response": "x", "question": "y"}, "2 responses or more"),
         ({"question": "x", "source": "y"}, "reads the field 'response'"),
         ([1, 2], "must be a text or a list of texts"),
         (7, "must be a text or a list of texts"),
@@ -564,3 +564,34 @@ def test_a_split_between_others_is_no_tie_of_the_one_that_wins() -> None:
     (result,) = PairwiseJudge(model, check_positional_bias=True)([["x", "y", "z"]], "Which is better?")
     assert (result.selected_option, result.certainty, result.ranking) == (1, 1.0, (2, 1, 2))
     assert not result.tie
+
+
+@pytest.mark.parametrize("contests", ["joint", "pairs"])
+def test_more_responses_than_letters_are_compared(contests: Any) -> None:
+    responses = ["x" * (1 + place) for place in range(30)]
+    result = compared(longest(), responses, contests=contests)
+    assert result.selected_option == 29
+    assert result.ranking == tuple(range(30, 0, -1))
+
+
+def test_labels_go_on_after_z_as_in_a_spreadsheet() -> None:
+    letters = Comparison(tuple(range(704))).letters
+    assert letters[24:29] == ("Y", "Z", "AA", "AB", "AC")
+    assert letters[-3:] == ("ZZ", "AAA", "AAB")
+    assert len(set(letters)) == 704
+
+
+def test_by_likelihood_more_responses_than_letters_are_refused_before_any_call() -> None:
+    model = InProcess(by(len))
+    with pytest.raises(
+        SetupError, match="26 responses are compared in one call, more than there are letters: use contests='pairs'"
+    ):
+        PairwiseJudge(model, mode="likelihood")([["x"] * 26], QUESTION)
+    assert model.requests == []
+
+
+def test_a_system_called_tie_is_no_tie() -> None:
+    named = PairwiseInstance(responses=["a", "bbb"], metadata={"systems": ("new", "tie")})
+    assert compared(longest(), named).winner == "tie (response 2)"
+    even = PairwiseInstance(responses=["a", "b"], metadata={"systems": ("new", "tie")})
+    assert compared(longest(), even).winner == "tie"

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
-from adjudge.ledger.labels import FILE, LabelStore
+from adjudge.ledger.file import LABELS
+from adjudge.ledger.labels import LabelStore
 from support.labels import identity, label
 
 TEXTS = st.text(max_size=12)
@@ -175,7 +176,7 @@ def test_a_link_in_the_place_of_the_labels_is_refused(tmp_path: Path) -> None:
     target = tmp_path / "elsewhere"
     target.write_text("precious")
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / FILE).symlink_to(target)
+    (tmp_path / "run" / LABELS).symlink_to(target)
     with pytest.raises(RunError, match="symbolic link"):
         LabelStore(tmp_path / "run").add(label())
     with pytest.raises(RunError, match="symbolic link"):

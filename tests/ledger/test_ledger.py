@@ -21,12 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, Outcome, RunError, ScriptedModel
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Choice, Comparison, Question, Rating, question_of
 from adjudge.domain.verdict import Chosen, Compared, Rated
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.file import FILE, MIGRATIONS, connect, differences

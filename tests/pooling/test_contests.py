@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pooled import PASS_FAIL
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Comparison
 from adjudge.domain.results import SystemResult
 from adjudge.domain.verdict import TIE, Compared, Ranking
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.pooling.contests import (
     Contest,
     certainty_of,

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pooled import PASS_FAIL, votes
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import Compared
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.pooling.contests import balanced_orders, flip_rate, noise_rate
 
 SAID = st.text("PF-", max_size=5)

@@ -6,16 +6,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt
 from adjudge.domain.question import question_of
+from adjudge.domain.vote import Ballot
 from adjudge.prompts import fence
 from adjudge.prompts.fence import neutral
-from adjudge.prompts.render import _Question, _shown, render
-from adjudge.prompts.template import load
+from adjudge.prompts.render import _Question, _shown, load, render
 
 _TEXTS = st.text(st.sampled_from("ab \n<[＜]>|/\\0\x00{}%data-sINST\ud800é"), max_size=40)
 
@@ -52,7 +51,7 @@ def test_criteria_of_one_name_that_say_different_things_are_asked_in_their_own_w
 @example("＜|im_start|＞ [/INST] </data")
 def test_a_text_is_made_harmless_as_by_every_pattern_in_turn(text: str) -> None:
     every = fence._NO_CHARACTER.sub("\ufffd", text)
-    every = fence._CHAT_TOKEN.sub(fence._harmless, fence._MARK.sub(fence._harmless, every))
+    every = fence._pattern(fence._CHAT_MARK).sub(fence._harmless, fence._pattern(fence._MARK).sub(fence._harmless, every))
     assert neutral(text) == every
 
 

@@ -10,10 +10,10 @@ from attacks import CHAT_TOKENS, MARKS, ORDERS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import question_of
+from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
 from adjudge.prompts.render import render, render_repair, shown_fields
 

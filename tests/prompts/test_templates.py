@@ -12,7 +12,7 @@ from jinja2 import meta
 
 import adjudge.prompts
 from adjudge.errors import SetupError
-from adjudge.prompts.template import LANGUAGES, check_language, load
+from adjudge.prompts.render import LANGUAGES, check_language, load
 
 FOLDER = Path(str(files(adjudge.prompts))) / "templates"
 FOREIGN = {"prometheus_absolute", "prometheus_relative"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import Instance, PairwiseJudge, ScriptedModel
-from adjudge.reports.contests import ContestSummary, ContestTally
+from adjudge.reports.contests import ContestSummary, ContestTally, OrderEffect
 from adjudge.reports.judgment import Judgment
 
 
@@ -52,6 +52,13 @@ def test_the_order_effect_comes_with_its_noise_floor() -> None:
     assert biased is not None
     assert (biased.rows, biased.turned, biased.flip_rate, biased.noise_rate) == (4, 4, 1.0, None)
     assert biased.excess is None, "one vote per order does not tell noise from bias"
+    assert biased.strong
+
+
+def test_a_bias_no_larger_than_the_noise_is_not_strong() -> None:
+    assert not OrderEffect(10, 3, 0.4, 0.35).strong
+    assert OrderEffect(10, 6, 0.6, 0.2).strong
+    assert not OrderEffect(10, 1, 0.1, None).strong
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

@@ -233,6 +233,7 @@ def test_a_page_of_comparisons_says_who_won(tmp_path: Path) -> None:
     assert "| scored | tie | – |" in (tmp_path / "out.md").read_text()
     page = (tmp_path / "out.html").read_text()
     assert '<span class="badge">response 2</span>' in page
-    assert re.search(
-        r'<th scope="row">response 2</th><td class="n"><button [^>]*>1</button></td><td class="n">1</td><td class="n">0<', page
-    )
+    row = re.search(r'<th scope="row">response 2</th>(.*?)</tr>', page)
+    assert row
+    told = dict(re.findall(r'data-label="([^"]*)">(?:<button [^>]*>)?([^<]*)', row[1]))
+    assert (told["wins"], told["ties"], told["losses"]) == ("1", "1", "0")

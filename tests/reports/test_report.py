@@ -268,3 +268,14 @@ def test_parameters_stand_before_the_rows() -> None:
     report = report_of(judge, judge.evaluate(["a"], "Is it?"), source="rows.csv")
     for page, rows in ((markdown_page(report), "## Worst first"), (html_page(report), 'id="answers"')):
         assert page.index("rows.csv") < page.index("arameters") < page.index(rows) or page.index("arameters") < page.index(rows)
+
+
+def test_ready_does_not_stand_alone_beside_a_strong_position_bias() -> None:
+    judge = PairwiseJudge(ScriptedModel(["A"] * 6), check_positional_bias=True)
+    rows = [Instance({"response": ("a", "b")}, metadata={"systems": ("old", "new")})] * 3
+    tally = ReportTally(replace(Setup.of_judge(judge, ""), bars=(Bar("PairwiseJudge", 0.5, "new"),)))
+    for one in judgments_of(judge, judge.evaluate(rows, "Which is better?")):
+        tally.add(one)
+    said = decision(tally.report())
+    assert said.startswith("Ready: ")
+    assert "but position bias: 3 of 3 rows turn with the order of the responses" in said

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adjudge.reports.words import Noun, counted
+from adjudge.reports.nouns import Noun
+from adjudge.reports.words import counted
 
 
 @pytest.mark.parametrize(

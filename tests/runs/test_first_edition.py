@@ -93,3 +93,12 @@ def test_their_rows_can_be_labelled(folder: Path, run: str) -> None:
     judged = [one.name for one in scales if one.judges[0] in run_info(folder / run).judges]
     assert judged
     assert all(labelling(folder / run, Annotator("ann"), name).next() for name in judged)
+
+
+def test_a_scale_that_is_worded_anew_keeps_the_answers(folder: Path) -> None:
+    """The first edition said of a balanced answer that something may be left out; its answers count all the same."""
+    assert any("something needed is left out" in text for text in map(str, run_info(folder / "rag").configuration.values()))
+    command = f"exec '{sys.executable}' -m adjudge {COMMANDS['rag']} --run rag --dry-run"
+    dry = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=True)
+    assert f"answered already: {HELD['rag']} votes" in dry.stdout
+    assert f"calls: {WHOLE['rag'] - HELD['rag']} " in dry.stdout

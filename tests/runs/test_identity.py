@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge.engine.identity import judge_identity
 from adjudge.gateway.open import open_model
 from adjudge.rag import RagEvaluator
 from adjudge.runs.folder import run_info
-from adjudge.runs.identity import judge_identity
 from support.commands import adjudge
 
 KIND = Criteria("kind", "Is it kind?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)])

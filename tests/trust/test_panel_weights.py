@@ -9,10 +9,10 @@ import pytest
 
 from adjudge import AspectCritic, Instance, ScriptedModel, SetupError
 from adjudge.domain.label import Label
+from adjudge.engine.identity import judge_identities
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
-from adjudge.runs.identity import judge_identities
 from adjudge.trust import calibrate, calibrate_run
 from adjudge.trust.panel_check import PanelReport
 from support.labels import model

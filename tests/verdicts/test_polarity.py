@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, ScriptedModel
 from adjudge.catalog.criteria import criteria
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Reply
 from adjudge.domain.options import match_option
 from adjudge.domain.question import question_of
+from adjudge.domain.vote import Ballot
 from adjudge.verdicts.read import read_ballot
 
 YES, NO = ("yes", "Yes.", "true", "TRUE", "да", "Верно"), ("no", "No!", "false", "False", "нет", "Неверно")

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply
 from adjudge.domain.question import Choice, Comparison, question_of
 from adjudge.domain.verdict import Chosen, Compared, best_of
-from adjudge.domain.vote import Outcome
+from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.read import read, read_ballot
 
 LABELS = ("A", "B", "C")

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply
 from adjudge.domain.numbers import match_number
 from adjudge.domain.question import Rating
 from adjudge.domain.verdict import Rated
-from adjudge.domain.vote import Outcome
+from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.read import Reading, read_ballot
 
 

@@ -46,6 +46,7 @@ _home: _Home | None = None
 _lock = threading.Lock()
 _leaving = threading.Event()
 _stops: list[Callable[[], None]] = []
+_tellers: list[Callable[[], None]] = []
 _closers: list[Callable[[], Coroutine[object, object, None]]] = []
 
 
@@ -66,6 +67,16 @@ def stoppable(stop: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _stops.remove(stop)
+
+
+@contextmanager
+def stopping_told(tell: Callable[[], None]) -> Iterator[None]:
+    """While this holds, ``tell`` is called in the interrupted thread when the first interrupt is left to a ``stoppable``."""
+    _tellers.append(tell)
+    try:
+        yield
+    finally:
+        _tellers.remove(tell)
 
 
 def run(coroutine: Coroutine[object, object, T]) -> T:
@@ -93,6 +104,8 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
             raise
         for stop in _stops:
             loop.call_soon_threadsafe(stop)
+        for tell in _tellers:
+            tell()
         return future.result()
 
 

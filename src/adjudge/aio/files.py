@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and a lock between processes."""
+"""Files that are whole or not there, a lock between processes, and where caches are kept."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from adjudge.errors import SetupError
 
 PART = ".part"
 """How the names of files that are still being written end."""
@@ -73,3 +75,16 @@ def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cache_folder() -> Path:
+    """``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the place this system keeps caches in."""
+    if own := os.environ.get("ADJUDGE_CACHE"):
+        return Path(own).expanduser().absolute()
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared).absolute() / "adjudge"
+    usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
+    try:
+        return Path.home() / usual / "adjudge"
+    except RuntimeError as error:
+        raise SetupError("this user has no home folder to keep weights in: set ADJUDGE_CACHE to a folder") from error

@@ -11,8 +11,20 @@ from typing import Any
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
 from adjudge.errors import SetupError
-from adjudge.reading.values import Place, WrongValue, flag, list_of, mapping, number, one_of, phrase, text, text_in, texts
-from adjudge.reading.yaml_text import load_yaml
+from adjudge.reading.values import (
+    Place,
+    WrongValue,
+    flag,
+    list_of,
+    load_yaml,
+    mapping,
+    number,
+    one_of,
+    phrase,
+    text,
+    text_in,
+    texts,
+)
 
 PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
 KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options")

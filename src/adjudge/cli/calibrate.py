@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
 
+from adjudge.cli.inputs import check_criteria
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, cluster, command, confidence_of_intervals
-from adjudge.cli.show_calibration import show_calibration
+from adjudge.cli.show import clean
+from adjudge.cli.show_calibration import show_calibration, show_cascades
 from adjudge.domain.label import DESIGNS, Design, Label
-from adjudge.errors import SetupError
+from adjudge.errors import RunError, SetupError
+from adjudge.judges.learnt import Learnt
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.folder import reading
 from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
@@ -18,6 +22,8 @@ from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+from adjudge.trust.cascades import CascadeReport, CascadeSettings, calibrate_cascades
+from adjudge.trust.learnt_weights import learnt_weights
 
 
 @command("calibrate")
@@ -28,6 +34,7 @@ from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 )
 @click.option("--annotator", multiple=True, help="Who gave the labels of that file; or which of its columns are annotators.")
 @click.option("--criteria", help="Only this criteria.")
+@click.option("--judge", help="Only this judge, where several of the run judge by the same criteria.")
 @click.option(
     "--target-width", type=click.FloatRange(0, 1, min_open=True), default=0.1, help="How narrow the interval should be."
 )
@@ -49,6 +56,29 @@ from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 @click.option("--seed", type=int, default=0, help="Of the draws behind the intervals of kappa, alpha and the like.")
 @click.option("--all-estimators", is_flag=True, help="PPI++ and Rogan and Gladen's estimate as well.")
 @click.option("--labels-are-model-made", is_flag=True, help="Correct by labels that a model made; the report says so.")
+@click.option(
+    "--cascade",
+    is_flag=True,
+    help="From which confidence on each step of a cascade may be accepted, instead of a corrected number.",
+)
+@click.option(
+    "--risk",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    help="Of a cascade: the greatest share of errors among accepted verdicts.",
+)
+@click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    help="Of a cascade: how often that promise may fail.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    help="Write what was learnt here, for 'calibration' of an eval file: thresholds with --cascade, else weights of panels.",
+)
 @as_json
 def calibrate(
     run: Path,
@@ -56,6 +86,7 @@ def calibrate(
     design: Design,
     annotator: tuple[str, ...],
     criteria: str | None,
+    judge: str | None,
     target_width: float,
     confidence: float,
     cluster: str | None,
@@ -65,12 +96,17 @@ def calibrate(
     seed: int,
     all_estimators: bool,
     labels_are_model_made: bool,
+    cascade: bool,
+    risk: float,
+    delta: float,
+    output: Path | None,
     as_json: bool,
 ) -> int:
     """Correct a run's numbers by what people said of some of its rows, and say how well judge and people agree.
 
-    Only labels of rows that were drawn at random correct anything. Exit codes: 0 corrected, 1 could not run, 5 refused: the
-    labels do not carry a corrected number, and the text says why and what would.
+    Only labels of rows that were drawn at random correct anything. With --cascade: when a step of a cascade is sure enough, by a
+    run that asked every step about every row. Exit codes: 0 corrected, 1 could not run, 5 refused: the labels do not carry a
+    corrected number, or speak for no step, and the text says why and what would.
     """
     settings = CalibrationSettings(
         level=confidence,
@@ -82,15 +118,48 @@ def calibrate(
     )
     with reading(run):  # that there is a run is asked before anything else
         labels = None if file is None else _labels(run, file, LabelDefaults(annotator, criteria, "human", design))
-    found = calibrate_run(run, labels, criteria=criteria, settings=settings)
+    if cascade:
+        wanted = CascadeSettings(risk=risk, delta=delta, cluster=cluster, labels_are_model_made=labels_are_model_made)
+        return _cascades(run, calibrate_cascades(run, labels, criteria=criteria, settings=wanted), output, as_json=as_json)
+    found = calibrate_run(run, labels, criteria=criteria, judge=judge, settings=settings)
+    if not found and file is not None:
+        raise SetupError(f"{file} holds no labels{f' of {criteria!r}' if criteria else ''} that {run} was judged by")
     if not found:
+        check_criteria(run, criteria)
         raise SetupError(f"{run} has no labels{f' of {criteria!r}' if criteria else ''}: label rows with 'adjudge label {run}'")
+    if output:
+        _write(output, Learnt(weights=tuple(learnt_weights(run, found))), f"{run} has no panel of models that takes weights")
     if as_json:
         print_results("calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found])
     else:
+        shared = Counter(one.criteria for one in found)
         for one in found:
-            show_calibration(one)
+            show_calibration(one, name_judge=shared[one.criteria] > 1)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
+
+
+def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_json: bool) -> int:
+    if not found:
+        raise SetupError(f"{run} has no cascade with labels: run an eval file with 'cascade', then 'adjudge label {run}'")
+    refused = any(one.refusal for one in found)
+    kept = tuple(one.thresholds for one in found if not one.refusal)
+    if output and kept:
+        _write(output, Learnt(kept), "")
+    if as_json:
+        print_results("cascades", {"cascades": len(found)}, [one.to_dict() for one in found])
+    else:
+        show_cascades(found)
+    return ExitCode.GATE_INCONCLUSIVE if refused else ExitCode.OK
+
+
+def _write(path: Path, learnt: Learnt, nothing: str) -> None:
+    if learnt == Learnt():
+        raise SetupError(f"{nothing}: there is nothing to write to {path}")
+    try:
+        learnt.write(path)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+    click.echo(f"written to {clean(str(path))}: name it under 'calibration' in the eval file", err=True)
 
 
 def _labels(run: Path, file: Path, defaults: LabelDefaults) -> list[Label]:

@@ -11,14 +11,13 @@ from click import UsageError
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
-from adjudge.cli.inputs import columns_from, rows_in, texts_in
+from adjudge.cli.execute import Seen, data_entry, finish, gated, judge_all, ready, typed
+from adjudge.cli.inputs import columns_from, rows_in, texts_in, typed_wrong
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
 from adjudge.judges.aspect import AspectCritic
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
 from adjudge.runs.eval_file import Aspect, AspectEntry, Said
 
@@ -60,7 +59,7 @@ def check(
     )
     data = data_entry(flags, rows_in(text, file), columns_from(column))
     made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
-    outcome = Outcome(made, baseline=flags.baseline)
+    outcome = gated(made, flags)
     if flags.dry_run:
         show_estimate(made.estimate(), flags.language)
         return ExitCode.OK
@@ -74,4 +73,5 @@ def check(
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
     if (criterion is None) == (aspect_name is None):
         raise UsageError('say what to check: --criterion "…" or --aspect NAME, one of the two')
-    return criterion if criterion is not None else aspect(aspect_name or "", language)
+    with typed_wrong():
+        return criterion if criterion is not None else aspect(aspect_name or "", language)

@@ -22,13 +22,29 @@ from adjudge.reports.exit_code import ExitCode
 _language = click.option("--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
 
 
-@click.group(cls=Group, invoke_without_command=True)
+class _Commands(Group):
+    """`improve` is loaded when it is called: it asks models, and the others do not."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All of them."""
+        return [*super().list_commands(ctx), "improve"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, loaded now."""
+        if cmd_name != "improve":
+            return super().get_command(ctx, cmd_name)
+        from adjudge.cli.improve import improve
+
+        return improve
+
+
+@click.group(cls=_Commands, invoke_without_command=True)
 @click.option("--kind", type=click.Choice(get_args(Kind)), help="Only those that judge one text, or only those that compare.")
 @_language
 @as_json
 @click.pass_context
 def criteria(context: click.Context, kind: Kind | None, language: str, as_json: bool) -> int:
-    """List the ready-made criteria; `show` prints one of them, `check` looks for mistakes in a file of your own."""
+    """List the ready-made criteria; `show` prints one, `check` looks for mistakes in a file of your own, `improve` betters it."""
     if context.invoked_subcommand is not None:
         return ExitCode.OK
     entries = [entry for name in catalog.all_names(language) if kind in (None, (entry := catalog.entry(name, language)).kind)]

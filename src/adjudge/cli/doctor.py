@@ -21,6 +21,7 @@ from adjudge.cli.models import key_state
 from adjudge.cli.options import as_json, command, server
 from adjudge.cli.show import clean
 from adjudge.errors import AdjudgeError
+from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import PROVIDERS, key_for
 from adjudge.reports.exit_code import ExitCode
@@ -38,6 +39,11 @@ EXTRAS = {
 }
 """Extra → the module whose presence shows it."""
 _PATIENCE = 10.0
+_SAID = {
+    Presence.THERE: "yes",
+    Presence.NOT_SAID: "yes, but the server does not say which models it has",
+    Presence.ANY_NAME: "yes, but this gateway answers to any name: whether it has this model shows only when it is asked",
+}
 
 
 @command()
@@ -147,12 +153,12 @@ async def _reach(entry: ModelEntry) -> State:
     try:
         model = open_entry(entry)
         async with asyncio.timeout(_PATIENCE):
-            listed = await model.probe()
+            presence = await model.probe()
     except AdjudgeError as error:
         return State(False, str(error))
     except TimeoutError:
         return State(False, f"no answer within {_PATIENCE:g} s")
-    return State(True, "yes" if listed else "yes, but the server does not say which models it has")
+    return State(True, _SAID[presence])
 
 
 def _table(*headings: str) -> Table:

@@ -3,36 +3,83 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shlex
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import TypeVar
+from weakref import finalize
 
 import click
+from click import UsageError
 
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.inputs import command_line, end_gently
-from adjudge.cli.judged import Judgments
-from adjudge.cli.options import Flags
-from adjudge.cli.show import clean
-from adjudge.cli.show_report import print_json, say_where, show_report, warn
+from adjudge.cli.inputs import command_line, typed_wrong
+from adjudge.cli.options import Flags, RowFlags
+from adjudge.cli.show import clean, print_json, say_where, show_report, warn
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
+from adjudge.domain.results import Result
 from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.outcome import Outcome
-from adjudge.reports.report import Report
+from adjudge.reports.report import ENTRIES, Report
 from adjudge.reports.russian import localised
-from adjudge.reports.sentences import sentence
+from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
+
+R = TypeVar("R", bound=Result)
+_IN_MEMORY = 1_000_000
+"""Bytes up to which there is no file."""
+
+
+class Judgments:
+    """What was judged, in the order of the rows, however it came in. Of each only its place is held in memory."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it goes with this object
+        finalize(self, _close, self._file)
+        self._places = array("Q")
+        self._numbers = array("Q")
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, judged: Judged) -> None:
+        """One more."""
+        try:
+            self._places.append(self._file.seek(0, 2))
+            self._numbers.append(judged.number)
+            pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
+        except OSError as error:
+            raise RunError(f"{gettempdir()}, where judgments wait to be shown: {error.strerror}; TMPDIR names another") from error
+
+    def __iter__(self) -> Iterator[Judged]:
+        for index in sorted(range(len(self)), key=self._numbers.__getitem__):
+            self._file.seek(self._places[index])
+            yield pickle.load(self._file)  # noqa: S301 - nobody else writes to it
+
+    def results(self, kind: type[R]) -> Again[R]:
+        """The results of this kind."""
+        return Again(lambda: (one.result for one in self if isinstance(one.result, kind)))
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
+    """Nobody needs what there was no room for."""
+    with suppress(OSError):
+        file.close()
+
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
@@ -88,6 +135,17 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
     return EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
 
 
+def gated(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
+    """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
+    typed_gate = (flags.fail_under, flags.confidence, flags.not_worse_than, flags.margin) != (None,) * 4
+    with typed_wrong() if typed_gate else nullcontext():
+        outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
+        outcome.check_gates()
+    with typed_wrong():
+        run.check_limit()
+    return outcome
+
+
 def use_prices(path: Path | None) -> None:
     """Have everything count by the user's own prices until the command ends."""
     if path is not None:
@@ -105,15 +163,14 @@ def _restore(prices: str | None) -> None:
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
     """What is only to be resumed must be there."""
     if resume and folder is None:
-        raise SetupError("--resume needs to know which run: add --run FOLDER")
-    if resume and folder is not None and not (folder / FILE).is_file():
+        raise UsageError("--resume needs to know which run: add --run FOLDER")
+    if resume and folder is not None and not holds_run(folder):
         raise SetupError(f"there is no run in {folder} to resume: leave --resume out to begin one")
 
 
 @contextmanager
 def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
-    end_gently()
     place = shlex.quote(str(folder))
     try:
         yield
@@ -122,9 +179,14 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
             raise
         raise RunStopped(f"{halt}. {sentence('resume', language, folder=place)}") from halt
     except KeyboardInterrupt as interrupt:
-        if folder is None:
-            raise
-        raise click.Abort(sentence("stopped at once, kept", language, folder=place)) from interrupt
+        name: Sentence = "stopped at once, not kept" if folder is None else "stopped at once, kept"
+        raise click.Abort(sentence(name, language, folder=place)) from interrupt
+
+
+def say_stopping(folder: Path | None, language: str) -> None:
+    """What is done after the first interrupt, and how to resume."""
+    name: Sentence = "stopping" if folder is None else "stopping, kept"
+    click.echo(clean(sentence(name, language, folder=shlex.quote(str(folder)))), err=True)
 
 
 class Seen:
@@ -149,13 +211,7 @@ class Seen:
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
         elif isinstance(event, Stopping):
-            click.echo(self._stopping(), err=True)
-
-    def _stopping(self) -> str:
-        folder, language = self.outcome.run.folder, self.outcome.run.file.language
-        if folder is None:
-            return sentence("stopping", language)
-        return clean(sentence("stopping, kept", language, folder=shlex.quote(str(folder))))
+            say_stopping(self.outcome.run.folder, self.outcome.run.file.language)
 
     def keep(self, event: Event) -> None:
         """The same, and remember the judgment."""

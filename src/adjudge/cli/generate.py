@@ -11,9 +11,10 @@ from typing import Any
 import click
 from click import UsageError
 
+from adjudge.aio.event_loop import stopping_told
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import check_resumed, resumable, use_prices
+from adjudge.cli.execute import check_resumed, resumable, say_stopping, use_prices
 from adjudge.cli.inputs import command_line
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
@@ -165,7 +166,7 @@ def _select(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object]
     run = Run(flags.run, facts={"command": command_line()}) if flags.run else None
     budget = flags.budget()
     try:
-        with resumable(flags.run):
+        with resumable(flags.run, runtime.language), stopping_told(partial(say_stopping, flags.run, runtime.language)):
             return runtime.jit(agent, task, inputs=inputs, detail=True, run=run, budget=budget)
     except NoValidCandidate as error:
         return error.selection if isinstance(error.selection, Selection) else Selection(task=task, candidates=())

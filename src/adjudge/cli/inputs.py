@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+import hmac
+import io
+import json
+import os
 import re
-import signal
+import secrets
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from click import UsageError
 
-from adjudge.cli.origin import signed
+from adjudge.aio.files import cache_folder
 from adjudge.data.dataset import STDIN
 from adjudge.data.sources.open import DATA_FILES, is_data_file
-from adjudge.data.sources.text import likely_encoding
+from adjudge.data.sources.row import Origin
+from adjudge.data.sources.text import encoding_of, likely_encoding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import without_secrets
+from adjudge.runs.label_scales import label_scale
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
 
 
-def end_gently() -> None:
-    """Have SIGTERM do what Ctrl-C does, also where a shell left that one ignored: behind an & in a script."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+@contextmanager
+def typed_wrong() -> Iterator[None]:
+    """What cannot be meant, because it was typed so, is a mistake in usage."""
+    try:
+        yield
+    except SetupError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_criteria(run: Path, criteria: str | None) -> None:
+    """Say so when a run of which nothing was found does not ask such criteria at all."""
+    if criteria is not None:
+        with typed_wrong():
+            label_scale(run, criteria)
 
 
 def command_line() -> dict[str, object]:
@@ -52,7 +72,7 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
 
 def texts_in(text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None) -> list[Instance]:
     """The one text that was typed, read from standard input or from a file that holds no rows."""
-    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding or "utf-8")})]
+    return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding)})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
@@ -73,21 +93,98 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
     """``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
-    pairs = [item.partition("=") for item in given]
-    return {field if equals else judged: column if equals else field for field, equals, column in pairs}
+    found: dict[str, str] = {}
+    for field, equals, column in (item.partition("=") for item in given):
+        name, meant = (field, column) if equals else (judged, field)
+        if found.setdefault(name, meant) != meant:
+            raise UsageError(f"--column names two columns for {name}, {found[name]} and {meant}: keep one of them")
+    return found
 
 
-def _text(text: str | None, file: Path | None, encoding: str) -> str:
+def _text(text: str | None, file: Path | None, given: str | None) -> str:
     if text == "-":
         return sys.stdin.read()
     if file is None:
         refuse_files([text or ""])
         return text or ""
     try:
-        return file.read_text(encoding=encoding)
+        raw = file.read_bytes()
     except OSError as error:
         raise SetupError(f"{file} cannot be read: {error.strerror or error}") from error
+    encoding = encoding_of(raw[:4], Origin(str(file)), given)
+    try:
+        return io.TextIOWrapper(io.BytesIO(raw), encoding).read().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise SetupError(f"{file} is not {encoding.upper()} (byte {error.start}): {likely_encoding(error.object)}") from error
-    except LookupError as error:
-        raise SetupError(f"there is no encoding {encoding!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error
+
+
+_spoken: list[str] = []
+
+
+def speak(language: str) -> None:
+    """From now on."""
+    _spoken[:] = [language]
+
+
+def spoken() -> str:
+    """What was chosen; until then, what was typed."""
+    return _spoken[0] if _spoken else _typed(sys.argv[1:])
+
+
+def _typed(words: Sequence[str]) -> str:
+    russian = "--language=ru" in words or ("--language", "ru") in pairwise(words)
+    return "ru" if russian else "en"
+
+
+_FILE = "origin.key"
+_BYTES = 32
+_FOR_OTHERS = 0o077
+
+
+def signed(argv: list[str], cwd: str) -> dict[str, Any]:
+    """A command as it is kept; without a signature where the user's cache folder cannot hold the secret."""
+    secret = _secret(make=True)
+    return {"argv": argv, "cwd": cwd, **({"signature": _signature(secret, argv, cwd)} if secret else {})}
+
+
+def is_ours(command: Mapping[str, Any]) -> bool:
+    """Whether this user gave the command here."""
+    secret, signature = _secret(make=False), command.get("signature")
+    if secret is None or not isinstance(signature, str) or not signature.isascii():
+        return False
+    return hmac.compare_digest(signature, _signature(secret, command["argv"], command["cwd"]))
+
+
+def _signature(secret: bytes, argv: list[str], cwd: str) -> str:
+    return hmac.new(secret, json.dumps(["command", argv, cwd]).encode(), "sha256").hexdigest()
+
+
+def _secret(*, make: bool) -> bytes | None:
+    """The user's secret, or None where there is none that only the user can read."""
+    try:
+        path = cache_folder() / _FILE
+        if make and not path.exists():
+            _make(path)
+        return _own(path)
+    except (OSError, SetupError):
+        return None
+
+
+def _make(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{_FILE}.{secrets.token_hex(8)}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(_BYTES))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _own(path: Path) -> bytes | None:
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        about = os.fstat(file.fileno())
+        if os.name == "posix" and (about.st_uid != os.getuid() or about.st_mode & _FOR_OTHERS):
+            return None
+        secret = file.read(_BYTES)
+    return secret if len(secret) == _BYTES else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from adjudge.reports.documents import SCHEMA
+from adjudge.reports.json_version import SCHEMA
 
 
 def print_results(

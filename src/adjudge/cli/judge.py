@@ -15,8 +15,8 @@ from click import UsageError
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, finish, judge_all, ready, typed
-from adjudge.cli.inputs import check_given, columns_from, is_rows, refuse_files, rows_in, texts_in
+from adjudge.cli.execute import Seen, data_entry, finish, gated, judge_all, ready, typed
+from adjudge.cli.inputs import check_given, columns_from, is_rows, refuse_files, rows_in, texts_in, typed_wrong
 from adjudge.cli.options import (
     PATH,
     Flags,
@@ -42,9 +42,8 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.pooling.composite import composite
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry, Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry, Said
 from adjudge.runs.execute import Judged
 
 
@@ -95,7 +94,8 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     )
     data = data_entry(flags, rows_in(text, asked.file), columns_from(asked.column, judged))
     texts = texts_in(text, asked.file, judged, flags.encoding)
-    outcome = _outcome(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), flags)
+    file = typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given)
+    outcome = gated(ready(file, flags), flags)
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
@@ -138,7 +138,8 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
         seed=flags.seed,
     )
     data, texts = _comparisons(responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags)
-    outcome = _outcome(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), flags)
+    file = typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given)
+    outcome = gated(ready(file, flags), flags)
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK
@@ -148,20 +149,18 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
     return finish(outcome, judgments, asked.output, shown)
 
 
-def _outcome(file: EvalFile, flags: Flags) -> Outcome:
-    """Of the run that the file stands for, whose gates can be checked."""
-    outcome = Outcome(ready(file, flags), baseline=flags.baseline)
-    outcome.check_gates()
-    return outcome
-
-
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
     found = [criteria_of(question, kind, language) for question in questions]
     for name in named:
-        found += read_criteria(name, kind) if Path(name).suffix else [ready_made(name, kind, language)]
+        found += read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
     if not found:
         raise UsageError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
     return found
+
+
+def _ready_made(name: str, kind: Kind, language: str) -> Criteria:
+    with typed_wrong():
+        return ready_made(name, kind, language)
 
 
 def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> str:
@@ -197,8 +196,10 @@ def _comparisons(
         raise UsageError(f"{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are read from rows")
     refuse_files(responses)
     if len(responses) == 1:
-        raise UsageError("a comparison has 2 to 26 responses, and one was given")
+        raise UsageError("a comparison has two or more responses, and one was given")
     plain = tuple(name for name in column if "=" not in name)
+    if twice := next((name for place, name in enumerate(plain) if name in plain[:place]), None):
+        raise UsageError(f"--column {twice} stands twice: responses of one column are compared with those of another")
     named = columns_from([name for name in column if "=" in name])
     texts: list[Instance] = [] if file else [PairwiseInstance({judged: list(responses)})]
     return data_entry(flags, file, named, responses=plain), texts

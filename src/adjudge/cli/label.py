@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click import UsageError
 
-from adjudge.cli.inputs import end_gently
+from adjudge.cli.inputs import check_criteria, typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import keys_of, screen
@@ -17,11 +18,12 @@ from adjudge.cli.show import clean
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
-from adjudge.prompts.template import check_language
+from adjudge.prompts.render import check_language
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.sentences import Sentence, sentence
 from adjudge.runs.folder import reading
 from adjudge.runs.label_queue import FIRST, QUEUES, Queue
+from adjudge.runs.label_scales import label_scale
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def label(
     check_language(language)
     with reading(run):
         if sum((source is not None, target is not None, conflicts)) > 1:
-            raise SetupError("--import, --export and --conflicts are one thing each: give one of them")
+            raise UsageError("--import, --export and --conflicts are one thing each: give one of them")
     if source is not None:
         return _import(run, source, (annotator, criteria, kind, design, judge_visible), skip=skip_bad_rows)
     if target is not None:
@@ -93,7 +95,7 @@ def label(
     if conflicts:
         return _list_conflicts(run, criteria, as_json=as_json)
     if len(annotator) > 1:
-        raise SetupError("one annotator labels at a time: give --annotator once")
+        raise UsageError("one annotator labels at a time: give --annotator once")
     who = Annotator((annotator or (_login(),))[0].strip(), kind, queue, count, overlap, seed)
     return _label_rows(run, who, criteria, language)
 
@@ -107,14 +109,15 @@ def _login() -> str:
 
 def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) -> int:
     if not who.name:
-        raise SetupError("--annotator is empty: say who labels")
+        raise UsageError("--annotator is empty: say who labels")
+    with typed_wrong():
+        label_scale(run, criteria)
     work = labelling(run, who, criteria)
     intro: Sentence = "random rows" if who.queue == "random" else "chosen rows"
     click.echo(sentence(intro, language, seed=work.draw.seed, queue=who.queue))
     if not work.progress().total:
         click.echo(sentence("nothing to label", language))
         return ExitCode.OK
-    end_gently()
     with keyboard() as terminal:
         scale = work.judged.scale
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
@@ -213,6 +216,8 @@ def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Ki
     bad: list[BadRow] = []
     with run_rows(run) as rows:
         found = list(read_labels(source, rows, LabelDefaults(*said), bad.append if skip else None))
+    if not found and not bad:
+        raise SetupError(f"{source} holds no labels: a line of column names and a label a line are the least")
     store = LabelStore(run)
     known = {_about(one): one for one in store.current()}
     new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]
@@ -243,15 +248,20 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
     from adjudge.reports.label_files import write_labels
 
     if wide and history:
-        raise SetupError("--wide shows what counts: leave --history out, or --wide")
+        raise UsageError("--wide shows what counts: leave --history out, or --wide")
     store = LabelStore(run)
-    count = write_labels(target, store.history(criteria) if history else store.current(criteria), wide=wide)
+    found = list(store.history(criteria) if history else store.current(criteria))
+    if not found:
+        check_criteria(run, criteria)
+    count = write_labels(target, found, wide=wide)
     click.echo(clean(f"{_labels(count)} written to {target}"))
     return ExitCode.OK
 
 
 def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
     found = list(LabelStore(run).conflicts(criteria))
+    if not found:
+        check_criteria(run, criteria)
     if as_json:
         rows = [{"criteria": one.criteria, "row": one.row, "labels": [each.to_dict() for each in one.labels]} for one in found]
         print_results("conflicts", {"rows": len(rows)}, rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adjudge.errors import SetupError
+from adjudge.cli.typed_values import bars, headers, known_encoding, variable, writable
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
@@ -20,32 +19,11 @@ if TYPE_CHECKING:
     from adjudge.runs.project import ServerEntry
 
 PATH = click.Path(path_type=Path)
-SHARE = click.FloatRange(0, 1)
 LANGUAGE = click.Choice(("en", "ru"))
 FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
-_WRITTEN = (".csv", ".jsonl", ".ndjson", "")
-"""How the names of files end that results are written to; without an ending it is JSONL."""
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
-
-
-def _bars(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> FailUnder | None:
-    """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
-    bars = []
-    for text in given:
-        name, _, number = text.rpartition("=")
-        if not _is_number(number):
-            raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", context, parameter)
-        bars.append((name, float(SHARE(number, parameter, context))))
-    return bars[0][1] if len(bars) == 1 and not bars[0][0] else tuple(bars) or None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return not math.isnan(float(text))
-    except ValueError:
-        return False
 
 
 class Argument(click.Argument):
@@ -144,32 +122,14 @@ def _beside(user_input: str | None, reference: str | None, context: Sequence[str
 models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
 
 
-def _headers(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
-    from adjudge.gateway.headers import parse_header
-
-    try:
-        return tuple(map(parse_header, given))
-    except SetupError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _variable(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
-    from adjudge.gateway.headers import check_variable
-
-    try:
-        return given if given is None else check_variable(given)
-    except SetupError as error:
-        raise click.BadParameter(str(error)) from None
-
-
 base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
 api_key_env = click.option(
-    "--api-key-env", callback=_variable, metavar="NAME", help="The environment variable that holds the key."
+    "--api-key-env", callback=variable, metavar="NAME", help="The environment variable that holds the key."
 )
 header = click.option(
     "--header",
     multiple=True,
-    callback=_headers,
+    callback=headers,
     metavar="'NAME: VALUE'",
     help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
 )
@@ -205,14 +165,8 @@ votes = click.option("--self-consistency", type=FROM_ONE, default=1, help="Votes
 bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in reversed order.")
 
 
-def _writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001
-    if path is not None and path.suffix.lower() not in _WRITTEN:
-        raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl")
-    return path
-
-
 output = click.option(
-    "-o", "--output", type=PATH, callback=_writable, help="Also write the results, one row per judgment: .csv or .jsonl."
+    "-o", "--output", type=PATH, callback=writable, help="Also write the results, one row per judgment: .csv or .jsonl."
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
@@ -223,7 +177,7 @@ at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, help="Requests 
 
 def gate(help: str) -> Decorator[Any]:
     """``--fail-under``, which one command explains otherwise than another."""
-    return click.option("--fail-under", multiple=True, callback=_bars, metavar="[NAME=]NUMBER", help=help)
+    return click.option("--fail-under", multiple=True, callback=bars, metavar="[NAME=]NUMBER", help=help)
 
 
 fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
@@ -244,7 +198,11 @@ max_calls = click.option("--max-calls", type=FROM_ZERO, help="Stop before more r
 max_tokens = click.option("--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used.")
 prices = click.option("--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens.")
 no_cache = click.option("--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache.")
-encoding = click.option("--encoding", help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic.")
+
+
+encoding = click.option(
+    "--encoding", callback=known_encoding, help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic."
+)
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     help="What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3.",
@@ -379,7 +337,7 @@ def _flags(kind: type[Flags] | type[RunFlags], *options: Decorator[Any]) -> Call
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     """The flags with the project's defaults where nothing was typed; what it says of models is for who opens them."""
-    from adjudge.cli.language import speak
+    from adjudge.cli.inputs import speak
     from adjudge.runs.project import find_project
 
     project = find_project()

@@ -11,14 +11,13 @@ import click
 from click import UsageError
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, judge_all, judgments_of, ready, typed
+from adjudge.cli.execute import Seen, data_entry, gated, judge_all, judgments_of, ready, typed
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
-from adjudge.cli.show_report import print_json, say_columns, show_report, warn
+from adjudge.cli.show import print_json, say_columns, show_report, warn
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.outcome import Outcome
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
 from adjudge.runs.eval_file import RagEntry
@@ -80,8 +79,7 @@ def rag(
         seed=flags.seed,
     )
     data = data_entry(flags, csv, columns_from(column))
-    outcome = Outcome(ready(typed(flags, entry, data, models=ids), flags, key), baseline=flags.baseline, shown=entries)
-    outcome.check_gates()
+    outcome = gated(ready(typed(flags, entry, data, models=ids), flags, key), flags, entries)
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language)
         return ExitCode.OK

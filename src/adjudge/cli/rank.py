@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import click
+from click import UsageError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +14,7 @@ from rich.text import Text
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_intervals
 from adjudge.cli.show import clean
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import RunError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.files import text_file
 from adjudge.reports.leaderboard import leaderboard_html, leaderboard_markdown, shown_rank
@@ -41,7 +42,7 @@ def rank(run: Path, confidence: float, draws: int, seed: int, length_control: bo
     Davidson's model of wins and ties; ratings as in chess (400 points are odds of ten to one), intervals by drawing prompts anew.
     """
     if output is not None and output.suffix.lower() not in (*_PAGES, ".json"):
-        raise SetupError(f"{output} cannot be written: let the name end in .md, .html or .json")
+        raise UsageError(f"{output} cannot be written: let the name end in .md, .html or .json")
     found = leaderboards(run, RankingSettings(level=confidence, draws=Draws(draws, seed), length_control=length_control))
     data = json.dumps({"schema": SCHEMA, "leaderboards": [one.to_dict() for one in found]}, ensure_ascii=False, indent=2)
     if output is not None:

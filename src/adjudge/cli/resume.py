@@ -13,17 +13,17 @@ from typing import Any
 
 import click
 
-from adjudge.cli.commands import COMMANDS
+from adjudge.cli.inputs import is_ours
+from adjudge.cli.main import COMMANDS
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.origin import is_ours
 from adjudge.cli.show import clean
 from adjudge.data.dataset import STDIN
 from adjudge.errors import RunError
-from adjudge.runs.eval_file import EvalFile, load_eval
+from adjudge.runs.eval_file import CascadeEntry, EvalFile, load_eval
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project
 
-_RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate")
+_RESUMABLE = ("run", "check", "judge", "compare", "rag", "generate", "bench", "criteria improve")
 _RUN = ("run", "folder")
 """What commands call the run folder."""
 
@@ -53,7 +53,7 @@ def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: boo
             )
         ) from error
     if not ours:
-        _confirm(folder, words, COMMANDS[words[0]].load(), yes=yes)
+        _confirm(folder, words, yes=yes)
     sys.argv[1:] = words
     return int(context.find_root().command.main(words, standalone_mode=False) or 0)
 
@@ -75,9 +75,17 @@ def _command(folder: Path) -> Mapping[str, Any]:
             pass
         case _:
             raise RunError(f"{folder} holds a command that adjudge did not write: give the command itself, with --run {folder}")
-    if argv[0] not in _RESUMABLE:
+    if argv[0] not in _RESUMABLE and " ".join(argv[:2]) not in _RESUMABLE:
         raise RunError(clean(f"{folder} was made by {argv[0]!r}, and only {', '.join(_RESUMABLE)} are resumed"))
     return command
+
+
+def _called(words: Sequence[str]) -> tuple[click.Command, int]:
+    """The command that words call, and how many of them name it."""
+    command = COMMANDS[words[0]].load()
+    if isinstance(command, click.Group) and (inner := command.get_command(click.Context(command), words[1])):
+        return inner, 2
+    return command, 1
 
 
 def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
@@ -85,12 +93,12 @@ def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
 
     They take the place of those of the same name, so that the command does not grow with every resume.
     """
-    command = COMMANDS[argv[0]].load()
+    command, named = _called(argv)
     place = argv.index("--") if "--" in argv else len(argv)
     new = ["--run", str(folder), *more]
     replaced = [option for option, _ in _by_option(command, new) if option and not option.multiple]
-    kept = [words for option, words in _by_option(command, argv[1:place]) if option is None or option not in replaced]
-    return [argv[0], *chain.from_iterable(kept), *new, *argv[place:]]
+    kept = [words for option, words in _by_option(command, argv[named:place]) if option is None or option not in replaced]
+    return [*argv[:named], *chain.from_iterable(kept), *new, *argv[place:]]
 
 
 def _by_option(command: click.Command, words: Sequence[str]) -> Iterator[tuple[click.Option | None, list[str]]]:
@@ -108,9 +116,10 @@ def _by_option(command: click.Command, words: Sequence[str]) -> Iterator[tuple[c
         yield option, [word, left.popleft()] if has_value else [word]
 
 
-def _confirm(folder: Path, words: list[str], command: click.Command, *, yes: bool) -> None:
+def _confirm(folder: Path, words: list[str], *, yes: bool) -> None:
     """Show what the command would read, write and ask, and have the user agree to it."""
-    given = command.make_context(words[0], words[1:]).params
+    command, named = _called(words)
+    given = command.make_context(words[named - 1], words[named:]).params
     if given.get("sandbox") == "none":
         raise RunError(
             f"{folder} was not made by you on this machine, and its command runs code without a sandbox: it is not resumed. "
@@ -138,9 +147,11 @@ def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, st
         for one in filter(None, value if isinstance(value, list | tuple) else [value]):
             if isinstance(one, Path) and parameter not in _RUN:
                 yield "writes" if parameter == "output" else "reads", _place(one)
+            elif parameter == "write":
+                yield "writes", _place(Path(one))
             elif (parameter == "named" and Path(one).suffix) or (parameter == "output_schema" and one.endswith(".json")):
                 yield "reads", _place(Path(one))
-            elif parameter in ("model", "model_provider", "model_name", "judge") or "url" in parameter:
+            elif parameter in ("model", "model_provider", "model_name", "judge", "writer") or "url" in parameter:
                 yield "asks", str(one)
             elif parameter == "api_key_env":
                 yield "sends", f"${one}"
@@ -160,7 +171,11 @@ def _what_it_says(file: EvalFile) -> Iterator[tuple[str, str]]:
     yield "reads", _place(file.source)
     for path in file.output_paths:
         yield "writes", _place(path)
-    for entry in (*file.models, *(model for judge in file.judges for model in judge.models)):
+    cascades = [one for one in file.judges if isinstance(one, CascadeEntry)]
+    for learnt in filter(None, (one.calibration for one in cascades)):
+        yield "reads", _place(file.beside(learnt))
+    steps = (step for one in cascades for step in one.cascade)
+    for entry in (*file.models, *(model for judge in file.judges for model in judge.models), *steps):
         yield "asks", f"{entry.model} at {entry.base_url}" if entry.base_url else entry.model
         yield from _what_it_sends(entry)
 

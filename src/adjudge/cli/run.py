@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -12,9 +13,8 @@ import click
 
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import command_line
-from adjudge.cli.language import speak
+from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices
+from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
     PATH,
     RowFlags,
@@ -35,17 +35,18 @@ from adjudge.cli.options import (
     server,
 )
 from adjudge.cli.run_data import print_run
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, show_report, warn
 from adjudge.cli.show_diff import show_comparison
-from adjudge.cli.show_report import show_report, warn
-from adjudge.errors import RunStopped, SetupError
+from adjudge.errors import OtherConfiguration, RunStopped, SetupError
+from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.export import check_export, export
+from adjudge.reports.export import check_export, export, export_format
 from adjudge.reports.outcome import Outcome
-from adjudge.runs.eval_file import EvalFile, at_server, by_models, load_eval, schema
+from adjudge.runs.eval_file import EvalFile, load_eval, schema
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import find_project
-from adjudge.runs.rows_again import holds_run, may_be_reused
+from adjudge.runs.rows_again import may_be_reused
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -109,7 +110,10 @@ class Wanted(RowFlags):
 @click.option("--data", type=PATH, help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.")
 @resume
 @click.option(
-    "-m", "--model", multiple=True, help="Ask this model instead of the file's; with several, every judge is asked with each."
+    "-m",
+    "--model",
+    multiple=True,
+    help="Ask this model instead of the file's; with several, every judge is asked with each, and a cascade takes them as steps.",
 )
 @server
 @limits
@@ -152,11 +156,13 @@ def run(file: Path | None, show_schema: bool, wanted: Wanted) -> int:
 
 def _carry_out(file: EvalFile, wanted: Wanted) -> int:
     fork, written = wanted.reused(), (*file.output_paths, *wanted.output)
+    with typed_wrong():
+        for path in wanted.output:
+            export_format(path)
     facts = {"command": command_line()}
     made = EvalRun.of(file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts)
     check_resumed(made.folder, resume=wanted.resume)
-    outcome = Outcome(made, wanted.fail_under, wanted.baseline)
-    outcome.check_gates()
+    outcome = gated(made, wanted)
     if wanted.dry_run:
         show_estimate(made.estimate(fork_of=fork, retry_failed=wanted.retry_failed), file.language)
         return ExitCode.OK
@@ -171,6 +177,9 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
                 kept=outcome.facts,
                 prepare=partial(_check_outputs, written),
             )
+    except OtherConfiguration as error:
+        again = f"--run OTHER --fork {shlex.quote(str(kept))}"
+        raise OtherConfiguration(f"{error}; {again} reuses the answers that still apply") from error
     except RunStopped:
         _tell(outcome, kept, (), as_json=wanted.as_json)
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from adjudge.cli.show_report import print_json
+from adjudge.cli.show import print_json
 from adjudge.errors import RunError
 from adjudge.reports.cost import cost_of
 from adjudge.reports.export import judgments_of_run

@@ -11,15 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.inputs import typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.run_data import print_run, run_data
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, reasons_told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.export import FOREIGN, FORMATS, export, report_of_run
+from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
@@ -68,6 +69,9 @@ def show_run(folder: Path, as_json: bool) -> int:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
         mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
         console.print(Text(clean(f"{one.name}: {counts}{mean}")))
+    if any(status != "scored" for one in info.criteria for status in one.statuses):
+        for line in reasons_told(report_of_run(folder, shown=0)):
+            console.print(Text(line))
     for calibration in calibrations_of(folder):
         console.print(Text(clean(trust_sentence(calibration)), style="bold"))
     for judge, identity in info.identities.items():
@@ -142,12 +146,14 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 @click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
 @click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
 def export_run(folder: Path, to: str | None, output: Path | None) -> int:
-    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, or as another tool reads them.
+    """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit, or as other tools read them.
 
     Works while the run is under way.
     """
     with reading(folder):  # that there is a run is asked before where it would be written
         target = output or folder / f"results.{_ending(to)}"
+    with typed_wrong():
+        export_format(target, to)
     rows = export(folder, target, to)
     click.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
     return 0
@@ -156,7 +162,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
 def _ending(to: str | None) -> str:
     """Of the file that a run is written to, where none is named."""
     chosen = (to or "csv").lower()
-    return f"{chosen}.json" if chosen in FOREIGN else chosen
+    return ENDINGS.get(chosen, chosen)
 
 
 def _deleted(folder: Path, parent: Path, *, really: bool) -> str:

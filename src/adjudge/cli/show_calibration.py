@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import click
 from rich.console import Console
@@ -14,14 +15,18 @@ from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
-from adjudge.trust.agreement import AgreementReport, Pair
+from adjudge.trust.agreement import CROWD, AgreementReport, Pair
+from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
+from adjudge.trust.cascades import CascadeReport
 from adjudge.trust.panel_check import PanelReport
 
 
-def show_calibration(one: Calibration) -> None:
-    """The number first, then what stands behind it."""
+def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
+    """The number first, then what stands behind it. ``name_judge``: where several answer the same question."""
     console = Console(highlight=False, soft_wrap=True)
+    if name_judge:
+        console.print(Text(clean(one.judge), style="bold underline"))
     console.print(Text(clean(trust_sentence(one)), style="bold" if one.corrected else "bold yellow"))
     console.print(_estimates(one))
     for line in _lines(one):
@@ -31,6 +36,16 @@ def show_calibration(one: Calibration) -> None:
     if one.panel:
         _show_panel(console, one.panel)
     console.print()
+
+
+def show_cascades(found: Iterable[CascadeReport]) -> None:
+    """Each cascade with its promise, its thresholds, and why there are none."""
+    console = Console(highlight=False, soft_wrap=True)
+    for one in found:
+        for number, line in enumerate(one.lines):
+            console.print(Text(clean(line), style="" if number else "bold"))
+        if one.refusal:
+            console.print(Text(clean(one.refusal.text), style="bold yellow"))
 
 
 def _value(one: Estimate | None) -> str:
@@ -109,8 +124,12 @@ def _show_agreement(console: Console, found: AgreementReport) -> None:
 def _people(found: AgreementReport) -> Iterator[str]:
     for name, pair in found.groups.items():
         yield f"group {name or '(empty)'}: {_pair(pair)}"
-    for name, pair in found.annotators.items():
+    for name, orders in found.orders.items():
+        yield _both_orders(name, orders)
+    for name, pair in islice(found.annotators.items(), CROWD):
         yield f"judge and {name}: {_pair(pair)}"
+    if len(found.annotators) > CROWD:
+        yield f"… and {len(found.annotators) - CROWD} more annotators: --json has them"
     for (one, other), pair in found.people.items():
         yield f"{one} and {other}: {_pair(pair)}"
     if found.people_alpha.value is not None:
@@ -127,6 +146,13 @@ def _people(found: AgreementReport) -> Iterator[str]:
         f"alternative annotator test: the judge {may} (winning rate {test.winning_rate:.2f} at epsilon {test.epsilon:g}; {near}; "
         f"advantage {test.advantage:.2f})"
     )
+
+
+def _both_orders(group: str, found: OrderAgreement) -> str:
+    first, other = found.right
+    about = f"both orders{f', group {group}' if group else ''}"
+    right = f"{found.accuracy:.1%} of votes right ({first:.1%} and {other:.1%})"
+    return f"{about}: {right}, {found.alike:.1%} of rows say the same in both ({counted(found.count, 'row')})"
 
 
 def _pair(pair: Pair) -> str:

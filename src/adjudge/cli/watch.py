@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adjudge.domain.results import Result, Status
-from adjudge.gateway.layers.account import Spent
+from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.sentences import sentence
 from adjudge.reports.words import counted, word
@@ -33,8 +33,9 @@ class Watch:
         self.language = language
         self._votes = 0
         self._own_prices = prices
-        self._done = self._failed = self._unpriced = 0
-        self._usd = 0.0
+        self._done = self._failed = 0
+        self._spent: Spent | None = None
+        self._used = Account()
         self._started = self._said = time.monotonic()
         self._shown = not quiet
         self._bar = _bar() if self._shown and sys.stderr.isatty() and self.total != 1 else None
@@ -50,10 +51,10 @@ class Watch:
         """Count one more. ``spent``: by the whole run so far, where that is known; else what the votes took is added up."""
         self._done += 1
         self._failed += result.status is not Status.SCORED
+        self._spent = spent
         if spent is None and self._shown:
-            self._add(result)
-        elif spent is not None:
-            self._usd, self._unpriced = spent.usd, spent.unpriced
+            for vote in result.votes:
+                self._used.add(vote.model, vote.usage)
         self._show(1)
 
     def on_vote(self) -> None:
@@ -73,20 +74,22 @@ class Watch:
     def _prices(self) -> PriceTable:
         return self._own_prices or PriceTable.load()
 
-    def _add(self, result: Result) -> None:
-        for vote in result.votes:
-            cost = self._prices.cost(vote.model, vote.usage)
-            self._usd += cost or 0.0
-            self._unpriced += cost is None
+    def _money(self) -> tuple[float, bool]:
+        """What it cost so far in dollars, and whether the price of some of it is not known."""
+        if self._spent is not None:
+            return self._spent.usd, self._spent.unpriced > 0
+        costs = [self._prices.cost(model, usage) for model, usage in self._used.used.items()]
+        return sum(cost or 0.0 for cost in costs), None in costs
 
     def note(self) -> str:
         """How it goes, in a few words."""
         rate = self._done / max(time.monotonic() - self._started, 1e-6)
         parts = [counted(self._votes, "vote", self.language)] if self._votes else []
         parts.append(f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s")
-        if self._usd:
-            parts.append(f"${self._usd:.2f}" if self._usd >= 1 else f"${self._usd:.4f}")
-        if self._unpriced:
+        usd, unpriced = self._money()
+        if usd:
+            parts.append(f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}")
+        if unpriced:
             parts.append(sentence("price not known", self.language))
         if self._failed:
             parts.append(sentence("unscored", self.language, count=self._failed))

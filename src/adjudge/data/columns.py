@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from adjudge.data.rendered import chat, is_chat, parsed, shown
+from adjudge.data.rendered import chat, chat_parts, is_chat, parsed, shown
 from adjudge.data.sources.row import is_blank
 from adjudge.errors import RunError
 
@@ -43,6 +44,9 @@ ALIASES = {
     ),
 }
 """How other tools, and people, call our fields; the first that a file has is taken, as it is written or in another case."""
+CHATS = ("messages", "conversations", "conversation", "chat", "сообщения", "диалог")
+"""Columns that may hold a whole chat, the answer included, where no column holds the answer by itself."""
+CHAT_FIELDS = ("response", "user_input", "history")
 ID_COLUMNS = ("id", "ID", "row_id")
 _MISSING = ("NAType", "NaTType")
 _RENDERED = ("contexts", "history")
@@ -90,6 +94,8 @@ class Columns:
         self._ids: tuple[str, ...] = ID_COLUMNS if id is None else (id,)
         self._id = id
         self._seen: dict[str, None] = {}
+        self._chat: str | None = None
+        """The column whose chat holds the answer, too."""
         self.chosen: dict[str, str] = dict(wanted)
 
     def see(self, found: Iterable[str]) -> None:
@@ -101,8 +107,18 @@ class Columns:
             names = ALIASES.get(field, (field,))
             if field not in self.chosen and (known := column_in(self._seen, *names)) is not None:
                 self.chosen[field] = known
+        self._take_chat()
         own = (column_in(self._seen, name) for name in (ID_COLUMNS if self._id is None else (self._id,)))
         self._ids = tuple(dict.fromkeys(name for name in own if name is not None))
+
+    def _take_chat(self) -> None:
+        """Where the answer is needed and has no column of its own, it is in a chat."""
+        if "response" in self.chosen or "response" not in self._needed:
+            return
+        self._chat = column_in(self._seen, *CHATS)
+        if self._chat is not None:
+            taken = [field for field in CHAT_FIELDS if self.chosen.get(field, self._chat) == self._chat]
+            self.chosen.update(dict.fromkeys(taken, self._chat))
 
     def require(self, found: Sequence[str], name: str) -> None:
         """Say so when a column that was named, or a field that is needed, is not in the data at all."""
@@ -112,6 +128,12 @@ class Columns:
                 raise RunError(f"{name} has no column {column!r} (wanted as {field}); {has}")
         if self._id is not None and column_in(found, self._id) is None:
             raise RunError(f"{name} has no column {self._id!r} (wanted as id); {has}")
+        for field, column in self.chosen.items():
+            if field not in self._wanted and (other := f"{column} (2)") in found:
+                raise RunError(
+                    f"{name} has the columns {column!r} and {other!r}, one name for two columns: rename one, or say which is "
+                    f"meant with --column {field}={shlex.quote(column)} or --column {field}={shlex.quote(other)}"
+                )
         for field in self._needed:
             if field not in self.chosen:
                 raise RunError(
@@ -126,12 +148,17 @@ class Columns:
         given = {
             field: text
             for field, column in self.chosen.items()
-            if (text := text_of(cells.get(column), column, field)) is not None
+            if (text := self._text(cells.get(column), column, field)) is not None
         }
         for field in self._needed:
             if field not in given:
                 raise ValueError(nothing_in(self.chosen.get(field, field), cells))
         return given
+
+    def _text(self, cell: object, column: str, field: str) -> str | list[str] | None:
+        if column == self._chat and field in CHAT_FIELDS and field not in self._wanted:
+            return chat_fields(cell, column).get(field)
+        return text_of(cell, column, field)
 
     def name(self, cells: Mapping[str, object]) -> str | None:
         """What the row calls itself."""
@@ -174,6 +201,28 @@ def text_of(value: object, column: str, field: str = "") -> str | list[str] | No
     if isinstance(value, list | tuple):
         return [item if isinstance(item, str) else write(item, column) for item in value]
     return None if _is_missing(value) else write(value, column)
+
+
+def chat_fields(value: object, column: str) -> dict[str, str]:
+    """The answer of a logged chat, the question and what was said before. A ValueError says what the cell holds instead."""
+    if not holds_chat(value):
+        raise ValueError(
+            f"column {column!r} holds no chat to find the answer in, such as "
+            '[{"role": "assistant", "content": "…"}]: name the answer\'s column with --column COLUMN'
+        )
+    try:
+        return chat_parts(_nested(value))
+    except ValueError as error:
+        raise ValueError(f"column {column!r}: {error}") from None
+
+
+def holds_chat(value: object) -> bool:
+    """Whether a cell is a chat, also as JSON in a text."""
+    return is_chat(_nested(value))
+
+
+def _nested(value: object) -> object:
+    return parsed(value) if isinstance(value, str) else _plain(value)
 
 
 def is_blank_row(cells: Mapping[str, object]) -> bool:

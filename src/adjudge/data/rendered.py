@@ -9,6 +9,8 @@ from contextlib import suppress
 
 _ROLES = (("role", "content"), ("from", "value"))
 """How chats say who speaks, and what is said."""
+_ASSISTANT = frozenset({"assistant", "ai", "bot", "chatbot", "gpt", "model"})
+_USER = frozenset({"human", "user"})
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "chunk", "snippet", "body")
 _ABOUT = frozenset({"id", "type", "score", "distance", "rank", "index", "embedding", "vector"})
 """What a retriever says of a document for itself."""
@@ -39,6 +41,25 @@ def chat(value: object) -> str:
     if len(messages) == 1:
         return messages[0][1]
     return "\n".join(f"{role}: {said}" for role, said in messages)
+
+
+def chat_parts(value: object) -> dict[str, str]:
+    """A logged chat by our fields: the last answer of the assistant, the question before it, and what was said before that.
+
+    What a tool said between the two is part of the history, which then holds the question as well.
+    """
+    messages = [found for one in (value if isinstance(value, list | tuple) else [value]) if (found := _message(one))]
+    answers = [place for place, (role, _) in enumerate(messages) if role.casefold() in _ASSISTANT]
+    spoken = [place for place in answers if messages[place][1]] or answers
+    if not spoken:
+        raise ValueError(f"nobody answers: the roles are {', '.join(dict.fromkeys(role for role, _ in messages))}")
+    before = messages[: spoken[-1]]
+    questions = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
+    history = before[:-1] if questions and questions[-1] == len(before) - 1 else before
+    parts = {"response": messages[spoken[-1]][1]}
+    if questions:
+        parts["user_input"] = before[questions[-1]][1]
+    return {**parts, "history": "\n".join(f"{role}: {said}" for role, said in history)} if history else parts
 
 
 def shown(value: object) -> str:

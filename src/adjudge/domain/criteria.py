@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from string import ascii_uppercase
 from typing import Protocol, runtime_checkable
 
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
-from adjudge.domain.verdict import TIE
+from adjudge.domain.verdict import TIE, letter
 from adjudge.errors import SetupError
 
 ANY_INTEGER = "<integer>"
@@ -191,7 +190,7 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
     if not isinstance(given.instance, Instance) or option is None:
         missing = "instance" if option is not None else "selected_option"
         raise SetupError(f"an example of criteria {criteria!r} has no {missing}: an example shows a text and what it got")
-    label = ascii_uppercase[option] if isinstance(option, int) else option
+    label = letter(option) if isinstance(option, int) else option
     return CriteriaExample(given.instance.fields, label, given.explanation or "")
 
 

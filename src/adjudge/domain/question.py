@@ -10,13 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from string import ascii_uppercase
 from typing import ClassVar, Literal, SupportsIndex, TypeVar
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.numbers import match_number, without_note
 from adjudge.domain.options import are_numbers, match_integer, match_option
-from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated
+from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated, letter
 
 T = TypeVar("T")
 Schema = Mapping[str, object]
@@ -137,7 +136,7 @@ class Comparison(_Asked):
     @cached_property
     def letters(self) -> tuple[str, ...]:
         """The labels of the responses."""
-        return tuple(ascii_uppercase[: len(self.order)])
+        return tuple(map(letter, range(len(self.order))))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -184,7 +183,7 @@ class Comparison(_Asked):
         groups = [self._group(item) for item in value]
         named = [label for group in groups for label in group]
         ties = any(len(group) > 1 for group in groups)
-        if not all(groups) or sorted(named) != list(self.letters) or (ties and not self.tie):
+        if not all(groups) or sorted(named) != sorted(self.letters) or (ties and not self.tie):
             return None
         return tuple(tuple(sorted(self._index[label] for label in group)) for group in groups)
 

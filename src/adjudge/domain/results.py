@@ -12,7 +12,7 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.verdict import Selection
+from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 
@@ -23,6 +23,39 @@ class Status(StrEnum):
     SCORED = "scored"
     ABSTAINED = "abstained"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTaken:
+    """One step of a cascade that was asked."""
+
+    step: str
+    """The model that was asked."""
+    verdict: str | None
+    confidence: float | None
+    """None where its votes do not say how sure it is."""
+    needed: float | None
+    """The confidence from which on it is accepted; None: never."""
+    accepted: bool
+    """Whether its verdict is the result."""
+    usage: Usage = Usage()
+
+    def to_dict(self) -> dict[str, object]:
+        """This step as a JSON-ready dict."""
+        used = self.usage
+        return {
+            "step": self.step,
+            "verdict": self.verdict,
+            "confidence": self.confidence,
+            "needed": self.needed,
+            "accepted": self.accepted,
+            "calls": used.calls,
+            "prompt_tokens": used.prompt_tokens,
+            "completion_tokens": used.completion_tokens,
+        }
+
+
+_UNSURE = "no step of the cascade was sure enough to be accepted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +78,13 @@ class Result:
     """The stand-in the caller asked for, where one was used; it counts in no aggregate."""
     notes: tuple[str, ...] = ()
     """What a reader of this result must know: what was asked for and could not be done, what a number does not mean."""
+    steps: tuple[StepTaken, ...] = ()
+    """Of a cascade: the steps that were asked, in their order."""
+
+    @property
+    def decided_by(self) -> str | None:
+        """Of a cascade: the step whose verdict this is; None where none was accepted."""
+        return next((one.step for one in self.steps if one.accepted), None)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -63,8 +103,12 @@ class Result:
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score: what the first vote without a verdict says."""
-        return None if self.status is Status.SCORED else next((vote.reason for vote in self.votes if vote.reason), None)
+        """Why there is no score: what the first vote without a verdict says, or that no step of a cascade was sure enough."""
+        if self.status is Status.SCORED:
+            return None
+        if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
+            return _UNSURE
+        return next((vote.reason for vote in self.votes if vote.reason), None)
 
     @property
     def low_confidence(self) -> bool:
@@ -78,7 +122,9 @@ class Result:
 
     @property
     def left_out(self) -> Mapping[str, str]:
-        """Of a panel: the models none of whose votes counts, and why."""
+        """Of a panel: the models none of whose votes counts, and why. The steps of a cascade are none."""
+        if self.steps:
+            return {}
         cast = [(vote.ballot.model, vote) for vote in self.votes]
         if len({model for model, _ in cast}) < 2:
             return {}
@@ -102,6 +148,7 @@ class Result:
             "votes_valid": self.votes_valid,
             "notes": list(self.notes),
             **({"excluded_models": dict(lost)} if (lost := self.left_out) else {}),
+            **({"decided_by": self.decided_by, "steps": [one.to_dict() for one in self.steps]} if self.steps else {}),
         }
         return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
 
@@ -165,7 +212,7 @@ class DirectInstanceResult(_DirectFields):
         bias = self.positional_bias
         shown = bias and {"detected": bias.detected, "flip_rate": bias.flip_rate, "noise_rate": bias.noise_rate}
         own = {"option": self.option, "mean_score": self.mean_score, "feedback": self.feedback, "positional_bias": shown}
-        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 else {}
+        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 and not self.steps else {}
         return super().to_dict(votes=votes) | own | panel
 
 
@@ -218,8 +265,11 @@ class PairwiseInstanceResult(Result):
 
     @property
     def winner(self) -> str | None:
-        """The name of the best response, or "tie"."""
-        return self.systems[self.selected_option] if isinstance(self.selected_option, int) else self.selected_option
+        """The name of the best response, or "tie"; a system that is itself called so gets its place."""
+        if not isinstance(self.selected_option, int):
+            return self.selected_option
+        name = self.systems[self.selected_option]
+        return name if name.casefold() != TIE else f"{name} (response {self.selected_option + 1})"
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes."""
@@ -262,7 +312,7 @@ class AspectResult(Result):
     @property
     def left_out(self) -> Mapping[str, str]:
         """Of a panel: the models that do not count, and why."""
-        return self.excluded_models if len({vote.model for vote in self.votes}) > 1 else {}
+        return self.excluded_models if len({vote.model for vote in self.votes}) > 1 and not self.steps else {}
 
     @property
     def model_scores(self) -> dict[str, float]:

@@ -6,9 +6,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import Literal, TypedDict
 
 TIE = "tie"
+
+
+def letter(place: int) -> str:
+    """What the response at a place, from 0, is called: A to Z, then AA, AB, … as in a spreadsheet."""
+    before, own = divmod(place, len(ascii_uppercase))
+    return (letter(before - 1) if before else "") + ascii_uppercase[own]
+
+
 """How it is written that no response is the best."""
 Selection = int | Literal["tie"]
 """The index of the best of compared responses, or that none is."""

@@ -6,17 +6,15 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import replace
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
-from adjudge.verdicts.read import Reading, read_ballot
-from adjudge.verdicts.text import read_written
+from adjudge.verdicts.read import Reading, read_ballot, read_written
 
 so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
 """Where a run is to keep a ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in here,

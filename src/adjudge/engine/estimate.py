@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeVar
 from weakref import finalize
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Usage
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.likelihood import likelihood_requests
 from adjudge.engine.schedule import Plans

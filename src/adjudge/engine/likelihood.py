@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict, content_hash
 from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import Chosen, Verdict
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.local.priors import keep_prior, kept_prior

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.ask import so_far
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
@@ -25,7 +24,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.ledger import Ledger
 from adjudge.pooling import VERSION as POOLING
-from adjudge.prompts.template import wordings
+from adjudge.prompts.render import wordings
 from adjudge.verdicts import VERSION as READER
 
 _SPENDING = "spending"

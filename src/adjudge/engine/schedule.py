@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from adjudge.domain.ballot import Ballot
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import HALTS, AdjudgeError
 
 _RARELY = 50_000

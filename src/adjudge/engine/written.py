@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request
 from adjudge.domain.question import Choice
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import write
 from adjudge.engine.run import Asker, answering
 from adjudge.gateway.open import OpenModel

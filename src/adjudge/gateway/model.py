@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from enum import StrEnum
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +17,16 @@ waits for itself is one more coroutine for every request under way."""
 
 class PartRejected(ModelError):
     """The server does not take an optional part of the request; asked again, the provider leaves that out."""
+
+
+class Presence(StrEnum):
+    """What a server says of a model when it is asked nothing."""
+
+    THERE = "there"
+    NOT_SAID = "not said"
+    """It lists no models."""
+    ANY_NAME = "any name"
+    """It has every model that is named, also one that nobody has made: so it says nothing of this one."""
 
 
 @runtime_checkable

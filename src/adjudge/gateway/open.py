@@ -12,25 +12,24 @@ from pathlib import Path
 from typing import TypedDict
 
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Mode
+from adjudge.aio.files import cache_folder
 from adjudge.domain.message import Request
+from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.budget import Allowed
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
-from adjudge.gateway.layers.limit import Limited
+from adjudge.gateway.layers.limit import Guarded, Limited, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
-from adjudge.gateway.layers.time import Guarded, Timed
-from adjudge.gateway.model import Identified, Layer, Model, Noted, Replying
+from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.providers.replay import ReplayModel
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.gateway.redact import secrets_in, shown
 from adjudge.gateway.registry import EMBEDDED, PROVIDERS, URL, ProviderSpec, find, is_url, key_for
-from adjudge.local.weights.store import cache_folder
 
 ModelLike = str | Model | PromptFunction
 MAX_CONCURRENCY = 32
@@ -81,12 +80,12 @@ class OpenModel(Layer):
         if isinstance(self.inner, Cached):
             self.inner.forget(request)
 
-    async def probe(self) -> bool:
+    async def probe(self) -> Presence:
         """Whether the model's server says that the model is there, without paying for an answer.
 
         Raises a ModelError when the server cannot be reached, or has no such model.
         """
-        return not isinstance(self.provider, HttpProvider) or await event_loop.visit(self.provider.probe())
+        return await event_loop.visit(self.provider.probe()) if isinstance(self.provider, HttpProvider) else Presence.THERE
 
 
 class OpenSettings(TypedDict, total=False):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, mapping, number, seconds, text, without
+from adjudge.importers.values import fields_of, mapping, number, parsed, seconds, text, without
 
 _PATHS = (("events",), ("rows",), ("data",), ("objects",))
 _READ = ("input", "output", "expected", "scores", "id", "error")
@@ -24,7 +24,7 @@ def _matches(head: Head) -> bool:
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use({"input": "input", "output": "response", "expected": "expected", "scores": "votes"})
     reasons = dict(_reasons(file))
-    for event in file.records(*_PATHS):
+    for event in _events(file):
         if not _is_root(event):
             continue
         scores = mapping(event.get("scores"))
@@ -34,8 +34,14 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             yield _judged(event, name, number(value), reasons.get((text(event.get("root_span_id")), name), {}))
 
 
-def _reasons(file: ForeignFile) -> Iterator[tuple[tuple[str, str], Mapping[str, object]]]:
+def _events(file: ForeignFile) -> Iterator[Mapping[str, object]]:
+    """A table holds objects as JSON."""
     for event in file.records(*_PATHS):
+        yield {name: parsed(value) for name, value in event.items()} if file.head.form == "table" else event
+
+
+def _reasons(file: ForeignFile) -> Iterator[tuple[tuple[str, str], Mapping[str, object]]]:
+    for event in _events(file):
         about = mapping(event.get("span_attributes"))
         if about.get("type") == "score" and not _is_root(event):
             output = mapping(event.get("output"))
@@ -44,7 +50,8 @@ def _reasons(file: ForeignFile) -> Iterator[tuple[tuple[str, str], Mapping[str, 
 
 
 def _is_root(event: Mapping[str, object]) -> bool:
-    return bool(event.get("is_root")) or (not event.get("span_parents") and event.get("span_id") == event.get("root_span_id"))
+    is_root = text(event.get("is_root")).casefold() == "true"
+    return is_root or (not event.get("span_parents") and event.get("span_id") == event.get("root_span_id"))
 
 
 def _judged(event: Mapping[str, object], name: str, score: float | None, why: Mapping[str, object]) -> Recorded:

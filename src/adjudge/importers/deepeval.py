@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
 from adjudge.importers.record import FAIL, NOT_SAID, PASS, Left, Recorded, RecordedVote, by_model, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, listed, mapping, number, text, usage_of, without
+from adjudge.importers.values import fields_of, first, listed, mapping, number, text, usage_of, without
 
-_CASES = ("testCases", "conversationalTestCases")
+_CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
+"""Of a test run, and of what ``evaluate()`` returns."""
 _PATHS = (*((name,) for name in _CASES), *(("testRunData", name) for name in _CASES))
+_METRICS = ("metricsData", "metricsMetadata")
+"""The latter before version 1."""
+_CAMEL = re.compile(r"_([a-z])")
 _READ = (
     "input",
     "actualOutput",
@@ -19,7 +24,7 @@ _READ = (
     "context",
     "retrievalContext",
     "turns",
-    "metricsData",
+    *_METRICS,
     "name",
     "scenario",
     "expectedOutcome",
@@ -27,29 +32,32 @@ _READ = (
 
 
 def _matches(head: Head) -> bool:
-    found = head.document
-    inner = mapping(found.get("testRunData"))
-    return bool(
-        {"testCases", "metricsScores"} & found.keys() & set(_CASES)
-        and ("metricsScores" in found or head.at("testCases", "metricsData") is not None)
-    ) or ("testCases" in inner or "testRunLink" in found)
+    found, inner = head.document, mapping(head.document.get("testRunData"))
+    cases = [mapping(head.at(name)) for name in _CASES if name in found]
+    graded = any(name in _camel(case) for case in cases for name in _METRICS)
+    return graded or bool(cases and "metricsScores" in found) or not {*_CASES}.isdisjoint(inner) or "testRunLink" in found
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     head = file.head
-    if not mapping(head.document.get("testRunData")) and "testCases" not in head.document:
+    if not mapping(head.document.get("testRunData")) and {*_CASES}.isdisjoint(head.document):
         raise RunError(f"{file.name} holds only a link to the test run, which was uploaded: import .latest_run_full.json instead")
     left.use({"input": "input", "actualOutput": "response", "expectedOutput": "expected_output", "metricsData": "votes"})
-    for case in file.records(*_PATHS):
-        metrics = [mapping(one) for one in listed(case.get("metricsData"))]
+    for case in map(_camel, file.records(*_PATHS)):
+        metrics = [_camel(mapping(one)) for one in listed(first(case, *_METRICS))]
         if not metrics:
             left.out("test case without metrics")
         for metric in metrics:
             yield _judged(case, metric)
 
 
+def _camel(record: Mapping[str, object]) -> Mapping[str, object]:
+    """Keys as a test run has them: what ``evaluate()`` returns writes them with underscores."""
+    return {_CAMEL.sub(lambda found: found[1].upper(), name): value for name, value in record.items()}
+
+
 def _judged(case: Mapping[str, object], metric: Mapping[str, object]) -> Recorded:
-    name, vote = text(metric.get("name")) or "metric", _vote(metric)
+    name, vote = text(first(metric, "name", "metric")) or "metric", _vote(metric)
     turns = [f"{text(mapping(one).get('role'))}: {text(mapping(one).get('content'))}" for one in listed(case.get("turns"))]
     parts = {
         "input": case.get("input"),
@@ -81,7 +89,7 @@ def _vote(metric: Mapping[str, object]) -> RecordedVote:
     if metric.get("error") or score is None:
         return vote.failed(metric.get("error") or "the metric has no score")
     success = metric.get("success")
-    passed = success if isinstance(success, bool) else score >= (threshold or 0.5)
+    passed = success if isinstance(success, bool) else score >= (0.5 if threshold is None else threshold)
     return vote.said(PASS if passed else FAIL, score)
 
 

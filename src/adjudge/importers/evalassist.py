@@ -111,6 +111,7 @@ def _votes(result: Mapping[str, object], asked: Asked, model: str) -> Iterator[R
         return
     more = without(result, *_RESULT)
     chosen = first(result, "selectedOption", "option")
+    chosen = _best(result) if chosen is None and asked.kind == "comparison" else chosen
     yield _vote(chosen, asked, text(first(result, "explanation", "summary")), number(result.get("score")), model, more=more)
     bias = mapping(result.get("positionalBias"))
     other = mapping(bias.get("result")) or (
@@ -119,6 +120,14 @@ def _votes(result: Mapping[str, object], asked: Asked, model: str) -> Iterator[R
     if other:
         said = first(other, "selectedOption", "option")
         yield _vote(said, asked, text(other.get("explanation")), number(other.get("score")), model, swapped=True)
+
+
+def _best(result: Mapping[str, object]) -> object:
+    """The response that wins most contests, where the result names none."""
+    rates = [number(mapping(one).get("winrate")) for one in listed(result.get("perSystemResults"))]
+    known = [rate for rate in rates if rate is not None]
+    best = [place for place, rate in enumerate(rates) if known and rate == max(known)]
+    return None if not best or len(known) != len(rates) else best[0] if len(best) == 1 else TIE
 
 
 def _vote(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adjudge.aio.files import locked
 from adjudge.domain.frozen import plain
 from adjudge.domain.label import Design, Label
 from adjudge.domain.verdict import TIE, Selection
@@ -19,10 +20,12 @@ from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, re
 from adjudge.importers.record import Asked, Mark, Recorded, RecordedVote
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
 from adjudge.ledger.labels import LabelStore
+from adjudge.runs.folder import UNFINISHED
 from adjudge.verdicts.styles import UnreadablePolicy, with_policy
 
 IMPORTED = "imported"
 """How an imported run ended, and where it says what it was imported from."""
+_LOCK = "import.lock"
 _MOST_QUESTIONS = 2000
 """Questions of one run that are described in its configuration: the others are in its rows alone."""
 _LABELS_A_COMMIT = 500
@@ -186,19 +189,33 @@ def _with_answers(known: Asked, recorded: Recorded) -> Asked:
 def imported_run(target: Path, design: Design | None = None, unreadable: UnreadablePolicy = "drop") -> Iterator[ImportedRun]:
     """A new run folder. It appears when all of it is written, and leaves nothing behind otherwise."""
     refuse_existing(target)
-    new = target.with_name(f".{target.name}.importing")
+    new = target.with_name(f".{target.name}{UNFINISHED}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir()
-        try:
-            with bulk_ledger(new) as ledger:
+        new.mkdir(parents=True, exist_ok=True)
+        with locked(new / _LOCK, wait=False) as alone:
+            if not alone:
+                raise RunError(f"another import is writing {target}: wait for it, or give --run another name")
+            with _whole_or_gone(new), bulk_ledger(new) as ledger:
                 yield ImportedRun(new, ledger, design, unreadable)
-            new.replace(target)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
+        (new / _LOCK).unlink()
+        new.replace(target)
     except OSError as error:
         raise RunError(f"the run folder {target} cannot be made: {error.strerror or error}") from error
+
+
+@contextmanager
+def _whole_or_gone(new: Path) -> Iterator[None]:
+    """Empty at first, whatever an import that was killed left there; gone when this one fails."""
+    whole = False
+    for path in new.iterdir():
+        if path.name != _LOCK:
+            path.unlink()
+    try:
+        yield
+        whole = True
+    finally:
+        if not whole:
+            shutil.rmtree(new, ignore_errors=True)
 
 
 def refuse_existing(target: Path) -> None:

@@ -19,6 +19,7 @@ from adjudge.verdicts.styles import grade
 
 _VERSION = 2
 _SAMPLE = re.compile(r"samples/(.+_epoch_\d+)(?:\.json|/sample\.json)")
+_SHELL = "/sample.json"
 _ATTACHMENT = re.compile(r"attachment://(\w+)")
 _GRADES = (
     CriteriaOption("C", "Correct", 1.0),
@@ -35,6 +36,7 @@ _READ = (
     "target",
     "output",
     "scores",
+    "score",
     "choices",
     "events",
     "attachments",
@@ -66,15 +68,35 @@ def _archive(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     found = dict(entries(file.path, lambda name: name in heads))
     if not found:
         raise RunError(f"{file.name} holds neither header.json nor _journal/start.json: it is no log of Inspect")
-    head = _json(found.get(heads[0]) or found[heads[1]], file, heads[0])
+    head = mapping(_json(found.get(heads[0]) or found[heads[1]], file, heads[0]))
     _check(head, file, left)
     for name, content in entries(file.path, lambda name: bool(_SAMPLE.fullmatch(name))):
-        yield from _sample(_json(content, file, name), mapping(head["eval"]), left)
+        sample = mapping(_json(content, file, name))
+        if name.endswith(_SHELL):
+            sample = {**sample, **_beside(file, name.removesuffix(_SHELL), attached=b"attachment://" in content)}
+        yield from _sample(sample, mapping(head["eval"]), left)
 
 
-def _json(content: bytes, file: ForeignFile, name: str) -> Mapping[str, object]:
+def _beside(file: ForeignFile, folder: str, *, attached: bool) -> dict[str, object]:
+    """What lies beside the shell of a sample that was written in chunks: its metadata, and texts by their index."""
+    kept, chunks = f"{folder}/metadata.json", re.compile(rf"{re.escape(folder)}/attachments/(\d+)\.json")
+    found: dict[str, object] = {}
+    texts: dict[str, object] = {}
+    if not any(name == kept or (attached and chunks.fullmatch(name)) for name in file.head.names):
+        return found
+    for name, content in entries(file.path, lambda name: name == kept or (attached and bool(chunks.fullmatch(name)))):
+        value = _json(content, file, name)
+        if start := chunks.fullmatch(name):
+            texts.update({str(int(start[1]) + place): one for place, one in enumerate(listed(value))})
+        else:
+            found["metadata"] = value
+    return {**found, **({"attachments": texts} if texts else {})}
+
+
+def _json(content: bytes, file: ForeignFile, name: str) -> object:
     try:
-        return mapping(json.loads(content))
+        found: object = json.loads(content)
+        return found
     except ValueError as error:
         raise RunError(f"{file.name}, entry {name!r} is not JSON: {error}") from error
 
@@ -90,7 +112,7 @@ def _check(head: Mapping[str, object], file: ForeignFile, left: Left) -> None:
 
 
 def _sample(sample: Mapping[str, object], about: Mapping[str, object], left: Left) -> Iterator[Recorded]:
-    scores = mapping(sample.get("scores"))
+    scores = mapping(sample.get("scores")) or _only_score(sample, about)
     for scorer, score in scores.items():
         yield from _scored(scorer, mapping(score), sample, about)
     if not scores and sample.get("error"):
@@ -99,6 +121,12 @@ def _sample(sample: Mapping[str, object], about: Mapping[str, object], left: Lef
             yield _row(sample, name, Asked(name, options=_GRADES), (RecordedVote(model=_grader(about, name)).failed(reason),), ())
     elif not scores:
         left.out("sample without scores")
+
+
+def _only_score(sample: Mapping[str, object], about: Mapping[str, object]) -> Mapping[str, object]:
+    """Logs of version 1 have one score, without its scorer's name."""
+    found = sample.get("score")
+    return {(_scorers(about) or ["scorer"])[0]: found} if isinstance(found, Mapping) else {}
 
 
 def _scored(

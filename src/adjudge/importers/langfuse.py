@@ -8,7 +8,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, mapping, number, seconds, text, without
+from adjudge.importers.values import first, listed, mapping, number, seconds, text, without
 
 _PATHS = (("data",), ("scores",))
 _TEXTS = ("TEXT", "CORRECTION")
@@ -18,23 +18,37 @@ _NO_SCORES = "the texts that were scored are not in an export of scores: rows ar
 
 def _matches(head: Head) -> bool:
     record = head.record or mapping(head.at("data")) or mapping(head.at("scores"))
+    inner = listed(record.get("scores"))
+    record = mapping(inner[0]) if inner and {"input", "output"} & record.keys() else record
     return {"name", "source", "value"} <= record.keys() and bool({"dataType", "data_type"} & record.keys())
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.use({"value": "votes and labels", "subject": "rows", "comment": "explanation"})
-    left.note(_NO_SCORES)
+    if not ({"input", "output"} & (file.head.record or mapping(file.head.at("data"))).keys()):
+        left.note(_NO_SCORES)
     counted = Left()
 
     def scores() -> Iterator[Score]:
         for record in file.records(*_PATHS):
-            found = _score(record, counted)
-            if found is not None:
-                yield found
+            for one in _scores(record):
+                found = _score(one, counted)
+                if found is not None:
+                    yield found
 
     yield from joined(scores)
     for what, count in counted.counts.items():
         left.out(what, count // 2)  # the scores are read twice
+
+
+def _scores(record: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """A score; or those of a trace, with its texts."""
+    inner = [mapping(one) for one in listed(record.get("scores"))]
+    texts = {name: record.get(name) for name in ("input", "output")}
+    for one in inner:
+        yield {"traceId": record.get("id"), **texts, **one}
+    if not inner and "name" in record and "source" in record:
+        yield record
 
 
 def _score(record: Mapping[str, object], left: Left) -> Score | None:

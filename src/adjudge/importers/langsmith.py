@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import isnan
 
 from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, asked_for
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, mapping, seconds, text, without
+from adjudge.importers.values import fields_of, first, listed, mapping, parsed, seconds, text, without
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -16,7 +18,7 @@ _PEOPLE = ("app",)
 
 def _matches(head: Head) -> bool:
     record = head.record or mapping(head.at("data"))
-    if {"run_id", "key", "score"} <= record.keys():
+    if {"run_id", "key", "score"} <= record.keys() or {"run", "evaluation_results"} <= record.keys():
         return True
     return any(name.startswith(_FEEDBACK) for name in record) and any(name.startswith(("inputs.", "outputs.")) for name in record)
 
@@ -28,6 +30,9 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
         left.note("the texts that were scored are not in feedback rows: rows are named by their run")
         yield from joined(lambda: map(_feedback, file.records(("data",), ("feedback",))))
+    elif "evaluation_results" in record:
+        left.use({"run": "fields and response", "example": "reference", "evaluation_results": "votes and labels"})
+        yield from joined(lambda: (score for one in file.records(("data",), ("results",)) for score in _evaluated(one)))
     else:
         yield from _experiment(file, left)
 
@@ -73,10 +78,36 @@ def _part(record: Mapping[str, object], start: str) -> dict[str, object]:
     }
 
 
+def _evaluated(record: Mapping[str, object]) -> Iterator[Score]:
+    """A row of ``evaluate()``: a run, its example, and what evaluators said."""
+    run, example = mapping(record.get("run")), mapping(record.get("example"))
+    outputs, wanted = mapping(run.get("outputs")), mapping(example.get("outputs"))
+    fields = {
+        **fields_of(mapping(run.get("inputs")) or mapping(example.get("inputs"))),
+        **fields_of({"reference": _one_or_all(wanted)}),
+        "response": text(_one_or_all(outputs)),
+    }
+    id = text(first(run, "id") or first(example, "id"))
+    for one in map(mapping, listed(mapping(record.get("evaluation_results")).get("results"))):
+        found = _feedback({"run_id": id, **one})
+        failed = one.get("score") is None and one.get("value") is None and isinstance(found.by, RecordedVote)
+        by = found.by.failed(first(one, "comment", "error") or run.get("error")) if failed else found.by  # type: ignore[union-attr]
+        yield Score(replace(found.row, fields=fields), found.value, by)
+
+
+def _given(record: Mapping[str, object]) -> object:
+    """The score, else the value; an empty cell is neither."""
+    found = (record.get(name) for name in ("score", "value"))
+    return next((one for one in found if one not in (None, "") and not (isinstance(one, float) and isnan(one))), None)
+
+
+def _one_or_all(found: Mapping[str, object]) -> object:
+    return next(iter(found.values())) if len(found) == 1 else found or None
+
+
 def _feedback(record: Mapping[str, object]) -> Score:
-    source, run, key = mapping(record.get("feedback_source")), text(record.get("run_id")), text(record.get("key"))
-    correction = record.get("correction")
-    value = first(record, "score", "value")
+    source, run, key = mapping(parsed(record.get("feedback_source"))), text(record.get("run_id")), text(record.get("key"))
+    correction, value = parsed(record.get("correction") or None), _given(record)
     row = Recorded(
         asked=Asked(key),
         fields=subject_fields("run", run),

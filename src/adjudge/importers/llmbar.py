@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import listed, mapping, text, without
 
 _ORDERS = ("swap = False", "swap = True")
+_SUBSET = re.compile(r"(?:^|[-_/ ])(Natural|Neighbor|GPTInst|GPTOut|Manual)(?=$|[-_/ ])")
+"""The parts of the data set, as ids and folders name them."""
 _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_True")
 
 
@@ -27,10 +30,15 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             left.note("the texts are not in the file: rows are named by their id")
             yield _flat(record)
         else:
-            yield _row(record, judge, place)
+            yield _row(record, judge, place, file.path.as_posix())
 
 
-def _row(record: Mapping[str, object], judge: str, place: int) -> Recorded:
+def _subset(name: str) -> dict[str, object]:
+    found = _SUBSET.search(name)
+    return {"subset": found[1]} if found else {}
+
+
+def _row(record: Mapping[str, object], judge: str, place: int, file: str) -> Recorded:
     votes = [vote for sample, one in enumerate(listed(record.get("results"))) for vote in _votes(mapping(one), judge, sample)]
     return Recorded(
         judge=judge if votes else UNJUDGED,
@@ -39,7 +47,7 @@ def _row(record: Mapping[str, object], judge: str, place: int) -> Recorded:
         id=text(record.get("id")) or f"row {place + 1}",
         votes=tuple(votes),
         marks=gold(record.get("label")),
-        more=without(record, "input", "output_1", "output_2", "label", "results"),
+        more={**_subset(file), **without(record, "input", "output_1", "output_2", "label", "results")},
     )
 
 
@@ -66,7 +74,7 @@ def _flat(record: Mapping[str, object]) -> Recorded:
         id=id,
         votes=votes,
         marks=gold(record.get("label")),
-        more=without(record, *_FLAT, "label", "id"),
+        more={**_subset(id), **without(record, *_FLAT, "label", "id")},
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import first, listed, mapping, seconds, text, without
+from adjudge.importers.values import first, listed, mapping, parsed, seconds, text, without
 
 _PATHS = (("traces",), ("assessments",), ("data",))
 _PEOPLE = "HUMAN"
@@ -18,7 +19,7 @@ def _matches(head: Head) -> bool:
     record = head.record or next((one for path in _PATHS if (one := mapping(head.at(*path)))), {})
     if "assessments" in record or "assessments" in mapping(record.get("info")):
         return True
-    source = mapping(record.get("source"))
+    source = mapping(parsed(record.get("source")))
     return "source_type" in source and bool({"feedback", "expectation", "value"} & record.keys())
 
 
@@ -44,11 +45,24 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 
 def _assessments(record: Mapping[str, object]) -> Iterator[tuple[Mapping[str, object], Mapping[str, object]]]:
-    inner = listed(record.get("assessments")) or listed(mapping(record.get("info")).get("assessments"))
+    inner = listed(parsed(record.get("assessments"))) or listed(mapping(record.get("info")).get("assessments"))
     for one in inner:
         yield mapping(one), record
     if not inner and "source" in record:
         yield record, {}
+
+
+def _of_root(data: Mapping[str, object], name: str) -> object:
+    """Of the first span: the previews are cut short."""
+    spans = [mapping(one) for one in listed(data.get("spans"))]
+    root = next((one for one in spans if not first(one, "parent_span_id", "parent_id")), {})
+    found = mapping(root.get("attributes")).get("mlflow.spanInputs" if name == "request" else "mlflow.spanOutputs")
+    if not isinstance(found, str):
+        return found
+    try:
+        return json.loads(found)
+    except (ValueError, RecursionError):
+        return found
 
 
 def _name(one: Mapping[str, object]) -> str:
@@ -61,11 +75,12 @@ def _is_gold(one: Mapping[str, object]) -> bool:
 
 def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
     body = mapping(first(one, "feedback", "expectation")) or one
-    source, info, error = mapping(one.get("source")), mapping(trace.get("info")), body.get("error")
+    source, info, error = mapping(parsed(one.get("source"))), mapping(trace.get("info")), body.get("error")
     subject = text(first(one, "trace_id") or first(trace, "trace_id", "request_id") or first(info, "trace_id", "request_id"))
     data = mapping(trace.get("data"))
     request, response = (
-        first(trace, name) or first(data, name) or first(info, f"{name}_preview") for name in ("request", "response")
+        first(trace, name) or first(data, name) or _of_root(data, name) or first(info, f"{name}_preview")
+        for name in ("request", "response")
     )
     value = body.get("value")
     row = Recorded(

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, by_model
+from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, listed, mapping, number, seconds, text, without
+from adjudge.importers.values import fields_of, first, listed, mapping, number, parsed, seconds, text, without
 
 _COLUMN = re.compile(r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error|start_time|end_time)")
+_NOTHING_SAID = "the annotation has neither a label nor a score"
 _READ = ("input", "output", "reference_output", "annotations", "example_id")
 
 
+_SPANS = ("span_id", "context.span_id", "trace_id", "document_id")
+
+
 def _matches(head: Head) -> bool:
+    if _lone(head):
+        return True
     return "example_id" in head.record and ("annotations" in head.record or any(map(_COLUMN.fullmatch, head.record)))
 
 
+def _lone(head: Head) -> bool:
+    """Whether annotations lie beside what they are about: pages of ``/v1/…/span_annotations``, frames of annotations."""
+    record = head.record or mapping(head.at("data"))
+    return {"annotator_kind", "name"} <= record.keys() and any(name in record for name in _SPANS)
+
+
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+    if _lone(file.head):
+        left.use({"result": "votes and labels", "span_id": "rows", "explanation": "explanation"})
+        left.note("the texts that were annotated are not in a file of annotations: rows are named by their span")
+        yield from joined(lambda: map(_score, file.records(("data",))))
+        return
     left.use({"input": "fields", "output": "response", "reference_output": "reference", "annotations": "votes and labels"})
     rated = _rated(file)
     for record in file.records():
@@ -29,6 +46,27 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             yield _judged(row, name, group, rated)
         if not listed(row.get("annotations")):
             left.out("example without annotations")
+
+
+def _score(record: Mapping[str, object]) -> Score:
+    result = mapping(parsed(record.get("result"))) or record
+    id, label, number_ = text(first(record, *_SPANS)), text(result.get("label")), number(result.get("score"))
+    about = mapping(parsed(record.get("metadata")))
+    row = Recorded(
+        asked=Asked(text(record.get("name"))),
+        fields=subject_fields("span", id),
+        id=id,
+        more=without(record, "result", "name", "label", "score", "explanation"),
+        at=seconds(first(record, "created_at", "updated_at")),
+    )
+    value, why = label or number_, text(result.get("explanation"))
+    if text(record.get("annotator_kind")).upper() == "HUMAN":
+        who = text(first(about, "annotator") or first(record, "user_id")) or "human"
+        return Score(row, value, Mark(answer="", annotator=who, note=why))
+    models = first(about, "models", "model")
+    model = text(models[0] if isinstance(models, list) and models else models)
+    vote = RecordedVote(model=model, score=number_ if label else None, explanation=why or None)
+    return Score(row, value, vote if value is not None else vote.failed(record.get("error") or _NOTHING_SAID))
 
 
 def _rated(file: ForeignFile) -> set[str]:
@@ -55,18 +93,9 @@ def _of_table(record: Mapping[str, object]) -> Mapping[str, object]:
     rest = {name: value for name, value in record.items() if not _COLUMN.fullmatch(name)}
     return {
         **rest,
-        **{name: _parsed(rest.get(name)) for name in ("input", "reference_output", "metadata", "output")},
+        **{name: parsed(rest.get(name)) for name in ("input", "reference_output", "metadata", "output")},
         "annotations": list(found.values()),
     }
-
-
-def _parsed(value: object) -> object:
-    if not isinstance(value, str) or value[:1] not in ("{", "["):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
 
 
 def _by_name(record: Mapping[str, object]) -> dict[str, list[Mapping[str, object]]]:
@@ -80,7 +109,7 @@ def _judged(record: Mapping[str, object], name: str, group: list[Mapping[str, ob
     people = [one for one in group if text(one.get("annotator_kind")).upper() == "HUMAN"]
     votes = tuple(_vote(one, name in rated) for one in group if one not in people)
     asked = Asked(name, kind="rating") if name in rated else Asked(name, options=_options(group))
-    answers = [(one, _answer(one, name in rated)) for one in people]
+    answers = [(one, _mark_of(one, group, name in rated)) for one in people]
     return Recorded(
         judge=by_model(name, votes[0].model if votes else ""),
         asked=asked,
@@ -109,12 +138,20 @@ def _vote(one: Mapping[str, object], rated: bool) -> RecordedVote:
         more=without(one, "name", "label", "score", "explanation", "error"),
     )
     if error or answer is None:
-        return vote.failed(error or "the annotation has neither a label nor a score")
+        return vote.failed(error or _NOTHING_SAID)
     return vote.said(answer, None if rated else number(one.get("score")))
 
 
 def _answer(one: Mapping[str, object], rated: bool) -> str | float | None:
     return number(one.get("score")) if rated else text(one.get("label")) or None
+
+
+def _mark_of(one: Mapping[str, object], group: list[Mapping[str, object]], rated: bool) -> str | float | None:
+    """A number alone, where the judge's labels have numbers: the label that has this one."""
+    points, said = number(one.get("score")), _answer(one, rated)
+    if said is not None or points is None:
+        return said
+    return next((text(each["label"]) for each in group if each.get("label") and number(each.get("score")) == points), None)
 
 
 def _options(group: list[Mapping[str, object]]) -> tuple[CriteriaOption, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
@@ -13,7 +12,7 @@ from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.verdict import TIE, Chosen, Compared, Rated, Verdict
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.importers.record import Asked, Recorded, RecordedVote
 from adjudge.judges.case import Case
 from adjudge.judges.direct import BaseDirectJudge

@@ -1,4 +1,4 @@
-"""promptfoo: ``promptfoo eval -o out.json`` (results versions 2 and 3), ``.jsonl`` and ``.csv``."""
+"""promptfoo: ``promptfoo eval -o out.json`` (results versions 2 and 3), ``.yaml``, ``.jsonl`` and ``.csv``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from adjudge.importers.values import fields_of, first, listed, mapping, number, 
 
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+|select-best|conversation-relevance|"
-    r"agent-rubric|search-rubric|pi|classifier|moderation|trajectory:goal-success)"
+    r"[a-z]+-rubric|pi|classifier|moderation|max-score|trajectory:goal-success|promptfoo:redteam:.+)"
 )
 _BY_A_PERSON = "human"
+_SET = "assert-set"
 _OVERRIDDEN = "Manual result"
 _HIGHLIGHT = "!highlight"
 """What the page puts before a comment on a cell that is marked; it is no part of it."""
@@ -41,15 +42,18 @@ _VERSIONS = (2, 3)
 _OVERALL = pass_or_fail("overall", "Does the output pass all of its assertions?")
 _READ = ("gradingResult", "response", "vars", "testCase", "success", "score", "id", "error", "failureReason")
 _GROUP = re.compile(r"\[.+\] ?")
+_STATUS = re.compile(r"\[(PASS|FAIL|ERROR)\](?: \((\d+(?:\.\d+)?)\))?\s*")
+"""What older tables put before the output, instead of a column of its own."""
 _NUMBERED = re.compile(r" \(\d+\)$")
 
 
 def _matches(head: Head) -> bool:
     if head.form == "table":
-        return any(_GROUP.match(name) for name in head.record) and head.has("Status", "Score")
+        grouped = any(_GROUP.match(name) for name in head.record)
+        return grouped and (head.has("Status", "Score") or any(map(_STATUS.match, map(text, head.record.values()))))
     if head.form in ("lines", "list"):
         return head.has("promptIdx", "testIdx") or (head.has("gradingResult", "vars") and "success" in head.record)
-    inside, old = mapping(head.at("results", "results")), mapping(head.at("results"))
+    inside, old = mapping(head.at("results", "results") or head.at("data", "results", "results")), mapping(head.at("results"))
     known = {"gradingResult", "promptIdx", "testCase", "failureReason", "namedScores"}
     return bool(known & inside.keys() or known & old.keys() or ({"table", "prompts"} & old.keys() and "version" in old))
 
@@ -64,7 +68,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         _check_version(file, head, left)
         default = _provider(_default_provider(file)) or NOT_SAID
     left.use({"vars": "fields", "response": "response", "gradingResult": "votes and labels"})
-    for record in file.records(("results", "results"), ("results",)):
+    for record in file.records(("results", "results"), ("results",), ("data", "results", "results")):
         yield from _result(record, default, left)
 
 
@@ -84,7 +88,7 @@ def _default_provider(file: ForeignFile) -> object:
 
 def _result(record: Mapping[str, object], default: str, left: Left) -> Iterator[Recorded]:
     grading = mapping(record.get("gradingResult"))
-    parts = [mapping(one) for one in listed(grading.get("componentResults"))] or ([grading] if grading else [])
+    parts = _parts(grading) or ([grading] if grading else [])
     by_model = [one for one in parts if _MODEL_GRADED.fullmatch(_type(one))]
     people = [one for one in parts if _is_human(one)]
     alone = len(by_model) == 1 and len(parts) - len(people) == 1
@@ -98,6 +102,14 @@ def _result(record: Mapping[str, object], default: str, left: Left) -> Iterator[
         left.out(f"assertion {name!r}, which no model judges")
     if not parts:
         yield from _not_graded(record, default, left)
+
+
+def _parts(grading: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The results of all assertions; those of a set stand inside it, in some versions beside it as well."""
+    found = [mapping(one) for one in listed(grading.get("componentResults"))]
+    for one in list(found):
+        found += [inner for inner in _parts(one) if inner not in found]
+    return [one for one in found if not listed(one.get("componentResults")) or _type(one) not in ("", _SET)]
 
 
 def _is_human(part: Mapping[str, object]) -> bool:
@@ -221,6 +233,7 @@ def _provider(value: object) -> str:
 def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     left.version = "CSV"
     left.note("the CSV says whether an output passed, not which assertion said so: the verdicts are of all assertions together")
+    left.note("in the CSV, some errors of a grader look like FAIL: import the JSON instead where you have it")
     for place, row in enumerate(file.records()):
         columns = list(row)
         starts = [index for index, name in enumerate(columns) if _GROUP.match(name)]
@@ -232,13 +245,17 @@ def _table(file: ForeignFile, left: Left) -> Iterator[Recorded]:
 
 def _cells(row: Mapping[str, object], columns: list[str], variables: Mapping[str, str | tuple[str, ...]], id: str) -> Recorded:
     cells = {_NUMBERED.sub("", name): _cell(row[name]) for name in columns[1:]}
+    output = _cell(row[columns[0]])
+    if "Status" not in cells and (found := _STATUS.match(output)):
+        reason, _, output = output[found.end() :].rpartition("\n---\n")
+        cells = {"Status": found[1], "Score": found[2] or "", "Grader Reason": reason.strip()}
     status, reason = text(cells.get("Status")).upper(), text(cells.get("Grader Reason"))
     by_person = reason.startswith(_OVERRIDDEN)
     mark = Mark(answer=status, annotator=_BY_A_PERSON, judge_visible=True, note=text(cells.get("Comment")))
     return Recorded(
         judge="all assertions",
         asked=_OVERALL,
-        fields={**variables, "response": _cell(row[columns[0]])},
+        fields={**variables, "response": output},
         id=id,
         votes=() if by_person else (_status_vote(status, number(cells.get("Score")), reason),),
         marks=(mark,) if by_person and status in (PASS, FAIL) else (),

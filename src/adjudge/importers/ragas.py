@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 
 from adjudge.importers.format import Format
 from adjudge.importers.record import FAIL, PASS, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, mapping, number, text, without
+from adjudge.importers.values import fields_of, first, mapping, number, parsed, text, without
 
 _ANSWERS = ("response", "answer", "multi_responses")
 _QUESTIONS = ("user_input", "question")
@@ -26,7 +25,6 @@ _SAMPLE = (
     ),
     *("query_length", "synthesizer_name", "id", "index", "episode_done", "Unnamed: 0", "", "name", "timestamp", "row_id"),
 )
-_LONGEST_LITERAL = 1_000_000
 
 
 def _matches(head: Head) -> bool:
@@ -35,8 +33,14 @@ def _matches(head: Head) -> bool:
     record = head.record
     if head.has("metric_input", "is_accepted") or head.has("metric", "is_accepted", "judge_verdict"):
         return True
-    known = any(name in record for name in _QUESTIONS) and any(name in record for name in _ANSWERS)
-    ragas = head.has("user_input", "response") or "retrieved_contexts" in record or head.has("question", "answer", "contexts")
+    turns = isinstance(parsed(record.get("user_input")), list) or text(record.get("user_input")).startswith("[HumanMessage(")
+    known = turns or (any(name in record for name in _QUESTIONS) and any(name in record for name in _ANSWERS))
+    ragas = (
+        turns
+        or head.has("user_input", "response")
+        or "retrieved_contexts" in record
+        or head.has("question", "answer", "contexts")
+    )
     return known and ragas and any(_is_metric(name, value) for name, value in record.items())
 
 
@@ -102,19 +106,18 @@ def _is_number(value: object) -> bool:
 
 
 def _fields(record: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
-    parts = {name: _literal(record[name]) for name in _SAMPLE[:9] if record.get(name)}
+    parts = {name: parsed(record[name]) for name in _SAMPLE[:9] if record.get(name)}
+    turns = parts.get("user_input")
+    if isinstance(turns, list) and "response" not in parts:  # what is judged is the conversation
+        parts["response"] = "\n".join(_turn(one) for one in turns)
+        del parts["user_input"]
     answer = parts.pop("answer", None) if "response" not in parts else None
     return fields_of({**parts, **({"response": answer} if answer else {})}) or {"response": ""}
 
 
-def _literal(value: object) -> object:
-    """A CSV holds lists as Python writes them."""
-    if not isinstance(value, str) or not value.startswith("[") or len(value) > _LONGEST_LITERAL:
-        return value
-    try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return value
+def _turn(one: object) -> str:
+    said = mapping(one)
+    return f"{text(first(said, 'type', 'role'))}: {text(said.get('content'))}" if said else text(one)
 
 
 # -- annotations ---------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.importers.format import Format
@@ -33,15 +34,23 @@ _TRUTHS = ("verdict_pass", "passed", "core_passed")
 _NAME = "label"
 _LABELS = (_NAME, "human_consistency")
 _PREDICTED = "_pred"
+_ARENA = ("model_a", "model_b", "human_winner", "judge_pick")
+_CASCADE = ("instruction", "outputs", "preferences")
 
 
 def _matches(head: Head) -> bool:
     record = head.record
+    if head.has(*_ARENA) or head.has(*_CASCADE):
+        return True
     judged = isinstance(record.get("judges"), Mapping) or head.has(*_PAIR) or any(name in record for name in _RESPONSES)
     return head.form in ("lines", "list") and judged and any(name in record for name in _LABELS)
 
 
 def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
+    if file.head.has(*_ARENA) or file.head.has(*_CASCADE):
+        left.use({"human_winner": "labels", "judge_pick": "votes", "preferences": "labels", "probs": "votes"})
+        yield from (_arena(one) if "human_winner" in one else _cascade(one, place) for place, one in enumerate(file.records()))
+        return
     left.use({"label": "labels", "judges": "votes"})
     words = {text(first(one, *_LABELS)) for one in file.records()}
     for place, record in enumerate(file.records()):
@@ -52,6 +61,41 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             yield _row(record, judge, asked, votes, _marks(label, asked), place)
         if not judges:
             yield _row(record, UNJUDGED, scale, (), _marks(label, scale), place)
+
+
+def _arena(record: Mapping[str, object]) -> Recorded:
+    """What people and a judge preferred of two systems' answers, whose texts are elsewhere."""
+    id, systems = text(record.get("id")), (text(record["model_a"]), text(record["model_b"]))
+    return Recorded(
+        judge="judge",
+        asked=BETTER,
+        fields={"instruction": id, "response": tuple(f"{id}, {one}" for one in systems)},
+        id=id or None,
+        systems=systems,
+        votes=(pair_vote(record.get("judge_pick"), model=text(record.get("judge")) or "judge"),),
+        marks=gold(record.get("human_winner"), "people"),
+        more=without(record, "id", "human_winner", "judge_pick"),
+    )
+
+
+def _cascade(record: Mapping[str, object], place: int) -> Recorded:
+    """Two outputs, whom each annotator prefers, and the probabilities that a judge gives them."""
+    outputs, probabilities = listed(record["outputs"]), [number(one) for one in listed(record.get("probs"))]
+    vote = RecordedVote(model="judge")
+    if len(probabilities) == 2 and None not in probabilities:
+        first_, second = (one or 0.0 for one in probabilities)
+        vote = vote.said("tie" if first_ == second else int(second > first_))
+        vote = replace(vote, distribution={"0": first_, "1": second})
+    marks = [mark for name, one in mapping(record["preferences"]).items() for mark in gold(one, name)]
+    return Recorded(
+        judge="judge" if probabilities else UNJUDGED,
+        asked=BETTER,
+        fields={"instruction": text(record["instruction"]), "response": tuple(map(text, outputs))},
+        id=text(record.get("id")) or f"row {place + 1}",
+        votes=() if not probabilities else (vote if vote.answer is not None else vote.failed("no probabilities are recorded"),),
+        marks=tuple(replace(mark, kind="human") for mark in marks),
+        more=without(record, "instruction", "outputs", "preferences", "probs"),
+    )
 
 
 def _scale(words: set[str]) -> Asked:

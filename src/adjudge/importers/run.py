@@ -98,6 +98,30 @@ def import_file(source: str | Path, target: str | Path, options: ImportOptions =
     return report
 
 
+@dataclass(frozen=True)
+class RecordedFile:
+    """The records of a foreign file, for who wants its rows and labels and no run of it."""
+
+    format: Format
+    records: Iterator[Recorded]
+    left: Left
+    files: Sequence[ForeignFile]
+
+    def bad_rows(self) -> list[str]:
+        """Rows that could not be read, once all were."""
+        return [one for file in self.files for one in file.bad]
+
+
+def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> RecordedFile:
+    """What a foreign file, or a folder of such files of one format, recorded."""
+    path = Path(source)
+    files, chosen, _ = _files(path, options)
+    if chosen is OWN:
+        raise RunError(f"{path} is an export of a run of ours, which has no labels: give the run folder instead")
+    left = Left()
+    return RecordedFile(chosen, (one for file in files for one in chosen.read(file, left)), left, files)
+
+
 def _read(file: ForeignFile, chosen: Format, run: ImportedRun, left: Left) -> None:
     try:
         if chosen is OWN:

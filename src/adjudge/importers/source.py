@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.frozen import NOTHING
 from adjudge.errors import RunError
+from adjudge.importers.whole import frame_as_json, is_frame, is_yaml, yaml_as_json
 
 Form = Literal["object", "list", "lines", "table", "archive"]
 KeyPath = tuple[str, ...]
@@ -59,6 +61,8 @@ class ForeignFile:
     """What was wrong with the records that were skipped."""
     chosen: Head | None = None
     """Which of its heads the file is read by."""
+    _as_json: bytes | None = None
+    """What is read instead of a document that has to be read whole."""
 
     @property
     def name(self) -> str:
@@ -78,12 +82,16 @@ class ForeignFile:
             from adjudge.importers.archive import entry_names
 
             return [Head("archive", names=entry_names(self.path))]
+        self._as_json = self._as_json or self._yaml()
         with self._text() as text:
             start = text.head.lstrip()[:1]
             if start == "[":
                 return [Head("list", record=_first_item(text))]
             if start == "{" and not (lines := is_lines(text.head) and _several_lines(text)):
                 keys, goes_on = _skeleton(text)
+                if not self._as_json and is_frame(keys):
+                    self._as_json = frame_as_json(self.path)
+                    return self.heads()
                 line = Head("lines", record=keys)
                 return [line] if goes_on else [Head("object", document=keys), line]
             form: Form = "lines" if start == "{" and lines else "table"
@@ -128,10 +136,15 @@ class ForeignFile:
     @contextmanager
     def _text(self) -> Iterator[Text]:
         try:
-            with self.path.open("rb") as file:
+            with io.BytesIO(self._as_json) if self._as_json else self.path.open("rb") as file:
                 yield open_text(file, Origin(self.name, self.path.name, "line"), self.encoding)
         except OSError as error:
             raise RunError(f"{self.path} cannot be read: {error.strerror or error}") from error
+
+    def _yaml(self) -> bytes | None:
+        with self._text() as text:
+            found = is_yaml(text.head)
+        return yaml_as_json(self.path) if found else None
 
     def _is_archive(self) -> bool:
         try:

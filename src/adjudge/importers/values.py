@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from adjudge.domain.message import Usage
+
+_LONGEST_CELL = 1_000_000
 
 
 def without(record: Mapping[str, object], *names: str) -> dict[str, object]:
@@ -51,6 +54,19 @@ def texts(value: object) -> str | tuple[str, ...]:
 def fields_of(pairs: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
     """Fields of an instance, without those that the file leaves empty."""
     return {str(name): texts(value) for name, value in pairs.items() if value not in (None, "", [], {})}
+
+
+def parsed(value: object) -> object:
+    """A cell that holds an object or a list, as JSON or as Python writes it; anything else as it is."""
+    if not isinstance(value, str) or value[:1] not in ("{", "[") or len(value) > _LONGEST_CELL:
+        return value
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found: object = read(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        return found
+    return value
 
 
 def first(record: Mapping[str, object], *names: str) -> object:

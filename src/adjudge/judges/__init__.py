@@ -8,6 +8,7 @@ HOME_OF = {
     "AspectCritic": "judges.aspect",
     "BaseDirectJudge": "judges.direct",
     "BasePairwiseJudge": "judges.pairwise",
+    "Cascade": "judges.cascade",
     "Criteria": "domain.criteria",
     "CriteriaExample": "domain.criteria",
     "CriteriaOption": "domain.criteria",

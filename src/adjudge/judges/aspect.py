@@ -7,30 +7,34 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Concatenate, ParamSpec, overload
+from pathlib import Path
+from typing import Concatenate, ParamSpec, cast, overload
 
 from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
-from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.identity import panel_identity
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
+from adjudge.judges.learnt import Learnt, LearntWeights
 from adjudge.judges.settings import ModelPanel, OnFailure, at_least, check_mode, check_votes, checked_weights
 from adjudge.pooling.majority import notes_on, panel, samples_still_needed, status_of
 from adjudge.prompts.render import shown_fields
 
 PASS, FAIL = "PASS", "FAIL"
 _UNNAMED = "aspect"
+WeightsLike = Mapping[str, float] | LearntWeights | str | Path
+"""By model; or those that ``adjudge calibrate`` learnt, or the file it wrote."""
 P = ParamSpec("P")
 Maker = Callable[Concatenate[type["AspectCritic"], P], "AspectCritic"]
 
@@ -44,7 +48,7 @@ def _ready_made(
     language: str = "en",
     min_valid: int = 1,
     early_stop: bool = False,
-    weights: Mapping[str, float] | None = None,
+    weights: WeightsLike | None = None,
     temperature: float | None = None,
     seed: int | None = None,
     mode: Mode | None = None,
@@ -98,7 +102,8 @@ class AspectCritic(Judge[Instance, AspectResult]):
         min_valid: a model with fewer valid votes is excluded.
         early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
         weights: how much each model of the panel counts, by its name; the score is then the weighted share. All models must be
-            named, none below 0. ``adjudge calibrate`` prints the weights that people's labels support.
+            named, none below 0. ``adjudge calibrate`` prints the weights that people's labels support, and writes them to a file:
+            its path may stand here, and is refused where the panel has changed since.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options are compared by their
@@ -116,7 +121,7 @@ class AspectCritic(Judge[Instance, AspectResult]):
     language: str = "en"
     min_valid: int = 1
     early_stop: bool = False
-    weights: Mapping[str, float] | None = None
+    weights: WeightsLike | None = None
     temperature: float | None = None
     seed: int | None = None
     mode: Mode | None = None
@@ -126,8 +131,7 @@ class AspectCritic(Judge[Instance, AspectResult]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights is not None:
-            object.__setattr__(self, "weights", FrozenDict(checked_weights(self.weights, list(self.panel))))
+        object.__setattr__(self, "weights", self._checked_weights())
         check_mode(self.mode, self.panel)
 
     def check_settings(self) -> None:
@@ -144,6 +148,30 @@ class AspectCritic(Judge[Instance, AspectResult]):
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
         return ModelPanel.of(self.models)
+
+    def _checked_weights(self) -> FrozenDict[float] | LearntWeights | None:
+        given = self.weights
+        if isinstance(given, str | Path):
+            given = Learnt.read(given).weights_for(self.name)
+        if isinstance(given, LearntWeights):
+            given.check(panel_identity(replace(self, weights=None).configuration(), self.name))
+            checked_weights(given.weights, list(self.panel))
+            return given
+        return None if given is None else FrozenDict(checked_weights(given, list(self.panel)))
+
+    @cached_property
+    def shares(self) -> Mapping[str, float] | None:
+        """Model → its weight; None where all count the same."""
+        given = self.weights
+        return given.weights if isinstance(given, LearntWeights) else cast("Mapping[str, float] | None", given)
+
+    def recorded_settings(self) -> dict[str, object]:
+        """What is set; of learnt weights also which labels they come from."""
+        settings, given = super().recorded_settings(), self.weights
+        if not isinstance(given, LearntWeights):
+            return settings
+        source = {"labels": given.labels, "date": given.date, "identity": given.identity}
+        return {**settings, "weights": given.weights, "weights_from": source}
 
     @property
     def samples(self) -> int:
@@ -254,7 +282,7 @@ class AspectCritic(Judge[Instance, AspectResult]):
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Each model's majority, and the mean over the models that have one."""
         said = panel(votes, list(self.panel), self.criteria, self.min_valid)
-        score = said.score if self.weights is None else said.weighted(self.weights)
+        score = said.score if self.shares is None else said.weighted(self.shares)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
         counted = [vote.verdict for vote in votes if vote.verdict and vote.model not in said.excluded]
         agreeing = [one for one in counted if one.option == verdict]

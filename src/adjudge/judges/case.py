@@ -11,14 +11,13 @@ from typing import ClassVar, Generic, TypeVar
 from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.run import Asker, RunLike, plain_settings
 from adjudge.errors import SetupError
@@ -127,7 +126,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
         spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
         """
-        return await self.judge_items(self._cases(instances, criteria), run=run, budget=budget, progress=progress)
+        return await self.judge_items(self.cases(instances, criteria), run=run, budget=budget, progress=progress)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
@@ -204,7 +203,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
         return FrozenDict({**self.metadata(votes), **(agreeing or own)[0].metadata}) if own else self.metadata(votes)
 
-    def _cases(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+    def cases(self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]) -> list[Case]:
+        """What is judged, by one criteria or by one for each instance."""
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             one = self.as_criteria(criteria)

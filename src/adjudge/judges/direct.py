@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.criteria import is_risk
-from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Usage
@@ -16,7 +15,7 @@ from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.question import Choice, Rating, question_of
 from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
 from adjudge.domain.verdict import Chosen, Verdict
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Mode, Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike

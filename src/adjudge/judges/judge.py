@@ -11,13 +11,12 @@ from functools import cached_property, partial
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
-from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Question
 from adjudge.domain.results import Result, Status
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.run import Asker, LiveVotes, RunLike, answering, provenance
@@ -38,7 +37,7 @@ from adjudge.judges.settings import (
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of
-from adjudge.prompts.template import check_language
+from adjudge.prompts.render import check_language
 
 
 class Item(Protocol):
@@ -258,7 +257,7 @@ class Judge(ABC, Generic[I, R]):
     def _after_failure(self, result: R) -> R:
         if self.on_failure == "raise":
             reasons = "; ".join(dict.fromkeys(f"{vote.model}: {vote.reason}" for vote in result.votes if vote.reason))
-            raise RunError(f"no verdict for {result.instance.id or 'an instance'}: {reasons}")
+            raise RunError(f"no verdict for {result.instance.id or 'an instance'}: {reasons or result.reason}")
         if self.on_failure in ("random", "fallback"):
             return self.fallback_result(result, random.Random(content_hash(self.seed, result.instance.fields)))  # noqa: S311
         return result

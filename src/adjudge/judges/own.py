@@ -8,14 +8,13 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.judges.batches import Batches, Run, answers_of, gathered
 

@@ -7,19 +7,17 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from string import ascii_uppercase
 from typing import ClassVar
 
 from adjudge.catalog.entry import Kind
 from adjudge.data.sources.row import Row
-from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.question import Comparison
 from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
-from adjudge.domain.verdict import TIE
-from adjudge.domain.vote import Vote
+from adjudge.domain.verdict import TIE, letter
+from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
@@ -38,6 +36,7 @@ from adjudge.pooling.contests import (
 )
 from adjudge.pooling.majority import status_of
 from adjudge.prompts.render import judged_field, shown_fields
+from adjudge.verdicts.likelihood import labels_for
 
 
 class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult]):
@@ -79,11 +78,11 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         """There must be two responses or more, in the examples too."""
         name, judged = item.criteria.name, item.criteria.to_evaluate_field
         responses = shown_fields(item.criteria, item.instance)[judged]
-        if isinstance(responses, str) or not 2 <= len(responses) <= 26:
-            raise SetupError(f"the field {judged!r} must hold a list of 2 to 26 responses")
+        if isinstance(responses, str) or len(responses) < 2:
+            raise SetupError(f"the field {judged!r} must hold a list of 2 responses or more")
         for example in item.criteria.examples:
             shown = example.fields.get(judged, "")
-            if isinstance(shown, str) or example.option not in (*ascii_uppercase[: len(shown)], TIE):
+            if isinstance(shown, str) or example.option not in (*map(letter, range(len(shown))), TIE):
                 raise SetupError(f"an example of criteria {name!r} needs responses in the field {judged!r}, and the label of one")
 
     def shown(self, ballot: Ballot) -> tuple[Instance, Criteria]:
@@ -238,6 +237,13 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
         object.__setattr__(self, "on_generation_failure", None)  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         check_mode(self.mode, self.panel)
+
+    def check(self, item: Case) -> None:
+        """Where a verdict is read from the likelihood of a letter, there must be one for each response."""
+        super().check(item)
+        for ballot in self.ballots(item)[:1]:
+            if ballot.mode == "likelihood":
+                labels_for(ballot.question)
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
         """One question to one model."""

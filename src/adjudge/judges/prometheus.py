@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Generic
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.question import Choice, Comparison, Rating
@@ -19,7 +18,7 @@ from adjudge.domain.results import (
     PairwiseInstanceResult,
 )
 from adjudge.domain.verdict import Chosen, Verdict
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, M, R, prompt_of
@@ -27,8 +26,7 @@ from adjudge.judges.direct import BaseDirectJudge, Direct
 from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.settings import Contests, ModelSettings
 from adjudge.prompts.fence import neutral, unfenced
-from adjudge.prompts.render import shown_fields
-from adjudge.prompts.template import load
+from adjudge.prompts.render import load, shown_fields
 from adjudge.verdicts.read import Reading
 
 _ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"

@@ -10,12 +10,11 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from adjudge.data.sources.open import is_data_file
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Choice, Rating
 from adjudge.domain.sampled import SampledResult
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeGuard
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
-from adjudge.gateway.open import OpenModel, open_panel
-from adjudge.judges.unitxt_engine import EngineLike, with_engines
+from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
+from adjudge.judges.unitxt_engine import EngineLike, EngineModel, UnitxtEngine
 
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
@@ -25,7 +25,7 @@ class ModelPanel(FrozenDict[OpenModel]):
     @classmethod
     def of(cls, models: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
         """What a caller named, ready to be asked; None is the embedded model."""
-        return cls(open_panel(with_engines(models)))
+        return cls(open_panel(_with_engines(models)))
 
     @cached_property
     def width(self) -> int:
@@ -49,6 +49,22 @@ class ModelPanel(FrozenDict[OpenModel]):
         return model is not None and model.keeps_replies and all(map(model.has_reply, requests_for(ballot)))
 
 
+def _with_engines(models: EngineLike | Sequence[EngineLike] | None) -> ModelLike | Sequence[ModelLike] | None:
+    """The same models, those that are engines of unitxt's as models of ours. They are asked one thing at a time."""
+    if isinstance(models, list | tuple):
+        return [_opened(one) if _is_engine(one) else one for one in models]
+    return _opened(models) if _is_engine(models) else models  # type: ignore[return-value]  # narrowed by what its class has
+
+
+def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:
+    """By what its class has: a stand-in has every method, and an engine can be called like a function."""
+    return all(callable(getattr(type(model), name, None)) for name in ("infer", "get_engine_id"))
+
+
+def _opened(engine: UnitxtEngine) -> OpenModel:
+    return open_model(EngineModel(engine), max_concurrency=1)
+
+
 NO_MODELS = ModelPanel()
 """That of a judge that asks nobody."""
 
@@ -56,6 +72,9 @@ NO_MODELS = ModelPanel()
 OnFailure = Literal["abstain", "raise", "random"]
 OnTooFew = Literal["fallback", "raise"]
 """The same for sampled criteria, whose callers need a bool or a number."""
+Otherwise = Literal["abstain", "last"]
+OTHERWISE: tuple[Otherwise, ...] = ("abstain", "last")
+"""What becomes of an item that no step of a cascade is sure enough of."""
 Contests = Literal["joint", "pairs"]
 _MOST_VOTES = 10_000
 """Per model and row."""

@@ -9,13 +9,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Message, Prompt, Reply, Usage
 from adjudge.domain.question import Choice, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.ask import ask_as
 from adjudge.errors import HALTS, ModelError, SetupError
 from adjudge.gateway.open import OpenModel

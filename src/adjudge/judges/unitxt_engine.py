@@ -15,12 +15,12 @@ from functools import cache, partial
 from importlib import import_module
 from time import perf_counter
 from types import ModuleType
-from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from adjudge.aio.threads import started
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError
-from adjudge.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.gateway.open import ModelLike
 
 T = TypeVar("T")
 _THREAD = "adjudge unitxt"
@@ -105,22 +105,6 @@ class EngineModel:
         except Exception as error:
             raise ModelError(f"it raised {type(error).__name__}: {message_of(error)}", model=self.name) from error
         return text
-
-
-def with_engines(models: EngineLike | Sequence[EngineLike] | None) -> ModelLike | Sequence[ModelLike] | None:
-    """The same models, those that are engines of unitxt's as models of ours. They are asked one thing at a time."""
-    if isinstance(models, list | tuple):
-        return [_opened(one) if _is_engine(one) else one for one in models]
-    return _opened(models) if _is_engine(models) else models  # type: ignore[return-value]  # narrowed by what its class has
-
-
-def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:
-    """By what its class has: a stand-in has every method, and an engine can be called like a function."""
-    return all(callable(getattr(type(model), name, None)) for name in ("infer", "get_engine_id"))
-
-
-def _opened(engine: UnitxtEngine) -> OpenModel:
-    return open_model(EngineModel(engine), max_concurrency=1)
 
 
 class _Gate:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from adjudge.aio.files import locked
 from adjudge.domain.message import Usage
-from adjudge.errors import RunError
+from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
@@ -30,10 +30,13 @@ from adjudge.ledger.rows import (
     select,
     view_sql,
 )
+from adjudge.ledger.wordings import as_begun, earlier_in, wordings_in
 
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
+LABELS = "labels.sqlite"
+"""What people said of the rows, beside it."""
 _ENDINGS = ("", "-wal", "-shm", "-journal")
 """Of a database's file, and of those that SQLite keeps beside it."""
 _NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
@@ -68,6 +71,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     tuple(statement for table in COLUMNS for statement in seal_sql(table)),
 )
 """What takes a ledger from each version to the next; an empty file is version 0."""
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a path is a run folder."""
+    return (folder / FILE).is_file()
+
+
+def holds_labels(folder: str | Path) -> bool:
+    """Whether people's labels lie in a run folder."""
+    return (Path(folder) / LABELS).exists()
 
 
 @contextmanager
@@ -135,10 +148,10 @@ def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mappin
     known = read_meta(connection).get("configuration")
     if known is None:
         write_meta(connection, {"configuration": configuration, "started": time.time()})
-    elif changes := [change for change in differences(known, configuration) if not is_wording(change)]:
-        raise RunError(
+    elif changes := [change for change in differences(known, as_begun(configuration, known)) if not is_wording(change)]:
+        raise OtherConfiguration(
             f"the run {folder} was made with another configuration: {'; '.join(_told(changes, known, configuration))}. "
-            "Restore the settings, use another folder, or fork it to reuse the answers that still apply"
+            "Restore the settings, or use another folder"
         )
     return _wordings(folder, known or configuration, configuration)
 
@@ -176,21 +189,9 @@ def delete(path: Path) -> None:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
-    """The hash of each template, as the run's judges knew it."""
-    judges = _part(configuration, "judges").values()
-    return {name: str(text) for judge in judges if isinstance(judge, Mapping) for name, text in _part(judge, "templates").items()}
-
-
-def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is no mapping: a ledger may come from anybody."""
-    part = whole.get(name)
-    return part if isinstance(part, Mapping) else {}
-
-
 def _wordings(folder: Path, begun_with: Mapping[str, object], now: Mapping[str, object]) -> dict[str, str]:
     before, today = wordings_in(begun_with), wordings_in(now)
-    if any(today.get(name, text) != text for name, text in before.items()):
+    if any(today.get(name, text) != text for name, text in before.items()) or earlier_in(begun_with):
         _LOG.warning(
             "%s was begun by another version of adjudge, which worded some prompts differently: its answers are kept, "
             "the rest is asked in today's words",
@@ -356,9 +357,13 @@ def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
         raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
 
 
+def check_fork(folder: Path, fork_of: Path | None) -> None:
+    """Say so before a folder is made when there is nothing to begin it with."""
+    if fork_of is not None and not (folder / FILE).exists() and not (fork_of / FILE).exists():
+        raise RunError(f"{fork_of} holds no run to fork")
+
+
 def _copy(source: Path, target: Path) -> None:
-    if not source.exists():
-        raise RunError(f"{source.parent} holds no run to fork")
     with connect(source, writable=False) as old, connect(target) as new:
         old.backup(new)
 

@@ -17,12 +17,11 @@ from pathlib import Path
 from adjudge.aio.files import locked
 from adjudge.domain.label import DESIGNS, Label
 from adjudge.errors import RunError, SetupError
-from adjudge.ledger.file import PATIENCE, connect, refuse_links, refuse_strange_schema
+from adjudge.ledger.file import LABELS, PATIENCE, connect, refuse_links, refuse_strange_schema
 from adjudge.ledger.rows import checksum, columns_in
 
-FILE = "labels.sqlite"
 LOCK = "labels.lock"
-OWN = (*(FILE + ending for ending in ("", "-wal", "-shm", "-journal")), LOCK)
+OWN = (*(LABELS + ending for ending in ("", "-wal", "-shm", "-journal")), LOCK)
 _VERSION = 1
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
@@ -72,7 +71,7 @@ class LabelStore:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.path = self.folder / FILE
+        self.path = self.folder / LABELS
 
     def add(self, *labels: Label) -> None:
         """Append labels, all or none; they are on the disk when this returns."""
@@ -153,11 +152,6 @@ class LabelStore:
             if version < _VERSION and writable:
                 _make(connection)
             yield connection
-
-
-def holds_labels(folder: str | Path) -> bool:
-    """Whether people's labels lie in a run folder."""
-    return (Path(folder) / FILE).exists()
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -14,15 +14,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.ledger.commit_thread import Writer
-from adjudge.ledger.file import FILE, connect, open_checked, trouble, under_lock, used_in
+from adjudge.ledger.file import FILE, check_fork, connect, open_checked, trouble, under_lock, used_in
 from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
-from adjudge.prompts.template import LIKELIHOOD, wording
+from adjudge.ledger.wordings import ballot_as_begun
+from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26
 _MASK = _BITS - 1
@@ -66,6 +66,7 @@ class Ledger:
         self.path = folder / FILE
         self._held = ExitStack()
         try:
+            check_fork(folder, fork_of)
             self._held.enter_context(under_lock(folder))
             written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of))
             self._reader = self._held.enter_context(connect(self.path, writable=False))
@@ -174,7 +175,7 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
     ``wordings`` are those that the run began with: its answers are found by them, also when a newer version words prompts anew.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    return _key(ballot.id, wordings.get(name) or wording(name, ballot.language), model)
+    return _key(ballot_as_begun(ballot, wordings).id, wordings.get(name) or wording(name, ballot.language), model)
 
 
 @lru_cache(maxsize=4096)

@@ -9,22 +9,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 _UNSEEN = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd"
 _DATA = rf"[{_UNSEEN}]*".join(("[dｄ]", "[aаａ]", "[tｔ]", "[aаａ]"))
-_MARK = re.compile(
+_MARK = (
     rf"[<＜](?=[\s{_UNSEEN}]*[/\\／][\s{_UNSEEN}/\\／]*{_DATA}(?![\w/.])"  # </data…, however spaced; "< /data/in.csv" stays
-    rf"|[\s{_UNSEEN}]*{_DATA}[{_UNSEEN}]*[-‐‑–—－][\w{_UNSEEN}]{{3}})",  # <data-abc…; "i < data-1" stays
-    re.IGNORECASE,
+    rf"|[\s{_UNSEEN}]*{_DATA}[{_UNSEEN}]*[-‐‑–—－][\w{_UNSEEN}]{{3}})"  # <data-abc…; "i < data-1" stays
 )
-_CHAT_TOKEN = re.compile(
+_CHAT_MARK = (
     r"[<＜](?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
     r"|<(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance|(?:start|end)_of_(?:turn|image)"
     r"|(?:start|end)_header_id|(?:extra_id|reserved)_\d+)\s*>)"
     r"|<(?=</?SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|THINK|gMASK)\])"
-    r"|\[(?=\|[^\[\]\n]{0,64}\|\])",  # [|user|]
-    re.IGNORECASE,
+    r"|\[(?=\|[^\[\]\n]{0,64}\|\])"  # [|user|]
 )
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
@@ -68,10 +67,16 @@ def neutral(text: str) -> str:
     if "\0" in text or not text.isascii():
         text = _NO_CHARACTER.sub("\ufffd", text)
     if "<" in text or "＜" in text:
-        text = _MARK.sub(_harmless, text)
+        text = _pattern(_MARK).sub(_harmless, text)
     elif "[" not in text:
         return text
-    return _CHAT_TOKEN.sub(_harmless, text)
+    return _pattern(_CHAT_MARK).sub(_harmless, text)
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Made when a text has a bracket: these take long to make."""
+    return re.compile(text, re.IGNORECASE)
 
 
 def _harmless(match: re.Match[str]) -> str:

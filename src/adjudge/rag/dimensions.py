@@ -12,9 +12,8 @@ from pathlib import Path
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.errors import SetupError
-from adjudge.prompts.template import check_language
-from adjudge.reading.values import Place, list_of, mapping, nearest, number, phrase
-from adjudge.reading.yaml_text import load_yaml
+from adjudge.prompts.render import check_language
+from adjudge.reading.values import Place, list_of, load_yaml, mapping, nearest, number, phrase
 
 _OWN_KEYS = ("title", "weight", "gates")
 _GATE_KEYS = ("score", "rule", "cap", "weight")

@@ -12,12 +12,11 @@ from typing import overload
 
 from adjudge.aio.event_loop import sync_edge
 from adjudge.data.dataset import Source
-from adjudge.domain.ballot import Ballot, Mode
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
-from adjudge.domain.vote import Vote
+from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.run import RunLike
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.results import DirectInstanceResult, Result, Status
-from adjudge.rag.composite import Composite
+from adjudge.pooling.majority import majority
+from adjudge.rag.composite import Composite, composite
 from adjudge.rag.dimensions import Dimension
 
 
@@ -56,17 +57,26 @@ class RagResult(Result):
             "explanations": self.explanations,
             "agreements": {name: one.agreement for name, one in self.judged.items()},
         }
-        panel = {"model_scores": self.model_scores} if len({vote.model for vote in self.votes}) > 1 else {}
+        panel = {"model_scores": self.model_scores} if len(self._models) > 1 else {}
         return super().to_dict(votes=votes) | own | panel
 
     @property
     def model_scores(self) -> dict[str, float]:
-        """Of a panel: the mean of each model's scores, each divided by the highest of its scale."""
-        found: dict[str, list[float]] = {}
-        for one in self.dimensions:
-            for model, score in self.judged[one.name].model_scores.items():
-                found.setdefault(model, []).append(score / one.maximum)
-        return {model: sum(scores) / len(scores) for model, scores in found.items()}
+        """Of a panel: the composite that each model's own votes make; not of one without a score that could change it."""
+        made = {model: composite(self._scores_of(model), self.dimensions).value for model in self._models}
+        return {model: value for model, value in made.items() if value is not None}
+
+    @property
+    def _models(self) -> list[str]:
+        return list(dict.fromkeys(vote.model for vote in self.votes))
+
+    def _scores_of(self, model: str) -> dict[str, int | None]:
+        own = {
+            name: [vote.verdict.option for vote in one.votes if vote.model == model and vote.verdict]
+            for name, one in self.judged.items()
+        }
+        found = {name: majority(said, self.judged[name].criteria) for name, said in own.items()}
+        return {name: int(one.option) if one else None for name, one in found.items()}
 
 
 def _score(result: DirectInstanceResult) -> int | None:

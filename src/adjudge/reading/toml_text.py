@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -18,6 +17,8 @@ _Lines = Mapping[tuple[str, ...], int]
 
 def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | None:
     """``place`` with the table of that name in ``content`` as its value, or None where there is no such table."""
+    import tomllib  # most projects have no such table
+
     try:
         found: object = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:

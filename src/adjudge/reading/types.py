@@ -119,7 +119,6 @@ class Number:
         return " ".join([kind, *(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)])
 
 
-@dataclass(frozen=True)
 class WholeNumber(Number):
     """A number without a fraction."""
 
@@ -136,7 +135,6 @@ class WholeNumber(Number):
         return super()._wanted(kind)
 
 
-@dataclass(frozen=True)
 class Flag:
     """True or false."""
 
@@ -168,7 +166,6 @@ class Many(Generic[T]):
         return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
 
 
-@dataclass(frozen=True)
 class Names:
     """Names with a text each."""
 

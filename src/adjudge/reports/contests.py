@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
 
 _OUTCOMES: Mapping[float, str] = {1.0: "wins", 0.5: "ties", 0.0: "losses"}
+_STRONG = 0.2
+"""The share of verdicts that may turn with the order before it has to be said wherever a decision is."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,12 @@ class OrderEffect:
     """Share of the votes that change with the order, mean over the rows."""
     noise_rate: float | None
     """The noise floor: the share that differs within one order. None with one vote per order."""
+
+    @property
+    def strong(self) -> bool:
+        """Whether the order decides so much, beyond the noise, that no figure should be read without that."""
+        share = self.turned / self.rows if self.flip_rate is None else self.flip_rate
+        return share - (self.noise_rate or 0.0) >= _STRONG
 
     @property
     def excess(self) -> float | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from adjudge.reports.gate import GateResult
 from adjudge.reports.numbers import number_text
 from adjudge.reports.report import Report, Section
+from adjudge.reports.sentences import sentence
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
@@ -77,6 +78,8 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
             rate = "–" if one.winrate is None else number_text(one.winrate, 2, language)
             doubt = "" if contests.leader or one is not best else f" ({word('cannot tell', language)})"
             yield f"{one.name}: {word('win rate', language)} {rate}{bars.get(one.name, '')}{doubt}"
+    if contests.order and contests.order.strong:
+        yield sentence("strong position bias", language, turned=contests.order.turned, rows=contests.order.rows)
 
 
 def _since(one: Section, report: Report) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from adjudge.reports.bench_shapes import ImprovementShape, RankingShape
 from adjudge.reports.shapes import (
     AggregateShape,
     CalibrationShape,
@@ -28,10 +29,8 @@ from adjudge.reports.shapes import (
     SelectionShape,
     SkippedShape,
     SummaryShape,
+    ThresholdsShape,
 )
-
-SCHEMA = "adjudge.results/1"
-"""The version: a number that grows when something is taken away or changes its meaning."""
 
 
 class Envelope(TypedDict):
@@ -50,6 +49,7 @@ class Judgments(Envelope):
     summary: SummaryShape
     reasons: Annotated[Count, "why judgments have no score, over all criteria"]
     skipped: SkippedShape
+    remarks: NotRequired[Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]]
     aggregates: NotRequired[Annotated[Sequence[AggregateShape], "judge by several criteria: one per row"]]
     files: NotRequired[Annotated[Sequence[str], "what was written"]]
     run: NotRequired[RunShape]
@@ -138,6 +138,14 @@ class Calibrations(Envelope):
     results: Sequence[CalibrationShape]
 
 
+class Cascades(Envelope):
+    """calibrate --cascade."""
+
+    kind: Literal["cascades"]
+    summary: Count
+    results: Sequence[ThresholdsShape]
+
+
 class Leaderboards(Envelope):
     """rank."""
 
@@ -154,8 +162,27 @@ class Imports(Envelope):
     results: Sequence[ImportShape]
 
 
+class Bench(Envelope):
+    """bench."""
+
+    kind: Literal["bench"]
+    summary: Count
+    data: str
+    missing: Annotated[Literal["drop", "tie", "wrong"], "what a judgment without a verdict counts as"]
+    level: float
+    results: Annotated[Sequence[RankingShape], "one; where recorded judges answer several questions, one for each"]
+
+
+class Improvements(Envelope):
+    """criteria improve."""
+
+    kind: Literal["improvement"]
+    summary: Count
+    results: Annotated[Sequence[ImprovementShape], "one, or none where there was nothing to improve"]
+
+
 DOCUMENTS: tuple[type, ...] = (
     *(Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
-    *(Calibrations, Leaderboards, Imports),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
 )
 """One for each ``kind``."""

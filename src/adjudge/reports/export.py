@@ -25,6 +25,8 @@ from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
 
+IDENTITY = "judge_identity"
+"""The column that says which judge it was, whatever it was called: one hash over everything that decides its verdicts."""
 _BATCH = 1000
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
@@ -39,11 +41,18 @@ def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
         raise RunError(f"{target} cannot be written: {error.strerror or error}") from error
 
 
-def check_export(target: Path, to: str | None = None) -> str:
-    """The format that ``target`` would be written in. A SetupError says why it could not be, before anything is paid for."""
+def export_format(target: Path, to: str | None = None) -> str:
+    """The one that was named, or that the name ends in. A SetupError where there is none such."""
     format_ = (to or target.suffix.lstrip(".")).lower()
+    format_ = "junit" if format_ == "xml" else format_
     if format_ not in FORMATS:
         raise SetupError(f"a run can be exported to {', '.join(FORMATS)}, not to {format_ or 'a file without an ending'!r}")
+    return format_
+
+
+def check_export(target: Path, to: str | None = None) -> str:
+    """The format that ``target`` would be written in. A SetupError says why it could not be, before anything is paid for."""
+    format_ = export_format(target, to)
     if format_ == "parquet" and find_spec("pyarrow") is None:
         raise SetupError("Parquet needs pyarrow: pip install 'adjudge[parquet]'")
     check_writable(target)
@@ -64,10 +73,10 @@ def _to_csv(run: Path, target: Path) -> int:
 
 
 def _to_jsonl(run: Path, target: Path) -> int:
-    count = 0
+    count, setup = 0, Setup.of_run(run_info(run))
     with text_file(target) as file:
         for row in judgments(run, votes=True):
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(json.dumps(_with_identity(row, setup), ensure_ascii=False) + "\n")
             count += 1
     return count
 
@@ -123,8 +132,29 @@ def _to_inspect(run: Path, target: Path) -> int:
     return to_inspect(run, target)
 
 
-FOREIGN = ("evalassist", "promptfoo", "inspect")
-"""Formats of other tools, which are JSON."""
+def _to_langfuse(run: Path, target: Path) -> int:
+    from adjudge.reports.scores_out import to_langfuse
+
+    return to_langfuse(run, target)
+
+
+def _to_phoenix(run: Path, target: Path) -> int:
+    from adjudge.reports.scores_out import to_phoenix
+
+    return to_phoenix(run, target)
+
+
+def _to_junit(run: Path, target: Path) -> int:
+    from adjudge.reports.junit import to_junit
+
+    return to_junit(run, target)
+
+
+ENDINGS: Mapping[str, str] = {
+    **{name: f"{name}.json" for name in ("evalassist", "promptfoo", "inspect", "langfuse", "phoenix")},
+    "junit": "junit.xml",
+}
+"""How files of other tools' formats end; all others end in their format's name."""
 FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "csv": _to_csv,
     "jsonl": _to_jsonl,
@@ -134,6 +164,9 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "evalassist": _to_evalassist,
     "promptfoo": _to_promptfoo,
     "inspect": _to_inspect,
+    "langfuse": _to_langfuse,
+    "phoenix": _to_phoenix,
+    "junit": _to_junit,
 }
 
 
@@ -151,7 +184,15 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
         entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
     gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
     counts = _counts(info, setup.language)
-    return replace(made, gates=gates, entries=entries, used=info.usage, counts=counts, calibrations=calibrations)
+    return replace(
+        made,
+        gates=gates,
+        entries=entries,
+        used=info.usage,
+        counts=counts,
+        calibrations=calibrations,
+        failed_calls=info.failed_calls,
+    )
 
 
 def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:
@@ -172,7 +213,13 @@ def _judgments(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[J
 
 def _flat(rows: Iterable[Mapping[str, object]], setup: Setup) -> Iterator[dict[str, object]]:
     for one in _judgments(rows, setup):
-        yield flat(one, setup.dimensions.get(one.judge, ()))
+        yield _with_identity(flat(one, setup.dimensions.get(one.judge, ())), setup)
+
+
+def _with_identity(row: Mapping[str, object], setup: Setup) -> dict[str, object]:
+    """Who judged it; of judgments that were imported, who judged them there."""
+    own = row.get(IDENTITY) or setup.identities.get(str(row["judge"]))
+    return {**{name: value for name, value in row.items() if name != IDENTITY}, IDENTITY: own}
 
 
 @contextmanager

@@ -14,12 +14,10 @@ from adjudge.domain.label import Label
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.files import text_file
+from adjudge.reports.passed import Ends, Row, passed, scale_ends
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.label_scales import JudgedScale, label_scales
 
-_PASSED = 0.5
-"""A score above this passes, where a tool knows only passed and failed."""
-Row = Mapping[str, object]
 _TRUTHS = {"PASS": True, "FAIL": False}
 
 
@@ -95,57 +93,59 @@ def _evalassist_criteria(criteria: Criteria) -> dict[str, object]:
 
 def to_promptfoo(run: Path, target: Path) -> int:
     """Results of version 3: each judgment is the result of one model-graded assertion."""
-    labels = {(label.row, label.criteria): label for label in LabelStore(run).current() if label.option is not None}
+    labels = {(label.row, label.criteria): mark for label, mark in _marked(run)}
     head = {"version": 3, "timestamp": _now(), "prompts": []}
-    count = 0
+    count, ends = 0, scale_ends(run)
     with text_file(target) as file:
         file.write(f'{{"evalId": {json.dumps(run.name)}, "results": {json.dumps(head)[:-1]}, "results": [')
         for row in judgments(run, votes=True):
             _refuse_comparison(row, "promptfoo")
-            file.write((",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels)))
+            file.write((",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels, ends)))
             count += 1
         file.write('\n], "stats": {}}, "config": {}, "shareableUrl": null}\n')
     return count
 
 
-def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Label]) -> dict[str, object]:
+def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row], ends: Ends) -> dict[str, object]:
     fields, score = _fields(row), row.get("score")
     failed = not isinstance(score, int | float)
-    passed = not failed and float(score) > _PASSED  # type: ignore[arg-type]  # it is a number
+    good = passed(row, ends) is True
     assertion = {"type": "llm-rubric", "value": row.get("criteria"), "provider": _models(row)}
     part = {
-        "pass": passed,
+        "pass": good,
         "score": 0 if failed else score,
         "reason": row.get("explanation") or row.get("reason") or "",
         "assertion": assertion,
     }
     own = {**part, **({"metadata": {"graderError": True}} if failed else {})}
     label = labels.get((Instance(fields).identity, str(row.get("criteria"))))
-    people = [] if label is None else [_promptfoo_mark(label)]
+    people = [] if label is None else [label]
     return {
         "testIdx": count,
         "promptIdx": 0,
         "provider": {"id": "adjudge"},
         "vars": {name: value for name, value in fields.items() if name != "response"},
         "response": {"output": _text(fields.get("response", ""))},
-        "success": passed,
+        "success": good,
         "score": 0 if failed else score,
-        "failureReason": 2 if failed else int(not passed),
+        "failureReason": 2 if failed else int(not good),
         "error": row.get("reason") if failed else None,
-        "gradingResult": {"pass": passed, "score": 0 if failed else score, "reason": "", "componentResults": [own, *people]},
+        "gradingResult": {"pass": good, "score": 0 if failed else score, "reason": "", "componentResults": [own, *people]},
         "namedScores": {},
     }
 
 
-def _promptfoo_mark(label: Label) -> dict[str, object]:
-    passed = str(label.option).casefold() in ("pass", "yes", "true", "correct")
-    return {
-        "pass": passed,
-        "score": int(passed),
-        "reason": "Manual result",
-        "comment": label.note,
-        "assertion": {"type": "human"},
-    }
+def _marked(run: Path) -> Iterator[tuple[Label, dict[str, object]]]:
+    """Labels as manual ratings; one whose option neither passes nor fails is none."""
+    ends = scale_ends(run)
+    points = {one.name: {option.name: option.score for option in one.scale.criteria.options} for one in label_scales(run)}
+    for label in LabelStore(run).current():
+        score = label.score if label.score is not None else points.get(label.criteria, {}).get(label.option or "")
+        good = passed({"status": "scored", "criteria": label.criteria, "score": score, "verdict": label.option}, ends)
+        if good is not None:
+            assertion = {"type": "human"}
+            note = {"reason": "Manual result", "comment": label.note, "assertion": assertion}
+            yield label, {"pass": good, "score": int(good), **note}
 
 
 def to_inspect(run: Path, target: Path) -> int:

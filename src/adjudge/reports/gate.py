@@ -60,6 +60,8 @@ class GateResult:
     """Whether there are enough rows for such limits."""
     against: str = ""
     """The run that must not be better, where two are compared; ``bar`` is then what may be lost, below 0."""
+    among: int = 1
+    """Criteria that were compared with it; ``upper`` is then a limit for all of them together (Holm)."""
 
     @property
     def verdict(self) -> Verdict:
@@ -101,7 +103,7 @@ class GateResult:
             **{name: number(getattr(self, name) or 0.0) for name in ("value", "bar", "lower", "upper")},
             "margin": number(abs(self.margin or 0.0)),
             "allowed": math.floor(self.bar * self.rows),
-            "level": f"{self.confidence or 0.0:.0%}",
+            "level": f"{self.confidence or 0.0:.0%}" + (words["of many"].format(among=self.among) if self._for_all else ""),
             "scored": self.rows - self.missing,
             "against": self.against,
             "margin_allowed": number(-self.bar),
@@ -111,6 +113,11 @@ class GateResult:
         if self.enough is not None:
             values["more"] = words["more rows"].format(**values)
         return words[self._said].format(**values)
+
+    @property
+    def _for_all(self) -> bool:
+        """Whether what is said rests on a limit for several criteria together."""
+        return self.among > 1 and self.verdict != "holds"
 
     @property
     def enough(self) -> int | None:

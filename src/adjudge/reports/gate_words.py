@@ -7,6 +7,7 @@ from collections.abc import Mapping
 SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "of a judge": "{name} (judge {judge})",
+        "of many": " over all {among} criteria",
         "mean": "mean score of {of}",
         "composite": "mean composite of {of}",
         "win rate": "win rate of {of}",
@@ -38,6 +39,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     },
     "ru": {
         "of a judge": "{name} (судья {judge})",
+        "of many": " по всем критериям ({among})",
         "mean": "средняя оценка «{of}»",
         "composite": "средняя итоговая оценка «{of}»",
         "win rate": "доля побед «{of}»",

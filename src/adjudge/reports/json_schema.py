@@ -7,7 +7,8 @@ import types
 import typing
 from typing import get_args, get_origin, get_type_hints, is_typeddict
 
-from adjudge.reports.documents import DOCUMENTS, SCHEMA
+from adjudge.reports.documents import DOCUMENTS
+from adjudge.reports.json_version import SCHEMA
 
 Schema = dict[str, object]
 _PLAIN: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

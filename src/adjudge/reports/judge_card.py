@@ -9,7 +9,9 @@ from pathlib import Path
 
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.labels import LabelStore, holds_labels
+from adjudge.ledger.file import holds_labels
+from adjudge.ledger.labels import LabelStore
+from adjudge.reports.cascades import learnt_by
 from adjudge.reports.export import report_of_run
 from adjudge.reports.report import Report, Section
 from adjudge.reports.template import environment
@@ -19,7 +21,7 @@ from adjudge.stats.estimate import Estimate
 from adjudge.trust.calibration import Calibration, calibrate_run
 from adjudge.trust.leanings import Leaning, leanings_of
 
-_HIDDEN = ("definition", "expression", "name", "config", "weights")
+_HIDDEN = ("definition", "expression", "name", "config", "weights", "weights_from", "calibration")
 """Settings that are said elsewhere on the card."""
 _SHOWN = ("accuracy", "kappa", "AC1", "alpha", "quadratic kappa", "Spearman")
 
@@ -38,6 +40,8 @@ class JudgeCard:
     sections: tuple[Section, ...]
     calibrations: tuple[Calibration, ...]
     leanings: tuple[Leaning, ...]
+    learnt: tuple[str, ...] = ()
+    """What it uses that was learnt from labels, and from which."""
 
 
 def judge_cards(folder: str | Path) -> list[JudgeCard]:
@@ -60,6 +64,7 @@ def _card(name: str, info: RunInfo, report: Report, found: list[Calibration], fo
         tuple(one for one in report.sections if one.judge == name),
         tuple(found),
         tuple(leanings_of(folder, name)),
+        tuple(learnt_by(name, configuration, "en")),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from adjudge.domain.frozen import FrozenDict
@@ -15,7 +16,7 @@ Kind = Literal["direct", "pairwise", "rag"]
 Fields = Mapping[str, str | Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Judgment:
     """What one judge said of one row by one criteria."""
 
@@ -68,39 +69,44 @@ class Judgment:
             left_out=tuple(map(str, lost)) if panel and isinstance(lost, Mapping) else (),
         )
 
-    @property
+    @cached_property
     def usage(self) -> Usage:
         """What it took."""
         return sum(self.used.values(), Usage())
 
-    @property
+    @cached_property
     def kind(self) -> Kind:
         """By what the result holds."""
         if isinstance(self.result.get("composite"), Mapping) and isinstance(self.result.get("scores"), Mapping):
             return "rag"
         return "pairwise" if isinstance(self.result.get("per_system_results"), list) else "direct"
 
-    @property
+    @cached_property
     def criteria(self) -> str:
         """What was asked."""
         return self.text("criteria") or ""
 
-    @property
+    @cached_property
     def status(self) -> str:
         """Scored, abstained or failed."""
         return self.text("status") or "failed"
 
-    @property
+    @cached_property
     def scored(self) -> bool:
         """Whether there is a verdict."""
         return self.status == "scored"
 
-    @property
+    @cached_property
     def score(self) -> float | None:
         """None without a verdict, and where the verdict is no number."""
         return number_of(self.result.get("score"))
 
     @property
+    def agreement(self) -> float | None:
+        """The share of the valid votes that agree; None without any."""
+        return number_of(self.result.get("agreement"))
+
+    @cached_property
     def verdict(self) -> str | None:
         """What was decided, in a word: the option, PASS or FAIL, or the name of the better response."""
         chosen = self.result.get("selected_option")
@@ -109,7 +115,7 @@ class Judgment:
         named = (self.text(name) for name in ("winner", "verdict", "option", "selected_option"))
         return next((name for name in named if name), None)
 
-    @property
+    @cached_property
     def reason(self) -> str | None:
         """Why there is no score."""
         return None if self.scored else self.text("reason")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.errors import SetupError
+from adjudge.ledger.file import holds_labels
 from adjudge.reading.values import nearest
-from adjudge.reports.baseline import Baseline
 from adjudge.reports.exit_code import ExitCode
-from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally
-from adjudge.reports.setup import KEPT, Setup
+from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.trusted import calibrations_of
 from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
@@ -64,6 +63,8 @@ class Outcome:
     def _compared_with(self) -> Baseline:
         if self.baseline is None:
             return Baseline()
+        from adjudge.reports.export import report_of_run
+
         sections = report_of_run(self.baseline, shown=0).sections
         return Baseline.of(str(self.baseline), ((one.judge, figure) for one in sections for figure in one.figures()))
 
@@ -72,6 +73,7 @@ class Outcome:
         self._compared = None
         match event:
             case Judged():
+                self._tally.failed_calls = event.failed_calls
                 self._tally.add(Judgment.of(self._labels[event.judge], event.number + 1, event.result))
             case BadRow():
                 self.skipped += 1
@@ -87,12 +89,13 @@ class Outcome:
         made = replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
         if folder is None:
             return made
-        return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=calibrations_of(folder))
+        labelled = calibrations_of(folder) if holds_labels(folder) else ()
+        return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=labelled)
 
     def _paired(self, folder: Path) -> tuple[GateResult, ...]:
         """Gates against another run; looked at once, after the last judgment."""
         if self._compared is None:
-            self._compared = tuple(paired_gates(self._setup, folder))
+            self._compared = tuple(paired_gates(self._setup, folder)) if self._setup.against else ()
         return self._compared
 
     def _against(self) -> str:
@@ -112,15 +115,15 @@ class Outcome:
 
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
-        known = {name for ready in self.run.judges for name in self._names(ready)}
+        known = list(dict.fromkeys(name for ready in self.run.judges for name in self._names(ready)))
         for ready in self.run.judges:
             bars = bars_of(self._gate(ready))
             judged = [one for one in ready.criteria if bars.keys() & {"", ready.name, one.name}]
             if "" in bars or (judged and not ready.compares):
                 check_gate(ready.name, judged, compares=ready.compares)
             unknown = [name for name in bars if name and name not in known]
-            if unknown and not (ready.compares and not self.run.file.data.responses):
-                raise SetupError(f"fail_under: nothing is called {unknown[0]!r}; {nearest(unknown[0], sorted(known))}")
+            if unknown and not (ready.compares and not self._systems()):
+                raise SetupError(_no_such_name(unknown[0], known))
 
     def exit_code(self) -> int:
         """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
@@ -140,9 +143,23 @@ class Outcome:
     def _names(self, ready: ReadyJudge) -> list[str]:
         """What a gate of this judge may name: its criteria, its dimensions, the systems that it compares."""
         dimensions = [one.name for one in self._setup.dimensions.get(ready.label, ())]
-        systems = self.run.file.data.responses if ready.compares else ()
-        return [ready.name, *(one.name for one in ready.criteria), *dimensions, *systems]
+        if ready.compares:
+            return self._systems()
+        return list(dict.fromkeys([ready.name, *(one.name for one in ready.criteria), *dimensions]))
+
+    def _systems(self) -> list[str]:
+        """The compared ones, where they are known before the rows are read: named columns, or responses that were typed."""
+        typed = max(
+            (len(value) for row in self.run.file.rows for value in row.fields.values() if isinstance(value, tuple)), default=0
+        )
+        return list(self.run.file.data.responses) or [f"response {place}" for place in range(1, typed + 1)]
 
     def _gate(self, ready: ReadyJudge) -> FailUnder | None:
         gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)
         return next((one for one in gates if one is not None), None)
+
+
+def _no_such_name(name: str, known: Sequence[str]) -> str:
+    hint = nearest(name, known)
+    names = f"{hint} There are" if hint.startswith("did") else "there are"
+    return f"fail_under: nothing is called {name!r}; {names} {', '.join(map(repr, known))}"

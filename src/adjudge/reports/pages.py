@@ -11,6 +11,7 @@ from typing import cast
 
 import jinja2
 
+from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.rag.composite import MEAN
 from adjudge.rag.dimensions import Dimension
@@ -30,7 +31,7 @@ from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
 from adjudge.reports.template import environment
-from adjudge.reports.trusted import trust_sentence
+from adjudge.reports.trusted import titled, trust_sentence
 from adjudge.reports.words import Word, counted, is_word, word
 
 _LONGEST_LINE = 200
@@ -114,6 +115,8 @@ def _values(report: Report) -> dict[str, object]:
         "title_of": lambda one: one.judge if _only(one, report) else one.name,
         "w": lambda name: word(cast(Word, name), language),
         "named": lambda name: word(name, language) if is_word(name) else name,
+        "heading": lambda name: _upper_first(word(name, language)) if is_word(name) else name,
+        "option": lambda name: word("tie", language) if name == TIE else name,
         "rule_name": lambda name: _rule_name(name, language),
         "say": partial(sentence, language=language),
         "count": lambda number, noun: counted(number, noun, language),
@@ -125,6 +128,7 @@ def _values(report: Report) -> dict[str, object]:
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "trusted": lambda one: trust_sentence(one, language),
+        "titled": lambda one: titled(one, language),
         "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 

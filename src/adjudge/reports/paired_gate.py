@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.setup import Setup
 
@@ -20,26 +20,27 @@ CONFIDENCE = 0.95
 
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     """A gate for each judge and criteria that both runs have; none where no other run was named."""
-    if not setup.against or not (folder / FILE).is_file():
+    if not setup.against or not holds_run(folder):
         return
     from adjudge.runs.diff import run_diff
-    from adjudge.trust.comparison import ComparisonSettings, compare_runs
+    from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
-    if not (Path(setup.against) / FILE).is_file():
+    if not holds_run(Path(setup.against)):
         raise RunError(f"the run that this one must not be worse than is not there: {setup.against}")
     level = setup.confidence or CONFIDENCE
     with run_diff(setup.against, folder) as found:
         compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
-    for one in compared:
-        yield _gate(one, setup.against, setup.margin)
+    for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
+        yield _gate(one, setup.against, setup.margin, upper, len(compared))
     if not compared:
         yield _nothing_shared(setup, level)
 
 
-def _gate(found: RunComparison, against: str, margin: float) -> GateResult:
+def _gate(found: RunComparison, against: str, margin: float, highest: float | None, among: int) -> GateResult:
+    """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of many fails by chance."""
     shown, scored = found.shown, found.rows
     rows = scored + found.missing
-    lower, upper = (-1.0, 1.0) if shown.lower is None or shown.upper is None else (shown.lower, shown.upper)
+    lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
     share = scored / rows if rows else 0.0
     return GateResult(
         judge=found.judge,
@@ -54,6 +55,7 @@ def _gate(found: RunComparison, against: str, margin: float) -> GateResult:
         confidence=found.level,
         sure=shown.lower is not None,
         against=against,
+        among=among,
     )
 
 

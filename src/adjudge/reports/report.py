@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.reports.baseline import Change, Figure
-from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
+from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
-from adjudge.reports.setup import ReportedJudge, Setup
+from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
 from adjudge.reports.summary import Summary, Tally, kind_of
 from adjudge.reports.words import blank_rows
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
+    from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.reports.rag import RagSummary, RagTally
     from adjudge.trust.calibration import Calibration
 
@@ -40,6 +40,7 @@ class Section:
     summary: Summary
     rag: RagSummary | None = None
     contests: ContestSummary | None = None
+    cascade: CascadeSummary | None = None
 
     @property
     def name(self) -> str:
@@ -66,6 +67,8 @@ class Section:
             order = self.contests.order
             found["systems"] = [one.to_dict() for one in self.contests.systems]
             found["positional_bias"] = order and order.to_dict()
+        if self.cascade:
+            found["cascade"] = self.cascade.to_dict()
         return found
 
 
@@ -110,6 +113,8 @@ class Report:
     """Judgments in all."""
     used: Mapping[str, Usage] = field(default_factory=dict)
     """Model → what it took."""
+    failed_calls: int = 0
+    """Requests that brought no reply, tries that were repeated included; they are in no usage."""
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
@@ -125,6 +130,12 @@ class Report:
     def usage(self) -> Usage:
         """What it took."""
         return sum(self.used.values(), Usage())
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the steps of cascades decided and saved, and what judges use that was learnt from labels."""
+        cascades = [one.cascade.sentence(one.name, self.language) for one in self.sections if one.cascade]
+        return [*cascades, *self.setup.learnt]
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -144,7 +155,12 @@ class Report:
 
     def _figures(self) -> dict[str, object]:
         usage = self.usage
-        used = {"calls": usage.calls, "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        used = {
+            "calls": usage.calls,
+            "failed_calls": self.failed_calls,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+        }
         if len(self.sections) == 1:
             return {**self.sections[0].summary.to_dict(), **used}
         every = [one.summary for one in self.sections]
@@ -160,6 +176,7 @@ class Report:
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
+            **({"remarks": self.remarks} if self.remarks else {}),
             **({"calibrations": [one.to_dict() for one in self.calibrations]} if self.calibrations else {}),
         }
 
@@ -175,22 +192,32 @@ class Report:
 class _SectionTally:
     """One section, so far."""
 
-    def __init__(self, first: Judgment, dimensions: Sequence[Dimension], confidence: float | None) -> None:
+    def __init__(self, first: Judgment, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criteria
+        dimensions, confidence = setup.dimensions.get(first.judge, ()), setup.confidence
+        self._steps = setup.steps.get(first.judge, ())
+        self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(confidence)
         self._rag = _rag_tally(dimensions, confidence) if first.kind == "rag" and dimensions else None
-        self._contests = ContestTally(confidence) if first.kind == "pairwise" else None
+        self._contests = _contest_tally(confidence) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
-        for more in (self._rag, self._contests):
+        for more in (self._rag, self._contests, self._cascade):
             if more:
                 more.add(one)
 
     def section(self) -> Section:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
-        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests)
+        cascade = self._cascade.summary(self._steps) if self._cascade else None
+        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade)
+
+
+def _contest_tally(confidence: float | None) -> ContestTally:
+    from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
+
+    return ContestTally(confidence)
 
 
 def _rag_tally(dimensions: Sequence[Dimension], confidence: float | None) -> RagTally:
@@ -213,6 +240,7 @@ class ReportTally:
         self._blank: BlankRows | None = None
         self._total = 0
         self._used: dict[str, Usage] = {}
+        self.failed_calls = 0
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
@@ -220,7 +248,7 @@ class ReportTally:
         """One more judgment."""
         key = (one.judge, one.criteria)
         if key not in self._sections:
-            self._sections[key] = _SectionTally(one, self.setup.dimensions.get(one.judge, ()), self.setup.confidence)
+            self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
         self._total += 1
         for model, usage in one.used.items():
@@ -249,7 +277,7 @@ class ReportTally:
 
     def report(self) -> Report:
         """What they come to so far."""
-        sections, skipped, language = tuple(one.section() for one in self._sections.values()), self.skipped, self.setup.language
+        sections, skipped, language = tuple(self._in_order()), self.skipped, self.setup.language
         blank = [blank_rows(skipped.blank, skipped.blank_places, language)] if skipped.blank else []
         return Report(
             setup=self.setup,
@@ -260,7 +288,14 @@ class ReportTally:
             entries=tuple(self._shown()),
             total=self._total,
             used=dict(self._used),
+            failed_calls=self.failed_calls,
         )
+
+    def _in_order(self) -> list[Section]:
+        """The sections in the order in which the judges were given, wherever the judgments come from."""
+        places = {judge: place for place, judge in enumerate(self.setup.judges)}
+        found = (one.section() for one in self._sections.values())
+        return sorted(found, key=lambda one: places.get(one.judge, len(places)))
 
     def _shown(self) -> list[Judgment]:
         return sorted(self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ())))[: self.shown]

@@ -12,8 +12,13 @@ Sentence = Literal[
     "answered already",
     "calls",
     "candidates",
+    "cascade",
+    "cascade calls",
+    "cascade cost",
+    "cascade nobody",
     "chosen rows",
     "cost",
+    "decided by step",
     "ended",
     "ends of candidates",
     "ends of judging",
@@ -23,9 +28,14 @@ Sentence = Literal[
     "keys",
     "known price",
     "labelled",
+    "last decides",
+    "learnt thresholds",
+    "learnt weights",
     "left",
     "mean between",
     "no result",
+    "no thresholds",
+    "nobody decides",
     "note",
     "note kept",
     "nothing to label",
@@ -43,9 +53,11 @@ Sentence = Literal[
     "skipped",
     "stopped at once",
     "stopped at once, kept",
+    "stopped at once, not kept",
     "stopped early",
     "stopping",
     "stopping, kept",
+    "strong position bias",
     "tie",
     "to",
     "tokens",
@@ -63,11 +75,19 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     "answered already": ("answered already: {votes}", "ответ уже есть: {votes}"),
     "calls": ("calls: {span}", "вызовы: {span}"),
     "candidates": ("candidates: {count}", "кандидаты: {count}"),
+    "cascade": (
+        "{judge}: decided by {steps}; {last} was not asked about {spared} of {rows}",
+        "{judge}: решили {steps}; {last} не спрошена: {spared} из {rows}",
+    ),
+    "cascade calls": ("; about {calls} to it saved", "; сэкономлено у неё: {calls}"),
+    "cascade cost": ("; ${spent} instead of about ${dear}", "; ${spent} вместо примерно ${dear}"),
+    "cascade nobody": ("nobody", "никто"),
     "chosen rows": (
         "Chosen rows ({queue}): they help you write better criteria; they do not move the corrected rate.",
         "Отобранные строки ({queue}): они помогают уточнить критерий, но не влияют на исправленную долю.",
     ),
     "cost": ("cost: {cost}", "стоимость: {cost}"),
+    "decided by step": ("decided by {step}", "решает {step}"),
     "ended": (
         "{done} of {total} labelled. Every answer is kept; the same command goes on.",
         "Размечено {done} из {total}. Все ответы сохранены; та же команда продолжит работу.",
@@ -87,12 +107,33 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     "keys": ("? unsure   s skip   n note   u undo   q quit", "? не знаю   s пропустить   n заметка   u отменить   q выйти"),
     "known price": ("${low} to ${high} (prices of {dated}, or your own)", "от ${low} до ${high} (цены на {dated} или ваши)"),
     "labelled": ("{done} of {total} labelled", "Размечено {done} из {total}"),
+    "last decides": (
+        "the last step decides the rest, without that promise",
+        "остальное решает последний шаг, без этого обещания",
+    ),
+    "learnt thresholds": (
+        "{judge}: accepted from a confidence of: {steps}; at most {risk} of accepted verdicts are wrong, except with "
+        "probability {delta}; learnt from {labels} of {date}; {otherwise}",
+        "{judge}: вердикт принимается при уверенности не ниже: {steps}; неверных среди принятых не больше {risk}, кроме "
+        "вероятности {delta}; по разметке: {labels}, {date}; {otherwise}",
+    ),
+    "learnt weights": (
+        "{judge}: weights {weights}, learnt from {labels} of {date} (judge identity {identity})",
+        "{judge}: веса {weights} по разметке: {labels}, {date} (судья {identity})",
+    ),
     "left": (
         "{done} of {total} labelled, and the rest was skipped: the same command shows those rows again.",
         "Размечено {done} из {total}, остальное пропущено: та же команда покажет эти строки снова.",
     ),
     "mean between": ("mean between {low} and {high}", "среднее от {low} до {high}"),
     "no result": ("no result: no candidate may be used", "результата нет: ни один кандидат не годится"),
+    "no thresholds": (
+        "{judge}: the cascade has no calibration: every step is asked about every row, and {last} decides; label rows, then "
+        "'adjudge calibrate RUN --cascade -o FILE'",
+        "{judge}: каскад не откалиброван: каждый шаг спрашивается о каждой строке, решает {last}; разметьте строки, затем "
+        "'adjudge calibrate RUN --cascade -o FILE'",
+    ),
+    "nobody decides": ("the rest is abstained from", "остальное остаётся без вердикта"),
     "note": ("Note: ", "Заметка: "),
     "note kept": ("The note goes with your answer to this row.", "Заметка сохранится вместе с ответом."),
     "nothing to label": ("There is nothing to label in this queue.", "В этой очереди нечего размечать."),
@@ -122,6 +163,10 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
         "stopped at once: what was under way is asked again. Resume it with: adjudge resume {folder}",
         "остановлено сразу: то, что ещё выполнялось, будет запрошено снова. Продолжить: adjudge resume {folder}",
     ),
+    "stopped at once, not kept": (
+        "stopped at once: nothing was kept. With --run FOLDER it could be resumed.",
+        "остановлено сразу: ничего не сохранено. С --run ПАПКА прогон можно было бы продолжить.",
+    ),
     "stopped early": ("Stopped before the end: {reason}.", "Остановлено до конца: {reason}."),
     "stopping": (
         "Stopping: nothing more is sent; what is under way is waited for, and what was judged is written. "
@@ -134,6 +179,10 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
         "Resume it with: adjudge resume {folder}",
         "Останавливаюсь: новых запросов не будет, отправленные дождутся ответа и сохранятся. "
         "Ещё раз Ctrl-C – остановить сразу. Продолжить: adjudge resume {folder}",
+    ),
+    "strong position bias": (
+        "but position bias: {turned} of {rows} rows turn with the order of the responses",
+        "но есть влияние порядка: от порядка ответов меняются {turned} из {rows} строк",
     ),
     "tie": ("equally good", "одинаково хороши"),
     "to": ("{low} to {high}", "от {low} до {high}"),

@@ -4,18 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
+from adjudge.engine.identity import judge_identities
 from adjudge.gateway.open import OpenModel
-from adjudge.reports.baseline import Baseline
+from adjudge.reports.cascades import learnt_by, steps_of
 from adjudge.reports.gate import Bar
 from adjudge.reports.judgment import number_of
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.runs.folder import RunInfo
+
+
+class Figure(NamedTuple):
+    """A mean or a win rate: what it is kept by in any language, what people call it, and its value."""
+
+    key: str
+    name: str
+    value: float
+
+
+class Change(NamedTuple):
+    """A figure, before and now."""
+
+    name: str
+    before: float
+    now: float
+
+    @property
+    def change(self) -> float:
+        """Above 0 where it is better now."""
+        return self.now - self.before
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {**self._asdict(), "change": self.change}
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What an earlier run came to."""
+
+    run: str = ""
+    """Its folder."""
+    figures: Mapping[str, float] = FrozenDict()
+    """Criteria, dimension or system → its mean or win rate. What several judges of the run have is under "judge: criteria"."""
+
+    @classmethod
+    def of(cls, run: str, figures: Iterable[tuple[str, Figure]]) -> Baseline:
+        """Of the figures of that run, each with its judge."""
+        found: dict[str, float] = {}
+        for judge, one in figures:
+            found[one.key if one.key not in found else f"{judge}: {one.key}"] = one.value
+        return cls(run, found)
+
+    @classmethod
+    def of_kept(cls, kept: object) -> Baseline:
+        """As a run folder keeps it."""
+        match kept:
+            case {"run": str(run), "figures": dict(figures)}:
+                known = {str(name): number_of(value) for name, value in figures.items()}
+                return cls(run, {name: value for name, value in known.items() if value is not None})
+        return cls()
+
+    def kept(self) -> dict[str, object]:
+        """What a run folder keeps of it."""
+        return {"run": self.run, "figures": dict(self.figures)}
+
+    def changes(self, judge: str, figures: Iterable[Figure]) -> list[Change]:
+        """What both have."""
+        known = ((one, self._before(judge, one.key)) for one in figures)
+        return [Change(one.name, before, one.value) for one, before in known if before is not None]
+
+    def _before(self, judge: str, name: str) -> float | None:
+        return self.figures.get(f"{judge}: {name}", self.figures.get(name))
+
 
 KEPT = "report"
 """Where a run folder keeps what its report needs and its judgments do not say."""
@@ -46,6 +113,10 @@ class Setup:
     """Judge → its configuration."""
     dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
     """Judge of RAG answers → what it scores."""
+    steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
+    """Judge that is a cascade → its steps."""
+    learnt: tuple[str, ...] = ()
+    """What judges use that was learnt from labels, and from which; a sentence each."""
     bars: tuple[Bar, ...] = ()
     max_failed: float | None = None
     """The largest share of judgments that may be without a score."""
@@ -71,8 +142,11 @@ class Setup:
         """Of judges that are there, by what their judgments are filed under."""
         models = [model for judge in judges.values() for model in judge.panel.values()]
         modes = [str(judge.__dict__.get("mode") or model.mode) for judge in judges.values() for model in judge.panel.values()]
+        several = {name: judge.configuration(criteria.get(name, ())) for name, judge in judges.items() if len(judge.panel) > 1}
         return cls(
             judges=_Configurations(judges, criteria),
+            steps={name: steps for name, one in several.items() if (steps := steps_of(one))},
+            learnt=_learnt(several),
             dimensions={name: judge.scored for name, judge in judges.items() if isinstance(judge, _HasDimensions)},
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
@@ -96,6 +170,8 @@ class Setup:
             language=languages[0] if languages else "en",
             judges=judges,
             dimensions=_dimensions(judges),
+            steps={name: steps for name, one in judges.items() if (steps := steps_of(one))},
+            learnt=_learnt(judges),
             bars=tuple(_bars(known.get("bars"))),
             max_failed=number_of(known.get("max_failed")),
             confidence=number_of(known.get("confidence")),
@@ -123,6 +199,11 @@ class Setup:
             "baseline": self.baseline.kept(),
         }
 
+    @cached_property
+    def identities(self) -> dict[str, str]:
+        """Judge → one hash over everything that decides its verdicts."""
+        return judge_identities({"judges": self.judges})
+
     def is_panel(self, judge: str) -> bool:
         """Whether a judge asks several models."""
         return len(_part(self.judges.get(judge, {}), "models")) > 1
@@ -145,6 +226,9 @@ class Setup:
             "language": self.language,
             "weights": ", ".join(f"{one.title} {one.weight:g}" for one in known),
             "configuration": _listed(one.get("config") for one in settings),
+            "judge identity": ", ".join(
+                f"{name} {one}" if len(self.identities) > 1 else one for name, one in self.identities.items()
+            ),
             "adjudge": _listed(_part(one, "versions").get("adjudge") for one in self.judges.values()),
         }
         return {name: value for name, value in found.items() if value}
@@ -190,6 +274,13 @@ def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[D
 
     found = {name: kept_dimensions(one["dimensions"]) for name, one in judges.items() if "dimensions" in one}
     return {name: own for name, own in found.items() if own}
+
+
+def _learnt(judges: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+    """In the language of each judge."""
+    return tuple(
+        line for name, one in judges.items() for line in learnt_by(name, one, str(_part(one, "settings").get("language", "en")))
+    )
 
 
 def _bars(kept: object) -> list[Bar]:

@@ -34,6 +34,7 @@ class FiguresShape(TypedDict):
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    failed_calls: NotRequired[int]
     calls_with_estimated_tokens: NotRequired[int]
     mean: NotRequired[float | None]
     interval: NotRequired[IntervalShape | None]
@@ -81,7 +82,26 @@ class CriteriaShape(FiguresShape):
     rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
     systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
     positional_bias: NotRequired[OrderShape | None]
+    cascade: NotRequired[CascadeShape]
     baseline: NotRequired[Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]]
+
+
+class StepDecidedShape(TypedDict):
+    """What one step of a cascade decided."""
+
+    step: str
+    decided: Annotated[int, "rows whose verdict is its own"]
+    asked: Annotated[int, "rows that it was asked about"]
+
+
+class CascadeShape(TypedDict):
+    """What the steps of a cascade decided, and what that saved."""
+
+    steps: Sequence[StepDecidedShape]
+    undecided: int
+    calls_saved: Annotated[int | None, "calls of the last step that were not needed, by what it took elsewhere"]
+    cost_usd: Annotated[float | None, "null where a price is not known"]
+    cost_of_last_step_alone_usd: float | None
 
 
 class ChangeOfMeanShape(TypedDict):
@@ -137,6 +157,19 @@ class VoteShape(TypedDict):
     latency: float
 
 
+class StepShape(TypedDict):
+    """One step of a cascade that was asked about a row."""
+
+    step: Annotated[str, "its model"]
+    verdict: str | None
+    confidence: float | None
+    needed: Annotated[float | None, "the confidence from which on it is accepted; null: never"]
+    accepted: bool
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
 class JudgmentShape(TypedDict):
     """One judgment: one judge, one row, one criteria."""
 
@@ -164,6 +197,8 @@ class JudgmentShape(TypedDict):
     composite: NotRequired[Annotated[object, "RAG: value, rule, lower, upper"]]
     scores: NotRequired[Mapping[str, int | None]]
     model_scores: NotRequired[Mapping[str, float]]
+    decided_by: NotRequired[Annotated[str | None, "cascades: the step whose verdict it is; null where none was accepted"]]
+    steps: NotRequired[Annotated[Sequence[StepShape], "cascades: the steps that were asked"]]
     votes: NotRequired[Sequence[VoteShape]]
 
 
@@ -291,6 +326,20 @@ class CalibrationShape(TypedDict):
     corrected: Annotated[Mapping[str, object] | None, "null where it is refused"]
     refusal: Mapping[str, object] | None
     labels: Mapping[str, object]
+    notes: Sequence[str]
+
+
+class ThresholdsShape(TypedDict):
+    """From which confidence on the steps of a cascade are accepted, by labels."""
+
+    judge: str
+    criteria: str
+    risk: Annotated[float, "the greatest share of errors among accepted verdicts"]
+    delta: Annotated[float, "how often that promise may fail"]
+    labels: int
+    date: str
+    steps: Sequence[Mapping[str, object]]
+    refusal: Mapping[str, object] | None
     notes: Sequence[str]
 
 

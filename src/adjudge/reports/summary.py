@@ -128,7 +128,7 @@ class Tally:
             self._scores.append(one.score)
 
     def _add_models(self, one: Judgment) -> None:
-        scores = one.result.get("model_scores")
+        scores = None if "steps" in one.result else one.result.get("model_scores")  # the steps of a cascade are no panel
         for model, score in scores.items() if isinstance(scores, Mapping) else ():
             own = self._models.setdefault(str(model), [0.0, 0.0])
             own[0] += number_of(score) or 0.0
@@ -184,9 +184,9 @@ def interval_of(values: Sequence[float]) -> Interval | None:
     """Of the mean of ``values`` from 0 to 1, where there are enough. One judgment needs none, and no time to load it."""
     if len(values) < 2:
         return None
-    from adjudge.stats.intervals import mean_interval
+    from adjudge.stats.intervals import rows_interval
 
-    return mean_interval(values)
+    return rows_interval(values)
 
 
 def confident_interval(values: Sequence[float], confidence: float | None) -> Interval | None:

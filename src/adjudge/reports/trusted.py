@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.ledger.labels import holds_labels
 from adjudge.reports.words import counted
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "share": "share of {name}",
         "win rate": "win rate of {name}",
         "model": " that a model made",
+        "of a judge": "{name} (judge {judge})",
     },
     "ru": {
         "corrected": "{name}: {what} {value} с поправкой ({labels}; от {lower} до {upper} при {level}); без поправки {naive}.",
@@ -31,6 +31,7 @@ _SENTENCES: Mapping[str, Mapping[str, str]] = {
         "share": "доля {name}",
         "win rate": "доля побед {name}",
         "model": ", поставлены моделью",
+        "of a judge": "{name} (судья {judge})",
     },
 }
 _REFUSALS_RU: Mapping[str, str] = {
@@ -50,7 +51,7 @@ def trust_sentence(one: Calibration, language: str = "en") -> str:
     found = one.corrected
     kind = "refused" if one.refusal else "bounds" if found is None or found.value is None else "corrected"
     return words[kind].format(
-        name=one.criteria or one.judge,
+        name=titled(one, language),
         what=_what(one, words),
         labels=f"{counted(one.count, 'label', language)}{made}",
         value=figure(found),
@@ -60,6 +61,13 @@ def trust_sentence(one: Calibration, language: str = "en") -> str:
         naive=figure(one.naive),
         why=_why(one, language),
     )
+
+
+def titled(one: Calibration, language: str = "en") -> str:
+    """The criteria, and which judge where several of the run judge by it."""
+    name = one.criteria or one.judge
+    words = _SENTENCES.get(language, _SENTENCES["en"])
+    return words["of a judge"].format(name=name, judge=one.judge) if one.one_of_several else name
 
 
 def _what(one: Calibration, words: Mapping[str, str]) -> str:
@@ -86,6 +94,8 @@ def _number(value: float | None) -> str:
 
 def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:
     """The numbers of a run folder that holds labels; nothing where it holds none, and nothing more is loaded for that."""
+    from adjudge.ledger.file import holds_labels
+
     if not holds_labels(folder):
         return ()
     from adjudge.trust.calibration import CalibrationSettings, calibrate_run

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeGuard
 
+from adjudge.reports.nouns import NOUNS, RUSSIAN_NOUNS, Noun, russian_form
+
 Word = Literal[
     "abstained",
     "agreement",
@@ -58,6 +60,7 @@ Word = Literal[
     "interval",
     "interval says",
     "judge",
+    "judge identity",
     "judges",
     "judging",
     "kind",
@@ -67,6 +70,7 @@ Word = Literal[
     "losses",
     "lower quartile",
     "lowest",
+    "lowest agreement first",
     "mean",
     "median",
     "missed by",
@@ -87,6 +91,7 @@ Word = Literal[
     "not ready",
     "nothing else",
     "nothing found",
+    "now",
     "of",
     "on",
     "only the worst",
@@ -199,7 +204,7 @@ _RUSSIAN: dict[Word, str] = {
     "histogram": "распределение итоговых оценок",
     "history": "история диалога",
     "interval": "интервал 95 %",
-    "interval says": "Интервал Стьюдента с одним добавленным нулём и одной единицей: "
+    "interval says": "Интервал Стьюдента с запасом на редкий 0, который не встретился: "
     "насколько среднее могло бы отличаться на других строках того же рода.",
     "judge": "судья",
     "judges": "оценивает",
@@ -211,6 +216,8 @@ _RUSSIAN: dict[Word, str] = {
     "lower quartile": "нижний квартиль",
     "upper quartile": "верхний квартиль",
     "lowest": "наименьшее",
+    "lowest agreement first": "сначала спорные",
+    "now": "стало",
     "mean": "средняя оценка",
     "median": "медиана",
     "missing": "нет оценки",
@@ -290,6 +297,7 @@ _RUSSIAN: dict[Word, str] = {
     "ties": "ничьи",
     "turned with the order": "строк меняется с порядком",
     "undecided": "Не решено",
+    "judge identity": "отпечаток судьи",
     "votes per model": "голосов на модель",
     "why no score": "почему нет оценки",
     "win rate": "доля побед",
@@ -312,7 +320,7 @@ _ENGLISH: dict[Word, str] = {
     "every answer is in the CSV": "Every answer is in the CSV file.",
     "histogram": "composites",
     "interval": "95 % interval",
-    "interval says": "Student's interval with one 0 and one 1 added: "
+    "interval says": "Student's interval, widened for a rare 0 that was not seen: "
     "how far the mean could be off on other rows of the same kind.",
     "normalised score": "normalised",
     "no interval": "no interval: fewer than 8 scored rows",
@@ -339,39 +347,11 @@ _ENGLISH: dict[Word, str] = {
 """Where a word is not its own name."""
 
 
-Noun = Literal["answer of all", "call", "failed call", "judgment", "label", "reply", "row", "row of all", "token", "vote"]
-
-_NOUNS: dict[Noun, tuple[str, str]] = {
-    "answer of all": ("answer", "answers"),
-    "call": ("call", "calls"),
-    "failed call": ("failed call", "failed calls"),
-    "judgment": ("judgment", "judgments"),
-    "label": ("label", "labels"),
-    "reply": ("reply", "replies"),
-    "row": ("row", "rows"),
-    "row of all": ("row", "rows"),
-    "token": ("token", "tokens"),
-    "vote": ("vote", "votes"),
-}
-_RUSSIAN_NOUNS: dict[Noun, tuple[str, str, str]] = {
-    "answer of all": ("ответа", "ответов", "ответов"),
-    "call": ("вызов", "вызова", "вызовов"),
-    "failed call": ("неудачный вызов", "неудачных вызова", "неудачных вызовов"),
-    "judgment": ("оценка", "оценки", "оценок"),
-    "label": ("метка", "метки", "меток"),
-    "reply": ("ответ", "ответа", "ответов"),
-    "row": ("строка", "строки", "строк"),
-    "row of all": ("строки", "строк", "строк"),  # the case that «из» asks for
-    "token": ("токен", "токена", "токенов"),
-    "vote": ("голос", "голоса", "голосов"),
-}
-
-
 def counted(count: int, noun: Noun, language: str = "en") -> str:
     """A number and its noun: "1 call", "2 calls", «1 вызов», «2 вызова», «5 вызовов»."""
     if language == "ru":
-        return f"{count} {_russian(count, *_RUSSIAN_NOUNS[noun])}"
-    return f"{count} {_NOUNS[noun][count != 1]}"
+        return f"{count} {russian_form(count, *RUSSIAN_NOUNS[noun])}"
+    return f"{count} {NOUNS[noun][count != 1]}"
 
 
 def word(name: Word, language: str) -> str:
@@ -387,14 +367,6 @@ def is_word(name: str) -> TypeGuard[Word]:
 def blank_rows(count: int, places: str, language: str) -> str:
     """That blank rows were skipped, and where the first of them stand."""
     if language == "ru":
-        skipped = _russian(count, "Пропущена", "Пропущены", "Пропущено")
-        return f"{skipped} {count} {_russian(count, 'пустая строка', 'пустые строки', 'пустых строк')}: {places}."
+        skipped = russian_form(count, "Пропущена", "Пропущены", "Пропущено")
+        return f"{skipped} {count} {russian_form(count, 'пустая строка', 'пустые строки', 'пустых строк')}: {places}."
     return f"{count} blank {'row was' if count == 1 else 'rows were'} skipped: {places}."
-
-
-def _russian(count: int, one: str, few: str, many: str) -> str:
-    """The form of a Russian word that goes with ``count``."""
-    last, two = count % 10, count % 100
-    if last == 1 and two != 11:
-        return one
-    return few if last in (2, 3, 4) and two not in (12, 13, 14) else many

@@ -24,8 +24,10 @@ from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.eval_file import (
+    FROM_LABELS,
     Aspect,
     AspectEntry,
+    CascadeEntry,
     DirectEntry,
     EvalFile,
     FailUnder,
@@ -35,7 +37,6 @@ from adjudge.runs.eval_file import (
     Said,
 )
 from adjudge.runs.project import ModelEntry
-from adjudge.runs.rows_again import holds_run, rows_of_run
 
 _FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -56,15 +57,18 @@ class ReadyJudge:
     """Its own gate."""
     compares: bool = False
     """Whether it compares responses, which gives no score."""
+    first_step: Judge[Any, Any] | None = None
+    """Of a cascade, whose steps all take the same."""
     columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
     """Of a judge of RAG rows: which column was taken for which field, by the first row, those named, and the source."""
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        if not isinstance(self.judge, CaseJudge):
+        judge = self.first_step or self.judge
+        if not isinstance(judge, CaseJudge):
             return [instance]
-        own = self.judge.instance_of(instance)
-        return [self.judge.case(own, one) for one in self.criteria]
+        own = judge.instance_of(instance)
+        return [judge.case(own, one) for one in self.criteria]
 
 
 def instances(
@@ -86,6 +90,9 @@ def _read(
     on_blank_rows: OnBlankRows | None,
     on_empty_answers: OnEmptyAnswers | None,
 ) -> Iterator[Instance]:
+    from adjudge.ledger.file import holds_run
+    from adjudge.runs.rows_again import rows_of_run
+
     data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
     compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
     read = compare if _compares(file) else judge
@@ -148,8 +155,7 @@ def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
     try:
-        models = [model(one) for one in entry.models or file.models] or None
-        made: list[ReadyJudge] = _MAKERS[type(entry)](file, entry, models)
+        made = _cascades(file, entry, model) if isinstance(entry, CascadeEntry) and entry.cascade else _made(file, entry, model)
         return [_asked_with(one, entry.asked_with) for one in made] if entry.asked_with else made
     except WrongValue:
         raise
@@ -157,6 +163,39 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
         if file.typed:
             raise
         raise Place(str(file.path), line=entry.line).wrong(str(error)) from error
+
+
+def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
+    models = [model(one) for one in entry.models or file.models] or None
+    if (
+        isinstance(entry, CascadeEntry)
+        and entry.calibration
+        and not (isinstance(entry, AspectEntry) and entry.weights == FROM_LABELS)
+    ):
+        raise SetupError("the calibration is used by nothing: add cascade, or weights: from labels")
+    return _MAKERS[type(entry)](file, entry, models)
+
+
+def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[ReadyJudge]:
+    """A cascade for each judge that the entry would be with one model: its steps are these, with one model each."""
+    from adjudge.judges.cascade import Cascade
+
+    if entry.models:
+        raise SetupError("a judge has models or a cascade of them, not both")
+    if isinstance(entry, AspectEntry) and entry.weights:
+        raise SetupError("weights are of a panel, whose models all count: a cascade has none")
+    own = replace(entry, cascade=(), calibration=None)
+    each = [
+        _made(file, replace(own, models=(one.asked,), strictness=one.strictness or own.strictness), model)
+        for one in entry.cascade
+    ]
+    path = file.beside(entry.calibration) if entry.calibration else None
+    made = []
+    for steps in zip(*each, strict=True):
+        cascade = Cascade([one.judge for one in steps], calibration=path, otherwise=entry.otherwise)
+        cascade.check_criteria(steps[0].criteria)
+        made.append(replace(steps[0], judge=cascade, first_step=steps[0].judge))
+    return made
 
 
 def _asked_with(ready: ReadyJudge, model: str) -> ReadyJudge:
@@ -182,11 +221,19 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJu
             name=whole,
             early_stop=entry.early_stop,
             min_valid=entry.min_valid,
-            weights=dict(entry.weights) or None,
+            weights=_weights(file, entry),
             **_common(file, entry),
         )
         made.append(_labelled(file, entry, whole, critic))
     return made
+
+
+def _weights(file: EvalFile, entry: AspectEntry) -> Mapping[str, float] | Path | None:
+    if entry.weights != FROM_LABELS:
+        return dict(entry.weights) or None
+    if entry.calibration is None:
+        raise SetupError("weights: from labels needs calibration, the file that 'adjudge calibrate RUN -o FILE' wrote")
+    return file.beside(entry.calibration)
 
 
 def _definition(said: Said, language: str) -> tuple[str, str]:
@@ -262,8 +309,9 @@ def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Ca
 
 
 def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
-    """A judge of a command has always been filed under its class, one of a file under its name."""
-    return ReadyJudge(name, judge, type(judge).__name__ if file.typed else name, fail_under=entry.fail_under)
+    """A judge of a command has always been filed under its class, one that has a name of its own under that."""
+    by_class = file.typed and entry.name is None
+    return ReadyJudge(name, judge, type(judge).__name__ if by_class else name, fail_under=entry.fail_under)
 
 
 def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:

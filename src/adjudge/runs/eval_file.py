@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
 from adjudge.data.dataset import FORMATS, STDIN
-from adjudge.domain.ballot import Mode
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
-from adjudge.gateway.redact import shown
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
     Kinds,
@@ -34,9 +33,8 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place, mapping, phrase, text_in
-from adjudge.reading.yaml_text import load_yaml
-from adjudge.runs.project import ModelEntry, Project, ServerEntry
+from adjudge.reading.values import Place, load_yaml, mapping, phrase, text_in
+from adjudge.runs.project import ModelEntry, Project, StepEntry
 
 _ASPECT_KEYS = ("name", "description")
 
@@ -128,6 +126,11 @@ _COUNT = WholeNumber(least=1)
 _ABOVE_ZERO = Number(above=0)
 _SHARE = Number(least=0, most=1)
 _BARS = NumberOrNamed(_SHARE)
+_WEIGHTS = Numbers(Number(least=0))
+FromLabels = Literal["from labels"]
+FROM_LABELS: FromLabels = "from labels"
+Weights = tuple[tuple[str, float], ...] | FromLabels
+"""(model, weight) of each; or what the calibration says."""
 FailUnder = float | tuple[tuple[str, float], ...]
 """What must be reached: by every criteria, or (name, number) of some criteria or compared systems."""
 
@@ -149,6 +152,20 @@ class DataEntry:
 
 
 MODELS = Many(Record(ModelEntry, short="model"))
+M = TypeVar("M", bound=ModelEntry)
+
+
+@dataclass(frozen=True)
+class WeightsType:
+    """Numbers by model, or the words that let a calibration say them."""
+
+    def read(self, value: object, place: Place) -> Weights:
+        if isinstance(value, Mapping):
+            return _WEIGHTS.read(value, place)
+        return Word[FromLabels]((FROM_LABELS,)).read(value, place)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [{"const": FROM_LABELS}, _WEIGHTS.schema()]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,19 +192,40 @@ class JudgeEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AspectEntry(JudgeEntry):
+class CascadeEntry(JudgeEntry):
+    """What judges have that may be a cascade."""
+
+    cascade: tuple[StepEntry, ...] = key(
+        Many(Record(StepEntry, short="model")),
+        "Instead of models: those to ask one after the other, the cheapest first, until one is sure enough.",
+        (),
+    )
+    calibration: str | None = key(
+        Text((".json",)),
+        "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, or weights; relative to this file.",
+        None,
+    )
+    otherwise: Literal["abstain", "last"] = key(
+        Word(("abstain", "last")), "Where no step of a cascade is sure enough: abstain, or let the last step decide.", "abstain"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AspectEntry(CascadeEntry):
     """Pass or fail on one aspect."""
 
     criteria: tuple[Said, ...] = key(Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect.")
     early_stop: bool = key(Flag(), "Ask no more votes than can change the verdict.", False)
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
-    weights: tuple[tuple[str, float], ...] = key(
-        Numbers(Number(least=0)), "How much each model of the panel counts; 'adjudge calibrate' prints what labels support.", ()
+    weights: Weights = key(
+        WeightsType(),
+        "How much each model of the panel counts: numbers by model, or 'from labels': as the calibration says.",
+        (),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class DirectEntry(JudgeEntry):
+class DirectEntry(CascadeEntry):
     """One of the criteria's options; several criteria are judged one by one."""
 
     criteria: tuple[Said, ...] = key(Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out.")
@@ -267,9 +305,9 @@ class EvalFile:
     path: Path = field(default=Path("eval.yaml"))
     """The file itself; its paths are relative to it."""
     typed: bool = False
-    """Made of a command's options: one judge, and nothing is kept unless ``run`` says where."""
+    """Made of a command's options: nothing is kept unless ``run`` says where."""
     rows: tuple[Instance, ...] = ()
-    """What is judged, where it was typed rather than read."""
+    """What is judged, where it was typed rather than read; with a path, where it was read from there already."""
     given: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     """Fields for every row that lacks its own."""
 
@@ -324,28 +362,23 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
     return replace(
         file,
         models=tuple(map(project.with_defaults, models)),
-        judges=tuple(replace(one, models=tuple(map(project.with_defaults, one.models))) for one in file.judges),
+        judges=tuple(with_models(one, project.with_defaults) for one in file.judges),
         language=file.language if said_language else project.language or file.language,
     )
 
 
-def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
-    """The file with its models asked there, as far as anything was said."""
-    if not server.says_anything:
-        return file
-    if not file.models and not all(one.models for one in file.judges):
-        raise SetupError(f"{file.path} names no model to ask at a server: add models, such as models: openai/gpt-4o-mini")
-    judges = tuple(replace(one, models=tuple(map(server.over, one.models))) for one in file.judges)
-    return replace(file, models=tuple(map(server.over, file.models)), judges=judges)
+class ChangeModel(Protocol):
+    """A model, or a step, with something else about it."""
+
+    def __call__(self, entry: M, /) -> M:
+        """The same, changed."""
+        ...
 
 
-def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
-    """The file with these models in the place of its own: with several, each judge once by each of them."""
-    if len(models) == 1:
-        return replace(file, models=tuple(models), judges=tuple(replace(one, models=()) for one in file.judges))
-    named = [(entry, shown(entry.model)) for entry in models]
-    judges = (replace(one, models=(entry,), asked_with=name) for one in file.judges for entry, name in named)
-    return replace(file, models=tuple(models), judges=tuple(judges))
+def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:
+    """``judge`` with each of its models, or steps, changed so."""
+    judge = replace(judge, models=tuple(map(change, judge.models)))
+    return replace(judge, cascade=tuple(map(change, judge.cascade))) if isinstance(judge, CascadeEntry) else judge
 
 
 def schema() -> Schema:

@@ -23,7 +23,7 @@ from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, current
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 
@@ -50,6 +50,8 @@ class Judged:
     """The place of its row among those that were read, from 0: a row has a judgment for each criteria."""
     spent: Spent | None = None
     """By the whole run so far; None where none is kept."""
+    failed_calls: int = 0
+    """Requests so far that brought no reply, tries that were repeated included."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +148,28 @@ class EvalRun:
         """What is left of it would take; nothing is asked."""
         from adjudge.runs.known import KnownVotes  # reads run folders: not loaded by those who judge
 
-        begun = self.folder is not None and (self.folder / FILE).is_file()
+        begun = self.folder is not None and holds_run(self.folder)
         answered = self.folder if begun or fork_of is None else fork_of
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
         found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
         return sum(found[1:], start=found[0])
+
+    def check_limit(self) -> None:
+        """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone from the run."""
+        limit = self.limit or self.file.data.limit
+        if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
+            return
+        from adjudge.runs.folder import reading  # not loaded by those who judge
+
+        each = {ready.label: len(ready.criteria) or 1 for ready in self.judges}
+        with reading(self.folder) as ledger:
+            held = ledger.execute("SELECT judge, max(number) + 1 FROM judgments GROUP BY judge").fetchall()
+        rows = max((-(-count // each[judge]) for judge, count in held if judge in each), default=0)
+        if rows > limit:
+            raise SetupError(
+                f"{self.folder} holds {rows} judged rows, and a limit of {limit} would take the others from it: leave the limit "
+                "out, or use another folder"
+            )
 
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
@@ -196,8 +215,11 @@ class EvalRun:
                 under_way[number] = row
                 yield item
 
+        open_budget = run.open_budget if run else current.get()
+
         def on_result(number: int, result: Result) -> None:
-            listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None))
+            failed = open_budget.account.failed if open_budget else 0
+            listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None, failed))
 
         listen(JudgeStarted(ready.name))
         cast = lambda: listen(VoteCast())  # noqa: E731
@@ -227,7 +249,7 @@ class EvalRun:
 
     def _skip(self, instance: Instance, error: SetupError, listen: Listen) -> None:
         """Tell of what cannot be judged; what was typed, or is to stop the run, raises."""
-        if self.file.rows:
+        if self.file.rows and not self.file.data.path:
             raise error
         row = BadRow(str(instance.metadata.get("place", instance.id)), str(error))
         if self.file.on_bad_row == "stop":

@@ -12,6 +12,7 @@ from typing import Any
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
+from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import (
     FILE,
@@ -20,6 +21,7 @@ from adjudge.ledger.file import (
     as_ours,
     check_rows,
     connect,
+    holds_labels,
     read_meta,
     refuse_empty,
     refuse_links,
@@ -28,11 +30,11 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.labels import OWN as LABELS
-from adjudge.ledger.labels import holds_labels
 from adjudge.ledger.rows import COLUMNS, INPUT, KEY_BYTES, checked, input_from, select
 from adjudge.runs.eval_file import OUTPUTS
-from adjudge.runs.identity import judge_identities
 
+UNFINISHED = ".importing"
+"""How the folder ends in which an import is written before it takes its place."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -119,16 +121,16 @@ def run_info(folder: str | Path) -> RunInfo:
         check_rows(connection, Path(folder) / FILE)
         facts = read_meta(connection)
         rows = connection.execute("SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status").fetchall()
-        judges: dict[str, dict[str, int]] = {}
+        judges: dict[str, dict[str, int]] = {name: {} for name in _order(facts)}
         for judge, status, count, _ in rows:
             judges.setdefault(judge, {})[status] = count
         counts = "SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) FROM votes"
         votes, failed = connection.execute(f"{counts} WHERE {_NEWEST} AND {_FINISHED}").fetchone()
         return RunInfo(
             Path(folder),
-            judges,
+            {name: statuses for name, statuses in judges.items() if statuses},
             {judge: mean for judge, status, _, mean in rows if status == "scored" and mean is not None},
-            _by_criteria(connection),
+            tuple(sorted(_by_criteria(connection), key=lambda one: list(judges).index(one.judge))),
             votes,
             failed,
             _failed_calls(facts, failed),
@@ -137,6 +139,13 @@ def run_info(folder: str | Path) -> RunInfo:
             facts.pop("configuration", {}),
             facts,
         )
+
+
+def _order(facts: Mapping[str, Any]) -> list[str]:
+    """The judges as they were given."""
+    given = facts.get("configuration")
+    judges = given.get("judges") if isinstance(given, Mapping) else None
+    return list(judges) if isinstance(judges, Mapping) else []
 
 
 def _excluded(connection: sqlite3.Connection, configuration: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -169,9 +178,9 @@ def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
 
 
 def find_runs(parent: str | Path) -> list[Path]:
-    """The run folders in ``parent`` and one below, the newest last."""
+    """The run folders in ``parent`` and one below, the newest last; not what an import is still writing."""
     found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
-    return sorted(found, key=last_written)
+    return sorted((folder for folder in found if not folder.name.endswith(UNFINISHED)), key=last_written)
 
 
 def last_written(folder: Path) -> float:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 from weakref import finalize
 
-from adjudge.domain.ballot import Ballot
-from adjudge.domain.vote import Outcome, Vote
+from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.estimate import Known
-from adjudge.ledger.file import FILE, trouble, wordings_in
+from adjudge.ledger.file import FILE, trouble
 from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import checked_key
+from adjudge.ledger.wordings import wordings_in
 from adjudge.runs.folder import reading, run_info
 
 _ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"
@@ -65,4 +65,4 @@ def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) ->
     if rest.get("unfinished"):
         return None
     verdict = None if option is None else ballot.question.recorded(option, None, rest)
-    return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict)
+    return Vote(ballot=ballot, outcome=Outcome(outcome), verdict=verdict, distribution=rest.get("distribution"))

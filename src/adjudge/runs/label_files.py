@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -50,7 +50,9 @@ class RunRows:
 
     def __init__(self, table: sqlite3.Connection, scales: Sequence[JudgedScale]) -> None:
         self._table = table
-        self._scales = {one.name: one for one in scales}
+        self._scales: dict[str, JudgedScale] = {}
+        for one in scales:
+            self._scales.setdefault(one.name, one)  # of one name the first, as for those who label
 
     def scale(self, criteria: str | None) -> LabelScale:
         """The scale of a criteria; a ValueError says which there are."""
@@ -125,13 +127,19 @@ def read_labels(
 
 def _row_labels(row: Row, origin: Origin, is_table: bool, rows: RunRows, defaults: LabelDefaults) -> list[Label] | BadRow:
     cells = {} if isinstance(row.cells, Instance) else row.cells
-    texts = {str(name): _of_table(value) if is_table else value for name, value in cells.items()}
+    texts = {_named(str(name), cells): _of_table(value) if is_table else value for name, value in cells.items()}
     reader = _RowReader(texts, rows, defaults)
     try:
         return list(reader.labels())
     except (ValueError, SetupError) as error:
         column = f", column {reader.column!r}" if reader.column else ""
         return BadRow(f"{origin.where(row.number)}{column}", str(error))
+
+
+def _named(column: str, beside: Collection[object]) -> str:
+    """A column of ours in our spelling, however a spreadsheet wrote it: "ID" and "Label " are id and label."""
+    plain = column.strip().casefold()
+    return plain if plain in _OF_THE_ROW and plain not in beside else column
 
 
 def _of_table(value: object) -> object:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.label import LabelScale
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import read_meta
 from adjudge.runs.folder import judgments_in, reading
-from adjudge.runs.identity import judge_identity
 
 _PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
 
@@ -32,16 +32,25 @@ class JudgedScale:
         return self.scale.name
 
 
-def label_scales(folder: str | Path) -> list[JudgedScale]:
-    """Each criteria of the run that people can label; judges that ask the same share one."""
+def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
+    """(judge, scale, identity) of each judge and each of its criteria; two judges may word one differently."""
     with reading(folder) as connection:
         configuration = read_meta(connection).get("configuration", {})
         comparing = {judge for judge in _names(configuration) if _compares(judgments_in(connection, judge=judge))}
-    found: dict[str, JudgedScale] = {}
-    for judge, one in _judges(configuration):
-        for scale in _scales(one, judge in comparing):
-            known = found.get(scale.name) or JudgedScale(scale, (), judge_identity(one, scale.name))
-            found[scale.name] = replace(known, judges=(*known.judges, judge))
+    return [
+        (judge, scale, judge_identity(one, scale.name))
+        for judge, one in _judges(configuration)
+        for scale in _scales(one, judge in comparing)
+    ]
+
+
+def label_scales(folder: str | Path) -> list[JudgedScale]:
+    """Each criteria of the run that people can label; judges that ask the same share one."""
+    found: dict[object, JudgedScale] = {}
+    for judge, scale, identity in judge_scales(folder):
+        asked = (scale.name, scale.criteria.option_names, scale.range, scale.compares)
+        known = found.get(asked) or JudgedScale(scale, (), identity)
+        found[asked] = replace(known, judges=(*known.judges, judge))
     if not found:
         raise RunError(f"{folder} does not say what its judges were asked, so that nobody can be asked the same")
     return list(found.values())

@@ -14,15 +14,15 @@ from adjudge.gateway.headers import check_variable, check_written, is_credential
 from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import is_url, server_of
-from adjudge.prompts.template import LANGUAGES
+from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.toml_text import load_toml
 from adjudge.reading.types import Names, Number, Record, Schema, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, WrongValue, text_in
 
 E = TypeVar("E", bound="ServerEntry")
+M = TypeVar("M", bound="ModelEntry")
 
 
-@dataclass(frozen=True)
 class HeadersType:
     """Headers with their values; a key stands there as the name of its variable."""
 
@@ -39,7 +39,6 @@ class HeadersType:
         return Names().schema()
 
 
-@dataclass(frozen=True)
 class VariableType:
     """The name of an environment variable."""
 
@@ -110,6 +109,18 @@ class ModelEntry(ServerEntry):
     timeout: float | None = key(Number(above=0), "Seconds to wait for a reply.", None)
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepEntry(ModelEntry):
+    """A step of a cascade: a model, and how often it is asked."""
+
+    strictness: int | None = key(WholeNumber(least=1), "Votes of this step, instead of the judge's.", None)
+
+    @property
+    def asked(self) -> ModelEntry:
+        """The model by itself."""
+        return ModelEntry(**{one.name: getattr(self, one.name) for one in fields(ModelEntry)})
+
+
 def together(headers: tuple[tuple[str, str], ...], *, below: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """``headers``, and those ``below`` of other names."""
     names = {name.lower() for name, _ in headers}
@@ -162,7 +173,7 @@ class Project(ServerEntry):
         """The keys that the file has."""
         return [one.name for one in fields(self) if one.name != "path" and getattr(self, one.name)]
 
-    def with_defaults(self, entry: ModelEntry) -> ModelEntry:
+    def with_defaults(self, entry: M) -> M:
         """``entry`` with what it leaves open. The key and the headers go to the project's own server and to no other."""
         entry = replace(entry, max_concurrency=entry.max_concurrency or self.max_concurrency)
         if not self.says_anything or not same_server(entry.model, entry.base_url, self.model, self.base_url):

@@ -6,14 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adjudge.domain.instance import Instance
-from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import INPUT
 from adjudge.runs.folder import judgments, run_info
-
-
-def holds_run(path: Path) -> bool:
-    """Whether a path is a run folder."""
-    return (path / FILE).is_file()
 
 
 def may_be_reused(folder: Path) -> bool:

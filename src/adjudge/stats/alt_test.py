@@ -6,6 +6,7 @@ Each person is compared with the judge by how well either agrees with the other 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -80,8 +81,12 @@ def alt_test(
     risk: float = FALSE_DISCOVERIES,
 ) -> AltTest:
     """Compare the judge's answers, by the identity of the row, with those of people; rows it did not answer are left out."""
-    shared = {row for row in judge if sum(row in said for said in people.values()) > 1}
-    compared = [_compare(name, judge, people, shared, alignment) for name in people]
+    answers: dict[Identity, dict[str, Said]] = defaultdict(dict)
+    for name, own in people.items():
+        for row, said in own.items():
+            answers[row][name] = said
+    shared = {row: said for row, said in answers.items() if row in judge and len(said) > 1}
+    compared = [_compare(name, judge, own, shared, alignment) for name, own in people.items()]
     enough = [person for person in compared if len(person.differences) >= fewest]
     skipped = tuple(person.name for person in compared if len(person.differences) < fewest)
     if not enough:
@@ -106,14 +111,15 @@ def _winning_rate(people: Sequence[_Person], epsilon: float, risk: float) -> flo
 def _compare(
     name: str,
     judge: Mapping[Identity, Said],
-    people: Mapping[str, Mapping[Identity, Said]],
-    shared: set[Identity],
+    own: Mapping[Identity, Said],
+    shared: Mapping[Identity, Mapping[str, Said]],
     alignment: Alignment[Said],
 ) -> _Person:
+    """``shared``: row → who said what of it, where several people did."""
     person = _Person(name, [], [])
-    for row, said in people[name].items():
+    for row, said in own.items():
         if row in shared:
-            others = [answers[row] for other, answers in people.items() if other != name and row in answers]
+            others = [answer for other, answer in shared[row].items() if other != name]
             ours, theirs = alignment(judge[row], others), alignment(said, others)
             person.wins.append(int(ours >= theirs))
             person.differences.append(int(theirs >= ours) - int(ours >= theirs))

@@ -16,8 +16,7 @@ from adjudge.engine.run import RunFolder, everything_in, gathered
 from adjudge.errors import SandboxError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
-from adjudge.prompts.generation import ProgramWanted, render_program
-from adjudge.prompts.template import check_language
+from adjudge.prompts.render import ProgramWanted, check_language, render_program
 from adjudge.sandbox.base import Limits, Sandbox
 from adjudge.sandbox.find import find_sandbox
 from adjudge.strategy.agent import Agent

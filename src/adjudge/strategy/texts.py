@@ -11,7 +11,7 @@ from adjudge.engine.run import RunFolder, everything_in, gathered
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
-from adjudge.prompts.template import check_language
+from adjudge.prompts.render import check_language
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection, nothing_valid
 from adjudge.strategy.record import configuration, keep_candidates

@@ -12,7 +12,7 @@ from adjudge.engine.written import written
 from adjudge.errors import AdjudgeError, ModelError
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.settings import seed_for, temperature_for
-from adjudge.prompts.generation import render_retry
+from adjudge.prompts.render import render_retry
 from adjudge.strategy.candidate import Try
 from adjudge.strategy.search import Write, Written
 

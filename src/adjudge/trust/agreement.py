@@ -15,8 +15,12 @@ from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
 from adjudge.stats.estimate import Estimate, Figure
 from adjudge.stats.probability import auc, brier, calibration_error
 from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha
+from adjudge.trust.both_orders import OrderAgreement, order_agreement
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows
+
+CROWD = 12
+"""More annotators than these are not compared two by two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +67,11 @@ class AgreementReport:
     annotators: Mapping[str, Pair] = field(default_factory=dict)
     """The judge against each person."""
     people: Mapping[tuple[str, str], Pair] = field(default_factory=dict)
-    """Each two persons."""
+    """Each two persons; of a crowd only alpha tells how well they agree."""
     people_alpha: Figure = Figure(None, "one annotator")
     alt_test: AltTest | None = None
+    orders: Mapping[str, OrderAgreement] = field(default_factory=dict)
+    """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
@@ -84,6 +90,7 @@ class AgreementReport:
             "annotators": {name: one.to_dict() for name, one in self.annotators.items()},
             "people": [{"annotators": list(names), **one.to_dict()} for names, one in self.people.items()],
             "people_alpha": self.people_alpha.value,
+            "orders": {name or "all": one.to_dict() for name, one in self.orders.items()},
             "bootstrap": {"draws": self.settings.draws.count, "seed": self.settings.draws.seed},
         }
 
@@ -131,9 +138,10 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         classes=found.classes,
         groups=_groups(kept, measure) if settings.group else {},
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
-        people={(a, b): _pair(_shared(people[a], people[b]), measure) for a, b in combinations(people, 2)},
+        people=_each_two(seen, people, measure),
         people_alpha=_people_alpha(seen, people, measure) if len(people) > 1 else Figure(None, "one annotator"),
         alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
+        orders=_orders(kept, rows.systems, settings.group),
     )
 
 
@@ -259,8 +267,16 @@ def _beside(rows: Iterable[LabelledRow], own: Mapping[str, Answer]) -> list[tupl
     return [(said, own[one.identity]) for one in rows if one.identity in own and (said := one.said) is not None]
 
 
-def _shared(one: Mapping[str, Answer], other: Mapping[str, Answer]) -> list[tuple[Answer, Answer]]:
-    return [(said, other[row]) for row, said in one.items() if row in other]
+def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Answer, Answer]]:
+    """What two persons say of the same rows; a text that stands on several rows counts as often, as it does for the judge."""
+    both = [row.answers for row in rows if one in row.answers and other in row.answers]
+    return [(answers[one], answers[other]) for answers in both]
+
+
+def _orders(rows: Sequence[LabelledRow], systems: Sequence[str], group: str | None) -> dict[str, OrderAgreement]:
+    names = ["", *(sorted({one.group for one in rows} - {""}) if group else ())]
+    found = {name: order_agreement((one for one in rows if name in ("", one.group)), systems) for name in names}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> Pair:
@@ -269,6 +285,12 @@ def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> Pair:
         return Pair(len(pairs), none, none)
     table = Counter(pairs)
     return Pair(len(pairs), accuracy(table), cohen_kappa(table))
+
+
+def _each_two(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> dict[tuple[str, str], Pair]:
+    if len(people) > CROWD:
+        return {}
+    return {(a, b): _pair(_shared(rows, a, b), measure) for a, b in combinations(people, 2)}
 
 
 def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, Pair]:

@@ -12,11 +12,11 @@ from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.verdict import TIE
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading, votes_of
-from adjudge.runs.identity import judge_identity
 from adjudge.runs.label_scales import label_scales
 from adjudge.stats.correction import Corrected, Stratum, corrected_mean, from_unit, labels_only, naive, prevalences, stratify
 from adjudge.stats.estimate import Estimate, undefined
@@ -76,6 +76,8 @@ class Calibration(Judged):
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()
+    one_of_several: bool = False
+    """Whether other judges of the run judge by the same criteria."""
 
     @property
     def is_comparison(self) -> bool:
@@ -175,11 +177,12 @@ def calibrate_run(
     labels: Iterable[Label] | None = None,
     *,
     criteria: str | None = None,
+    judge: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> list[Calibration]:
     """A calibration for each judge and each criteria of a run that has labels; rows are read as they pass.
 
-    ``labels``: instead of those that lie in the run folder. ``criteria``: only these.
+    ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
     """
     given = list(LabelStore(folder).current() if labels is None else labels)
     labelled = {one.criteria for one in given}
@@ -190,18 +193,26 @@ def calibrate_run(
         if judged.name not in labelled or criteria not in (None, judged.name):
             continue
         own = [one for one in given if one.criteria == judged.name]
-        for judge in judged.judges:
-            lock = judge_identity(_mapping(judges.get(judge)), judged.name)
-            found.append(_of_judge(folder, judge, judged.scale, own, lock, settings))
+        for name in judged.judges if judge is None else {judge} & {*judged.judges}:
+            made = _of_judge(folder, name, _mapping(judges.get(name)), judged.scale, own, settings)
+            found.append(replace(made, one_of_several=len(judged.judges) > 1))
+    if judge is not None and judge not in judges:
+        raise SetupError(f"{folder} has no judge {judge!r}; it has {', '.join(map(repr, judges))}")
     return found
 
 
 def _of_judge(
-    folder: str | Path, judge: str, scale: LabelScale, labels: Sequence[Label], lock: str, settings: CalibrationSettings
+    folder: str | Path,
+    judge: str,
+    configuration: Mapping[str, object],
+    scale: LabelScale,
+    labels: Sequence[Label],
+    settings: CalibrationSettings,
 ) -> Calibration:
+    lock = judge_identity(configuration, scale.name)
     used = labels_used(labels, lock, model_made=settings.labels_are_model_made)
     with reading(folder) as ledger:
-        wanted = settings.agreement is not None
+        wanted = settings.agreement is not None and "steps" not in configuration  # the steps of a cascade are no panel
 
         def votes(record: Record) -> Votes:
             row = record.get("row")

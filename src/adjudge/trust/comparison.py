@@ -14,11 +14,11 @@ from statistics import fmean
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label
 from adjudge.domain.verdict import TIE
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
-from adjudge.runs.identity import judge_identity
 from adjudge.runs.label_scales import label_scales
 from adjudge.stats.difference import Difference, Outcome, VoteNoise, compare, corrected_difference, holm, three_valued
 from adjudge.stats.difference import Pair as Values
@@ -310,6 +310,39 @@ def _p_value(one: RunComparison) -> float | None:
     freedom = max(1, found.count - 1)
     error = (found.upper - found.lower) / 2 / t_quantile((1 + found.level) / 2, freedom)
     return 2 * t_cdf(-abs(found.value) / error, freedom) if error > 0 and math.isfinite(error) else float(found.value == 0)
+
+
+def upper_limits(found: Sequence[RunComparison], margin: float, level: float) -> list[float | None]:
+    """The upper limit of each difference, by Holm's steps: all those below ``-margin`` together are so by chance no oftener than
+    one alone would be. None where a difference has no limits.
+    """
+    known = [place for place, one in enumerate(found) if one.shown.lower is not None]
+    order = sorted(known, key=lambda place: _chance_below(found[place], -margin))
+    limits: list[float | None] = [None] * len(found)
+    step, stopped = 0, False
+    for place in order:
+        limit = _upper(found[place], 1 - (1 - level) / (len(order) - step))
+        limits[place], stopped = limit, stopped or limit >= -margin
+        step += not stopped
+    return limits
+
+
+def _spread(one: RunComparison) -> tuple[float, float, int]:
+    """The middle of the interval that is shown, its standard error, and the degrees of freedom."""
+    shown = one.shown
+    lower, upper = shown.lower or 0.0, shown.upper or 0.0
+    freedom = max(1, shown.count - 1 if one.corrected else one.difference.units + 1)
+    return (lower + upper) / 2, (upper - lower) / 2 / t_quantile((1 + shown.level) / 2, freedom), freedom
+
+
+def _chance_below(one: RunComparison, bar: float) -> float:
+    middle, error, freedom = _spread(one)
+    return t_cdf((middle - bar) / error, freedom) if error > 0 else float(middle >= bar)
+
+
+def _upper(one: RunComparison, level: float) -> float:
+    middle, error, freedom = _spread(one)
+    return middle + t_quantile((1 + level) / 2, freedom) * error
 
 
 def _adjusted(one: RunComparison, p_value: float | None, level: float) -> RunComparison:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from adjudge.ledger.labels import holds_labels
+from adjudge.ledger.file import holds_labels
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.stats.bias import verbosity_slope
 from adjudge.trust.labelled_rows import labelled_rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 _KEY = r"""["'“”„«‘]?([^\W\d][\w -]{0,40})["'“”»’]?\s*+:"""
 _PAIR = re.compile(rf"\s*+{_KEY}\s*+")
@@ -19,8 +20,58 @@ _MARKS = {opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closi
 _MEANING = {"true": True, "false": False, "null": None, "none": None}
 _DECODER = json.JSONDecoder(strict=False)
 
+_QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
+_ENDS_WITH_QUOTE = re.compile(r'"\s*\Z')
+_DEEPEST = 3
+_MOST = 500
+"""No answer has as many objects; reading on would only take time."""
+
 Read = tuple[object, int]
 """A value and where it ends."""
+Seen = tuple[dict[str, object] | None, bool, int]
+"""An object or None where it cannot be read, whether it had to be mended, and where it ends."""
+
+
+def objects_in(text: str, cut: bool) -> Iterator[Seen]:
+    """Every outermost object in ``text``; one that cannot be read is the last."""
+    end = 0
+    for _ in range(_MOST):
+        start = next_object(text, end)
+        if start < 0:
+            break
+        found = _read(text, start)
+        yield found or (None if cut else _unclosed(text[start:]), True, len(text))
+        if not found:
+            return
+        end = found[2]
+    if end and (next_object(text, end) >= 0 or _was_inside(text[end:], cut)):
+        yield None, False, len(text)
+
+
+def _read(text: str, start: int) -> Seen | None:
+    clean = decoded(text, start)
+    if clean and isinstance(clean[0], dict):
+        return clean[0], False, clean[1]
+    mended = read_object(text, start)
+    return (mended[0], True, mended[1]) if mended else None
+
+
+def _unclosed(piece: str) -> dict[str, object] | None:
+    """Read an object that lacks only its last braces. One that may have been cut off is not read: "Good" could have been
+    "Good enough"."""
+    if not _ENDS_WITH_QUOTE.search(piece):
+        return None
+    for braces in range(1, _DEEPEST + 1):
+        read = decoded(piece + "}" * braces, 0)
+        if read and isinstance(read[0], dict):
+            return read[0]
+    return None
+
+
+def _was_inside(rest: str, cut: bool) -> bool:
+    """Whether ``rest``, behind the last object, shows that this was only part of a larger one, as quoted JSON is."""
+    rest = rest.lstrip("}` \t\r\n")
+    return bool(cut and rest) or rest.count("}") > rest.count("{") or _QUOTED_KEY.search(rest) is not None
 
 
 def next_object(text: str, start: int) -> int:

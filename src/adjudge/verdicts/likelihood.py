@@ -37,6 +37,11 @@ def labels_for(question: Question) -> Labels:
     Compared responses have letters; a tie has the one behind them.
     """
     if isinstance(question, Comparison):
+        if len(question.labels) > len(ascii_uppercase):
+            raise SetupError(
+                f"{len(question.letters)} responses are compared in one call, more than there are letters: use contests='pairs' "
+                "or mode='generate'"
+            )
         return Labels("pair", question.labels, tuple(ascii_uppercase[: len(question.labels)]))
     if isinstance(question, Rating):
         raise SetupError("a number is not one of a few tokens: use mode='generate'")

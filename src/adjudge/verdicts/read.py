@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
 
-from adjudge.domain.ballot import Ballot
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
-from adjudge.domain.verdict import Compared, Verdict, best_of
-from adjudge.domain.vote import Outcome
-from adjudge.verdicts.lenient import decoded, next_object, read_object
+from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
+from adjudge.domain.vote import Ballot, Outcome
 from adjudge.verdicts.refusal import declines
-
-_QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
-_ENDS_WITH_QUOTE = re.compile(r'"\s*\Z')
-_DEEPEST = 3
-_MOST = 500
-"""No answer has as many objects; reading on would only take time."""
 
 
 def find_objects(text: str, *, cut: bool = False) -> list[Found]:
@@ -31,7 +25,9 @@ def find_objects(text: str, *, cut: bool = False) -> list[Found]:
     whole = _strict(text)
     if whole is not None:
         return [Found(item, False, len(text)) for item in whole]
-    return list(_objects(text, cut))
+    from adjudge.verdicts.lenient import objects_in  # not loaded where every reply is clean JSON
+
+    return [Found(*one) for one in objects_in(text, cut)]
 
 
 def _strict(text: str) -> list[dict[str, object]] | None:
@@ -40,47 +36,6 @@ def _strict(text: str) -> list[dict[str, object]] | None:
     except (ValueError, RecursionError):
         return None
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
-
-
-def _objects(text: str, cut: bool) -> Iterator[Found]:
-    end = 0
-    for _ in range(_MOST):
-        start = next_object(text, end)
-        if start < 0:
-            break
-        found = _read(text, start)
-        yield found or Found(None if cut else _unclosed(text[start:]), True, len(text))
-        if not found:
-            return
-        end = found.end
-    if end and (next_object(text, end) >= 0 or _was_inside(text[end:], cut)):
-        yield Found(None, False, len(text))
-
-
-def _read(text: str, start: int) -> Found | None:
-    clean = decoded(text, start)
-    if clean and isinstance(clean[0], dict):
-        return Found(clean[0], False, clean[1])
-    mended = read_object(text, start)
-    return Found(mended[0], True, mended[1]) if mended else None
-
-
-def _unclosed(piece: str) -> dict[str, object] | None:
-    """Read an object that lacks only its last braces. One that may have been cut off is not read: "Good" could have been
-    "Good enough"."""
-    if not _ENDS_WITH_QUOTE.search(piece):
-        return None
-    for braces in range(1, _DEEPEST + 1):
-        read = decoded(piece + "}" * braces, 0)
-        if read and isinstance(read[0], dict):
-            return read[0]
-    return None
-
-
-def _was_inside(rest: str, cut: bool) -> bool:
-    """Whether ``rest``, behind the last object, shows that this was only part of a larger one, as quoted JSON is."""
-    rest = rest.lstrip("}` \t\r\n")
-    return bool(cut and rest) or rest.count("}") > rest.count("{") or _QUOTED_KEY.search(rest) is not None
 
 
 _VERDICT_KEYS = ("selected_option", "verdict", "option", "label", "answer", "choice", "result", "grade", "pass")
@@ -94,12 +49,10 @@ _NUMBER_WORDS = (*_SCORE_KEYS, "selected score", "оценка", "балл", *_O
 _MISSING = object()
 
 
-def _line_with(words: Sequence[str]) -> re.Pattern[str]:
+@cache
+def _line_with(words: tuple[str, ...]) -> re.Pattern[str]:
     """A line that names what follows: "Verdict: PASS". A comparison mark belongs to what follows: "Grade: >= 3"."""
     return re.compile(rf"^\W*(?:final\s+)?({'|'.join(words)})[^\w:=<>≤≥]*[:=]\s*(.+)$", re.IGNORECASE)
-
-
-_OPTION_LINE, _NUMBER_LINE = _line_with(_OPTION_WORDS), _line_with(_NUMBER_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +66,7 @@ class Reading:
     """The object the verdict stands in, where it stands in one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An object in a reply, whether its text had to be mended to be read, and where it ends."""
 
     data: dict[str, object] | None
@@ -162,6 +114,15 @@ def read(reply: Reply, question: Question) -> Reading:
         return _refusal(text)
     was_cut = " (it was cut off)" if cut else ""
     return Reading(Outcome.UNREADABLE, reason=f"no verdict found in the reply{was_cut}: {_short(text)}")
+
+
+def read_written(reply: Reply) -> Reading:
+    """The reply as it stands, unless it is cut off or no answer at all."""
+    if reply.finish == "refusal":
+        return Reading(Outcome.REFUSED, reason="the model refused")
+    if reply.finish == "length":
+        return Reading(Outcome.UNREADABLE, reason="it was cut off: write it shorter")
+    return Reading(Outcome.OK, Chosen(reply.text))
 
 
 def _keys(question: Question) -> tuple[str, ...]:
@@ -274,7 +235,7 @@ def _from_line(text: str, place: int, question: Question, *, only_labelled: bool
     if not lines:
         return None
     line = lines.pop(place)
-    labelled = (_NUMBER_LINE if question.numeric else _OPTION_LINE).match(line)
+    labelled = _line_with(_NUMBER_WORDS if question.numeric else _OPTION_WORDS).match(line)
     if only_labelled and not labelled:
         return None
     word, said = labelled.groups() if labelled else ("", line)

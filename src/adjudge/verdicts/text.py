@@ -54,15 +54,6 @@ def read_text(reply: Reply, original: str = "") -> Reading:
     return Reading(Outcome.OK, Chosen(text.encode(errors="replace").decode()))
 
 
-def read_written(reply: Reply) -> Reading:
-    """The reply as it stands, unless it is cut off or no answer at all."""
-    if reply.finish == "refusal":
-        return Reading(Outcome.REFUSED, reason="the model refused")
-    if reply.finish == "length":
-        return Reading(Outcome.UNREADABLE, reason="it was cut off: write it shorter")
-    return Reading(Outcome.OK, Chosen(reply.text))
-
-
 def read_persona(reply: Reply) -> Reading:
     """Who a judge is told to be: a text, or the texts of an object such as ``{"persona_name": …, "persona_description": …}``."""
     reading = read_text(reply)

@@ -15,7 +15,7 @@ from adjudge.data.dataset import BadRow, read_instances
 from adjudge.data.sources.delimited import delimited_rows
 from adjudge.data.sources.row import Origin, Row
 from adjudge.data.sources.text import HEAD, open_text
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 
 CELLS = st.text(st.characters(codec="utf-8"), max_size=30)
 TABLES = st.integers(2, 4).flatmap(
@@ -189,5 +189,37 @@ def test_another_encoding_can_be_named(tmp_path: Path, encoding: str) -> None:
 def test_an_unknown_encoding_is_said_to_be_none(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("response\n1\n")
-    with pytest.raises(RunError, match="no encoding 'utf-9'; some are"):
+    with pytest.raises(SetupError, match="no encoding 'utf-9'; some are"):
         list(read_instances(path, encoding="utf-9"))
+
+
+@pytest.mark.parametrize(("marked", "named"), [("utf-8-sig", "cp1251"), ("utf-16", "utf-8"), ("utf-8-sig", "utf-16")])
+def test_an_encoding_that_the_byte_order_mark_contradicts_is_refused(tmp_path: Path, marked: str, named: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("response\nответ\n".encode(marked))
+    said = f"byte order mark of {marked.removesuffix('-sig').upper()}, so that it is not {named.upper()}: leave the encoding out"
+    with pytest.raises(RunError, match=said):
+        list(read_instances(path, encoding=named))
+
+
+@pytest.mark.parametrize(("marked", "named"), [("utf-8-sig", "UTF8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16")])
+def test_an_encoding_that_agrees_with_the_byte_order_mark_is_read(tmp_path: Path, marked: str, named: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("response\nответ\n".encode(marked))
+    assert [one.fields for one in read_instances(path, encoding=named)] == [{"response": "ответ"}]
+
+
+def test_a_column_without_a_name_is_called_by_its_place() -> None:
+    (row,) = rows_of(",answer,\n0,yes,x\n")
+    assert isinstance(row, Row)
+    assert row.cells == {"column 1": "0", "answer": "yes", "column 3": "x"}
+
+
+def test_one_name_for_two_columns_is_an_error_where_it_decides_what_is_judged(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,answer,note,note,answer\n1,a,x,y,b\n")
+    said = r"has the columns 'answer' and 'answer \(2\)', one name for two columns: rename one.*--column response='answer \(2\)'"
+    with pytest.raises(RunError, match=said):
+        list(read_instances(path))
+    (meant,) = read_instances(path, {"response": "answer (2)"})
+    assert meant.fields == {"response": "b"}

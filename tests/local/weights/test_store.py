@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from local_wheel import NAME
 
-from adjudge.aio.files import locked
+from adjudge.aio.files import cache_folder, locked
 from adjudge.errors import SetupError
 from adjudge.local.weights import store
 from adjudge.local.weights.pull import pull
-from adjudge.local.weights.store import KnownWeights, cache_folder, condition, find, weights_folder
+from adjudge.local.weights.store import KnownWeights, condition, find, weights_folder
 
 COMMAND = f"adjudge models pull {NAME}"
 

@@ -105,7 +105,7 @@ def _header(reader: Reader, text: Text, skipped: int) -> list[str]:
         raise text.origin.wrong(line, f"the header cannot be read: {_said(error)}") from error
     if flaw := text.take_flaw():
         raise text.origin.wrong(line, flaw)
-    return numbered(map(str.strip, names))
+    return numbered(name.strip() or f"column {place}" for place, name in enumerate(names, 1))
 
 
 def _rows(reader: Reader, header: list[str], text: Text, skipped: int) -> Rows:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from adjudge.data.rendered import is_chat
 from adjudge.data.sources.row import Row, Rows
 from adjudge.data.sources.text import HEAD, LONGEST, Text
 from adjudge.errors import RunError
@@ -216,7 +217,9 @@ class JsonDocument:
 
 
 def _holds_list(line: str) -> bool:
-    return any(isinstance(value, list) and value and isinstance(value[0], dict) for value in json.loads(line).values())
+    """Of rows: the messages of a chat are one."""
+    lists = (value for value in json.loads(line).values() if isinstance(value, list) and value)
+    return any(isinstance(value[0], dict) and not is_chat(value) for value in lists)
 
 
 def _said(error: Exception) -> str:

@@ -10,10 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from adjudge.data.sources.delimited import delimited_rows
-from adjudge.data.sources.excel import excel_rows
-from adjudge.data.sources.json_rows import document_rows, is_lines, line_rows
-from adjudge.data.sources.parquet import parquet_rows
 from adjudge.data.sources.row import Origin, Row, Rows
 from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.instance import Instance
@@ -81,7 +77,7 @@ _OTHER_DATA_FILES = (".xls", ".ods", ".feather", ".arrow", ".gz", ".zip")
 _SPREADSHEETS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", ".ods": "an OpenDocument spreadsheet"}
 DATA_FILES = (*ROW_FILES, *_SPREADSHEETS)
 """How the names of files end that hold rows, those that must be saved as something else first included."""
-_TABLES = {"parquet": parquet_rows, "xlsx": excel_rows}
+_TABLES = ("parquet", "xlsx")
 """Formats that are no text."""
 _LONGEST_PATH = 4096
 
@@ -134,12 +130,23 @@ def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Or
 def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) -> Rows:
     try:
         if format in _TABLES:
-            yield from _TABLES[format](path, origin)
+            yield from _table_rows(path, origin, format)
             return
         with path.open("rb") as file:
             yield from _text_rows(file, origin, format, encoding)
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _table_rows(path: Path, origin: Origin, format: str) -> Rows:
+    """The reader of a format is loaded when there is such a file."""
+    if format == "parquet":
+        from adjudge.data.sources.parquet import parquet_rows
+
+        return parquet_rows(path, origin)
+    from adjudge.data.sources.excel import excel_rows
+
+    return excel_rows(path, origin)
 
 
 def _stdin_rows(origin: Origin, format: str | None, encoding: str | None) -> Rows:
@@ -163,6 +170,9 @@ def hold_stdin() -> None:
 
 
 def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str | None) -> Rows:
+    from adjudge.data.sources.delimited import delimited_rows
+    from adjudge.data.sources.json_rows import document_rows, is_lines, line_rows
+
     text = open_text(file, origin, encoding)
     chosen = format or _sniffed(text)
     if chosen == "jsonl" or (chosen == "json" and is_lines(text.head)):

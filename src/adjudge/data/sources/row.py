@@ -61,17 +61,19 @@ class SomeRows:
         return f"{self.source}: {self.count} {words} ({unit} {self.places})"
 
 
-@dataclass(frozen=True, slots=True)
 class BlankRows(SomeRows):
     """The rows of a source that hold nothing at all, as spreadsheets leave them behind a table. They are passed over."""
+
+    __slots__ = ()
 
     def __str__(self) -> str:
         return self._told("blank row was skipped", "blank rows were skipped")
 
 
-@dataclass(frozen=True, slots=True)
 class EmptyAnswers(SomeRows):
     """The rows whose judged text is empty, though something else is there. They are judged: an empty answer is one."""
+
+    __slots__ = ()
 
     def __str__(self) -> str:
         return self._told("answer is empty, and judged as it stands", "answers are empty, and judged as they stand")

@@ -9,18 +9,19 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, TextIO
 
 from adjudge.data.sources.row import Origin
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 
 HEAD = 65_536
 LONGEST = 100_000_000
 """No row is longer than this: a file without line ends must not fill the memory."""
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, ("utf-8", "utf-8-sig")),
+    (codecs.BOM_UTF32_LE, ("utf-32", "utf-32-le")),
+    (codecs.BOM_UTF32_BE, ("utf-32", "utf-32-be")),
+    (codecs.BOM_UTF16_LE, ("utf-16", "utf-16-le")),
+    (codecs.BOM_UTF16_BE, ("utf-16", "utf-16-be")),
 )
+"""Byte order mark → the names of the encoding that it stands for, the one to read by first."""
 _NO_TEXT = (
     (
         b"PK\x03\x04",
@@ -137,23 +138,37 @@ class _Rest(io.RawIOBase):
 
 
 def open_text(file: BinaryIO, origin: Origin, encoding: str | None) -> Text:
-    """The text in ``file``: UTF-8 unless it begins with another byte order mark, or ``encoding`` says otherwise."""
+    """The text in ``file``, in the encoding that ``encoding_of`` finds."""
     first = file.read(4)
-    chosen = encoding or _encoding(first, origin)
+    chosen = encoding_of(first, origin, encoding)
     stream = io.BufferedReader(_Rest(first, file), HEAD)
+    return Text(io.TextIOWrapper(stream, chosen, "surrogateescape", newline=""), origin, chosen)
+
+
+def check_encoding(name: str) -> str:
+    """The same name. A SetupError where no text is in such an encoding."""
     try:
-        return Text(io.TextIOWrapper(stream, chosen, "surrogateescape", newline=""), origin, chosen)
-    except LookupError as error:
-        raise RunError(f"there is no encoding {chosen!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error
+        "".encode(name)
+    except (LookupError, ValueError) as error:
+        raise SetupError(f"there is no encoding {name!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1") from error
+    return name
 
 
-def _encoding(first: bytes, origin: Origin) -> str:
+def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
+    """UTF-8 unless the ``first`` bytes are another byte order mark, or the caller says otherwise; they may not disagree."""
+    marked = next((names for mark, names in _MARKS if first.startswith(mark)), None)
+    if given is not None:
+        if marked and codecs.lookup(check_encoding(given)).name not in marked:
+            raise RunError(
+                f"{origin.name} begins with the byte order mark of {marked[0].upper()}, so that it is not {given.upper()}: "
+                "leave the encoding out"
+            )
+        return check_encoding(given)
+    if marked:
+        return marked[0]
     for magic, what in _NO_TEXT:
         if first.startswith(magic):
             raise RunError(f"{origin.name} is {what}")
-    for mark, encoding in _MARKS:
-        if first.startswith(mark):
-            return encoding
     if b"\0" in first:
         known = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
         raise RunError(f"{origin.name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}")

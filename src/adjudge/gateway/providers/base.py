@@ -17,13 +17,15 @@ from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
-from adjudge.gateway.model import PartRejected
+from adjudge.gateway.model import PartRejected, Presence
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.redact import shown, without_secrets
 
 _LOG = logging.getLogger("adjudge.gateway")
 _BAD_REQUEST = ("400", "422")
 _NO_LIST = (404, 405)
+_MADE_UP = "adjudge-made-up-this-name"
+"""A model that no server has."""
 """How a server says that it does not list its models."""
 _NOT_ASKED: Mapping[str, Any] = {
     "schema": None,
@@ -96,7 +98,7 @@ class HttpProvider(ABC):
         ignored = self._ignored(request, reply)
         return replace(reply, latency=perf_counter() - started, ignored=ignored)
 
-    async def probe(self) -> bool:
+    async def probe(self) -> Presence:
         """Reach the server without paying for an answer, and see whether it says that the model is there.
 
         Raises a ModelError when it cannot be reached, or has no such model.
@@ -107,7 +109,9 @@ class HttpProvider(ABC):
             if error.status not in _NO_LIST:
                 raise
             listed = await self._ask_nothing()
-        return bool(listed) and (self.connection.model in listed or await self._look_up(listed))
+        if not listed:
+            return Presence.NOT_SAID
+        return Presence.THERE if self.connection.model in listed else await self._look_up(listed)
 
     @abstractmethod
     def _path(self) -> str:
@@ -140,18 +144,22 @@ class HttpProvider(ABC):
                 raise
         return []
 
-    async def _look_up(self, listed: Sequence[str]) -> bool:
-        """A model that is not on the list may have other names, which some servers know."""
+    async def _look_up(self, listed: Sequence[str]) -> Presence:
+        """A model that is not on the list may have other names, which some servers know; and some know any name."""
+        if await self._knows(self.connection.model):
+            return Presence.ANY_NAME if await self._knows(_MADE_UP) else Presence.THERE
+        near = get_close_matches(self.connection.model, listed, 3, cutoff=0.5)
+        known = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(listed[:5])}{', …' * (len(listed) > 5)}"
+        raise self._endpoint("").error(ModelError, f"the server has no model {self.connection.model!r}: {known}")
+
+    async def _knows(self, model: str) -> bool:
         path, _, query = self.probe_path.partition("?")
-        endpoint = await self._authorised(f"{path}/{quote(self.connection.model)}{f'?{query}' if query else ''}")
         try:
-            await get_json(endpoint)
+            await get_json(await self._authorised(f"{path}/{quote(model)}{f'?{query}' if query else ''}"))
         except ModelError as error:
             if error.status not in (400, *_NO_LIST):
                 raise
-            near = get_close_matches(self.connection.model, listed, 3, cutoff=0.5)
-            known = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(listed[:5])}{', …' * (len(listed) > 5)}"
-            raise endpoint.error(ModelError, f"the server has no model {self.connection.model!r}: {known}") from None
+            return False
         return True
 
     def _headers(self) -> dict[str, str]:

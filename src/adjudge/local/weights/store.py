@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from adjudge.aio.files import locked, sha256, written_whole
+from adjudge.aio.files import cache_folder, locked, sha256, written_whole
 from adjudge.errors import SetupError
 
 LOCK = "lock"
@@ -71,19 +69,6 @@ class Condition:
 
     path: Path | None = None
     trouble: str = ""
-
-
-def cache_folder() -> Path:
-    """``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the place this system keeps caches in."""
-    if own := os.environ.get("ADJUDGE_CACHE"):
-        return Path(own).expanduser().absolute()
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared).absolute() / "adjudge"
-    usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
-    try:
-        return Path.home() / usual / "adjudge"
-    except RuntimeError as error:
-        raise SetupError("this user has no home folder to keep weights in: set ADJUDGE_CACHE to a folder") from error
 
 
 def weights_folder(name: str) -> Path:

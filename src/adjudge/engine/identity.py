@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.domain.frozen import content_hash
 
-_DECIDES_NOTHING = ("name", "early_stop", "config", "on_result")
+_DECIDES_NOTHING = ("name", "early_stop", "config", "on_result", "weights_from")
 """Settings without a part in any verdict: what a judge is called, when it stops asking for votes that cannot matter, the path
-of a file whose content stands beside it, and who is told."""
-_OTHER_TEMPLATES = ("generate.jinja", "improve.jinja", "retry.jinja")
+of a file whose content stands beside it, who is told, and where weights come from."""
+_OTHER_TEMPLATES = ("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja")
 """Prompts that write texts or code: no judge asks them for a verdict."""
 _FOR_REPORTS = ("title", "labels")
 """What a dimension is called where people read of it."""
@@ -33,6 +33,22 @@ def judge_identities(configuration: Mapping[str, object]) -> dict[str, str]:
     return {str(name): judge_identity(_mapping(one)) for name, one in judges.items()}
 
 
+def panel_identity(configuration: Mapping[str, object], criteria: str | None = None) -> str:
+    """The identity of a panel, however its members are weighed: what learnt weights are bound to."""
+    settings = _without(_mapping(configuration.get("settings")), ("weights",))
+    return judge_identity({**configuration, "settings": settings}, criteria)
+
+
+def step_identities(configuration: Mapping[str, object], criteria: str | None = None) -> dict[str, str]:
+    """Step → identity, by the stored configuration of a cascade: what its thresholds are bound to."""
+    common = _without(configuration, ("steps",))
+    found = {}
+    for step in _listed(configuration.get("steps")):
+        for model in _mapping(step.get("models")):
+            found[str(model)] = judge_identity({**common, **step}, criteria)
+    return found
+
+
 def _ingredients(configuration: Mapping[str, object], criteria: str | None) -> Iterator[tuple[str, object]]:
     templates, versions = _mapping(configuration.get("templates")), _mapping(configuration.get("versions"))
     yield "judge", configuration.get("judge")
@@ -44,6 +60,8 @@ def _ingredients(configuration: Mapping[str, object], criteria: str | None) -> I
     yield "dimensions", dict(_dimensions(_mapping(configuration.get("dimensions")), criteria))
     yield "reader", versions.get("reader", "1")  # runs from before there were versions of them
     yield "pooling", versions.get("pooling", "1")
+    if steps := step_identities(configuration, criteria):
+        yield "steps", list(steps.values())
 
 
 def _set(settings: Mapping[str, object]) -> Mapping[str, object]:
@@ -58,7 +76,7 @@ def _as_votes(settings: dict[str, object]) -> dict[str, object]:
 
 
 def _asked(criteria: object, only: str | None) -> list[Mapping[str, object]]:
-    found = [_mapping(one) for one in criteria] if isinstance(criteria, Sequence) else []
+    found = _listed(criteria)
     wanted = [one for one in found if one.get("name") == only]
     return wanted or found  # a judge whose settings hold its one question lists none
 
@@ -74,6 +92,10 @@ def _dimensions(found: Mapping[str, object], only: str | None) -> Iterator[tuple
 
 def _without(values: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
     return {name: value for name, value in values.items() if name not in names}
+
+
+def _listed(value: object) -> list[Mapping[str, object]]:
+    return [_mapping(one) for one in value] if isinstance(value, Sequence) else []
 
 
 def _mapping(value: object) -> Mapping[str, object]:

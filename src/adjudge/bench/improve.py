@@ -1,0 +1,189 @@
+"""Criteria improved by what a judge got wrong: shown to a writer on some labelled rows, tried on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from adjudge.bench.labelled import LabelledSet, lot
+from adjudge.bench.proposal import Proposal
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import plain
+from adjudge.errors import RunError, SetupError
+from adjudge.gateway.layers.account import Account
+from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
+from adjudge.ledger.file import FILE
+from adjudge.prompts.criteria_writing import Case
+from adjudge.runs.folder import run_info
+from adjudge.stats.difference import Difference, Outcome, compare
+from adjudge.trust.benchmark import BenchedJudge
+
+FEWEST = 20
+"""Labelled rows that can be split in two halves which say something."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Labelled rows that the writer may see, and those that its proposal is tried on."""
+
+    seen: LabelledSet
+    held_out: LabelledSet
+    seed: int
+
+
+def split(rows: LabelledSet, share: float, seed: int) -> Split:
+    """By lot; ``share`` is the part that is held out."""
+    if len(rows.rows) < FEWEST:
+        raise SetupError(
+            f"{rows.source} has {len(rows.rows)} labelled rows: {FEWEST} are the fewest that can be split in two parts"
+        )
+    ordered = sorted(rows.rows, key=lambda one: lot(seed, one.instance.identity))
+    held = {one.instance.identity for one in ordered[: max(1, round(share * len(ordered)))]}
+    seen = tuple(one for one in rows.rows if one.instance.identity not in held)
+    kept = tuple(one for one in rows.rows if one.instance.identity in held)
+    if not seen:
+        raise SetupError("nothing is left to show to the writer: hold out a smaller part of the rows")
+    return Split(replace(rows, rows=seen), replace(rows, rows=kept), seed)
+
+
+def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[Case]:
+    """The disagreements on these rows, by lot where there are more than ``most``."""
+    instances = {one.instance.identity: one.instance for one in rows.rows}
+    found = sorted((one for one in judge.disagreements if one.identity in instances), key=lambda one: lot(0, one.identity))
+    return [Case(instances[one.identity], str(one.said), str(one.truth), one.explanation) for one in found[:most]]
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """What a proposal comes to on rows that it has not seen."""
+
+    before: Criteria
+    proposal: Proposal
+    gain: Difference
+    """Of agreement with people, after less before."""
+    agreed_before: float
+    agreed_after: float
+    failed: int
+    """Held-out rows without a verdict before or after: they are in no figure."""
+
+    def sentence(self) -> str:
+        """Better, worse, or cannot tell, with the numbers behind it."""
+        one, rows = self.gain.estimate, self.gain.estimate.count
+        moved = f"agreement {self.agreed_before:.3f} → {self.agreed_after:.3f} on {rows} held-out rows"
+        if one.lower is None or one.upper is None:
+            return f"Cannot tell: {moved}; {one.reason}."
+        between = f"gain {one.value:+.3f}, between {one.lower:+.3f} and {one.upper:+.3f}"
+        if self.gain.outcome is not Outcome.CANNOT_TELL:
+            return f"{self.gain.outcome.value.capitalize()}: {moved} ({between})."
+        smallest = (
+            "" if self.gain.smallest is None else f"; the smallest difference these rows could show is {self.gain.smallest:.3f}"
+        )
+        return f"Cannot tell: {moved} ({between}){smallest}."
+
+    def to_dict(self, parts: Split, cases: Sequence[Case], written: Path | None) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        one = self.gain.estimate
+        return {
+            "criteria": self.before.name,
+            "before": plain(self.before),
+            "proposal": plain(self.proposal.criteria),
+            "explanation": self.proposal.explanation,
+            "changes": [dict(zip(("what", "before", "after"), each, strict=True)) for each in self.proposal.changes(self.before)],
+            "split": {"seed": parts.seed, "seen": len(parts.seen.rows), "held_out": len(parts.held_out.rows)},
+            "shown": [{"id": case.instance.id, "judge_says": case.said, "people_say": case.truth} for case in cases],
+            "agreement_before": self.agreed_before,
+            "agreement_after": self.agreed_after,
+            "gain": {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason},
+            "p_value": self.gain.p_value,
+            "smallest": self.gain.smallest,
+            "outcome": self.gain.outcome.value,
+            "failed": self.failed,
+            "written": None if written is None else str(written),
+        }
+
+
+def improvement_of(
+    before: Criteria, proposal: Proposal, old: BenchedJudge, new: BenchedJudge, rows: LabelledSet, level: float
+) -> Improvement:
+    """Paired over the held-out rows that the judge decided both times."""
+    ids = [one.instance.identity for one in rows.rows]
+    shared = [one for one in ids if one in old.scores and one in new.scores]
+    if not shared:
+        raise RunError("the judge decided none of the rows that were held out: there is nothing to compare")
+    first, second = [new.scores[one] for one in shared], [old.scores[one] for one in shared]
+    gain = compare(first, second, level=level)
+    count = len(shared)
+    return Improvement(before, proposal, gain, sum(second) / count, sum(first) / count, len(ids) - count)
+
+
+def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
+    """What other runs under the same budget have left of it."""
+    if budget is None:
+        return None
+    calls, tokens, usd = 0, 0, 0.0
+    prices = PriceTable.load()
+    for folder in folders:
+        kept = run_info(folder).facts.get("spending") if (folder / FILE).is_file() else None
+        if not kept:
+            continue
+        account = Account.of(kept)
+        calls += account.settled
+        tokens += sum(one.prompt_tokens + one.completion_tokens for one in account.used.values()) + account.lost.tokens
+        usd += sum(prices.cost(model, one) or 0.0 for model, one in account.used.items()) + account.lost.usd
+    spent = {"max_usd": usd, "max_calls": calls, "max_tokens": tokens}
+    limits = {name: getattr(budget, name) for name in spent}
+    return Budget(**{name: None if limit is None else max(type(limit)(0), limit - spent[name]) for name, limit in limits.items()})
+
+
+def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
+    """The criteria of a file, and the place of the one that is improved."""
+    entries = read_entries(file)
+    names = [one.criteria.name for one in entries]
+    if name is None and len(entries) == 1:
+        return entries, 0
+    if name not in names:
+        known = ", ".join(map(repr, names))
+        wrong = f"has {len(names)} criteria: say which" if name is None else f"has no criteria {name!r}: choose one"
+        raise SetupError(f"{file} {wrong} with --criteria: {known}")
+    return entries, names.index(name)
+
+
+def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
+    """A new file: one that is there is never overwritten."""
+    written = [_as_file(one) for one in entries]
+    text = yaml.safe_dump(written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise SetupError(f"{path} is there already, and is not overwritten: give --write another name") from error
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def refuse_existing(path: Path) -> None:
+    """Before anything is paid for."""
+    if path.exists() or path.is_symlink():
+        raise SetupError(f"{path} is there already, and is not overwritten: give --write another name")
+
+
+def _as_file(entry: CatalogEntry) -> dict[str, object]:
+    """As a criteria file has it, without what is as it would be anyway."""
+    data = plain(entry.criteria)
+    given = data if isinstance(data, dict) else {}
+    found: dict[str, object] = {"name": given["name"], "kind": entry.kind, "description": given["description"]}
+    found["to_evaluate_field"] = given["to_evaluate_field"]
+    if given.get("context_fields") is not None:
+        found["context_fields"] = list(given["context_fields"])
+    if entry.kind == "direct":
+        found["higher_is_better"] = given["higher_is_better"]
+        found["options"] = [{name: value for name, value in one.items() if value not in ("", None)} for one in given["options"]]
+    if given.get("examples"):
+        found["examples"] = [{name: value for name, value in one.items() if value != ""} for one in given["examples"]]
+    return found

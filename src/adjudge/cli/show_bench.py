@@ -1,0 +1,60 @@
+"""A benchmark of judges in a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.cli.show import clean
+from adjudge.reports.benchmark import beside, table_of, title_of
+from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
+
+_RIGHT = ("rank", "agreement", "kappa", "one vote", "consistency", "order effect", "confidence error", "per 1000 rows")
+_LONGEST = 160
+
+
+def show_benchmark(found: Benchmark, disagreements: int = 0) -> None:
+    """A line per judge, the best first; then what to know of it."""
+    console = Console(highlight=False, soft_wrap=False)
+    for ranking in found.rankings:
+        console.print(Text(clean(f"{found.source}: {title_of(found, ranking)}"), style="bold"))
+        console.print(_table(ranking))
+        for line in beside(ranking):
+            console.print(Text(clean(line), style="dim"))
+        for judge in ranking.judges:
+            _show_failures(console, judge)
+            if disagreements:
+                _show_disagreements(console, judge, disagreements)
+    for note in found.notes:
+        console.print(Text(clean(note), style="yellow"))
+
+
+def _table(ranking: Ranking) -> Table:
+    headings, lines = table_of(ranking)
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for name in headings:
+        table.add_column(name, justify="right" if name in _RIGHT else "left", overflow="fold", no_wrap=name != "judge")
+    for cells in lines:
+        table.add_row(*(Text(clean(cell)) for cell in cells))
+    return table
+
+
+def _show_failures(console: Console, judge: BenchedJudge) -> None:
+    for reason, count in judge.reasons.items():
+        console.print(Text(clean(f"{judge.judge}: no verdict on {count} rows: {_short(reason)}"), style="yellow"))
+
+
+def _show_disagreements(console: Console, judge: BenchedJudge, most: int) -> None:
+    console.print(Text(clean(f"{judge.judge}: {len(judge.disagreements)} disagreements"), style="bold"))
+    for one in judge.disagreements[:most]:
+        console.print(Text(clean(f"  {one.id or one.row}: judge {one.said}, people {one.truth}: {_short(one.text)}")))
+        if one.explanation:
+            console.print(Text(clean(f"    {_short(one.explanation)}"), style="dim"))
+    if len(judge.disagreements) > most:
+        console.print(Text(f"  … and {len(judge.disagreements) - most} more: --show-disagreements {len(judge.disagreements)}"))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,0 +1,77 @@
+"""What the values of options mean, and the mistakes in usage among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adjudge.errors import SetupError
+
+if TYPE_CHECKING:
+    from adjudge.runs.eval_file import FailUnder
+
+SHARE = click.FloatRange(0, 1)
+_WRITTEN = (".csv", ".jsonl", ".ndjson", "")
+"""How the names of files end that results are written to; without an ending it is JSONL."""
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    try:
+        yield
+    except SetupError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def headers(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
+    """``Name: value`` of each."""
+    from adjudge.gateway.headers import parse_header
+
+    with _refused():
+        return tuple(map(parse_header, given))
+
+
+def variable(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
+    """The name of an environment variable."""
+    from adjudge.gateway.headers import check_variable
+
+    with _refused():
+        return given if given is None else check_variable(given)
+
+
+def bars(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> FailUnder | None:
+    """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
+    found = []
+    for text in given:
+        name, _, number = text.rpartition("=")
+        if not _is_number(number):
+            raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", context, parameter)
+        found.append((name, float(SHARE(number, parameter, context))))
+    return found[0][1] if len(found) == 1 and not found[0][0] else tuple(found) or None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
+
+
+def known_encoding(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
+    """One that there is."""
+    from adjudge.data.sources.text import check_encoding
+
+    with _refused():
+        return given if given is None else check_encoding(given)
+
+
+def writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001
+    """A name whose ending says how to write the file."""
+    if path is not None and path.suffix.lower() not in _WRITTEN:
+        raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl")
+    return path

@@ -1,0 +1,69 @@
+"""Documents that cannot be read piece by piece: YAML, and tables that pandas wrote by their columns. So they have a limit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from adjudge.errors import RunError
+
+_LARGEST = 50_000_000
+"""Bytes of a file, and of what its aliases make of it."""
+_FIRST_KEY = re.compile(r"(?:---\s*\n|#.*\n|\s*\n)*[A-Za-z_][\w-]*:(?: [^,\n]*)?\n")
+
+
+def is_yaml(head: str) -> bool:
+    """Whether a text begins with a key, as no table and no JSON does."""
+    return _FIRST_KEY.match(head) is not None
+
+
+def yaml_as_json(path: Path) -> bytes:
+    """The same document. A RunError says why it cannot be read."""
+    import yaml
+
+    _check_size(path, "YAML")
+    try:
+        found = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe, and in C
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise RunError(f"{path} is not YAML: {' '.join(str(error).split())[:200]}") from error
+    made, size = [], 0
+    for piece in json.JSONEncoder(default=str).iterencode(found):
+        made.append(piece)
+        size += len(piece)
+        if size > _LARGEST:
+            raise RunError(f"{path} is YAML that unfolds to more than {_LARGEST:,} bytes: it is not used")
+    return "".join(made).encode()
+
+
+def is_frame(document: Mapping[str, object]) -> bool:
+    """Whether a document is a table by its columns (``frame.to_json()``), or by its cells (``orient="split"``)."""
+    rows = document.get("data")
+    if "columns" in document and isinstance(rows, Sequence) and rows and isinstance(rows[0], list):
+        return True
+    return len(document) > 1 and all(isinstance(column, Mapping) and "0" in column for column in document.values())
+
+
+def frame_as_json(path: Path) -> bytes:
+    """The same table as a list of its rows."""
+    _check_size(path, "a table by its columns")
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{path} is not JSON: {str(error)[:200]}") from error
+    return json.dumps(_rows(found)).encode()
+
+
+def _rows(found: dict[str, object]) -> list[dict[str, object]]:
+    names, rows = found.get("columns"), found.get("data")
+    if isinstance(names, list) and isinstance(rows, list):
+        return [dict(zip(map(str, names), row, strict=False)) for row in rows if isinstance(row, list)]
+    columns = {name: column for name, column in found.items() if isinstance(column, dict)}
+    places = dict.fromkeys(place for column in columns.values() for place in column)
+    return [{name: column.get(place) for name, column in columns.items()} for place in places]
+
+
+def _check_size(path: Path, what: str) -> None:
+    if path.stat().st_size > _LARGEST:
+        raise RunError(f"{path} is {what}, and has more than {_LARGEST:,} bytes: write it as JSON with one object a row")

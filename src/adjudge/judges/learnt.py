@@ -1,0 +1,188 @@
+"""What was learnt from people's labels for a judge to use: thresholds of cascades and weights of panels, in one small file.
+
+Each is bound to the identity of the judge it was learnt of, and is refused for any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from adjudge.aio.files import written_whole
+from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.errors import SetupError
+
+FORMAT = "adjudge calibration 1"
+_THRESHOLDS = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
+_WEIGHTS = "calibrate it with 'adjudge calibrate RUN -o FILE'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepThreshold:
+    """From which confidence on one step of a cascade is accepted."""
+
+    step: str
+    """Its model."""
+    identity: str
+    """Of the judge that this was learnt of."""
+    confidence: float | None
+    """None: never accept, for the reason given."""
+    rows: int
+    """Labelled rows that it was learnt on: those that earlier steps left."""
+    accepted: int = 0
+    errors: int = 0
+    limit: float | None = None
+    """The upper limit of the share of errors among accepted rows."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeThresholds:
+    """The thresholds of a cascade under one criteria, and the promise they carry."""
+
+    criteria: str
+    risk: float
+    """The greatest share of errors among accepted verdicts."""
+    delta: float
+    """How often this promise may fail."""
+    labels: int
+    """Rows whose labels it was learnt from."""
+    date: str
+    """Of the last of these labels."""
+    steps: tuple[StepThreshold, ...]
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words."""
+        return f"{self.labels} labels of {self.date}"
+
+    def check(self, identities: Mapping[str, str]) -> None:
+        """Refuse where the steps are not those that this was learnt of. ``identities``: step → identity."""
+        learnt = [one.step for one in self.steps]
+        if learnt != list(identities):
+            raise SetupError(
+                f"the thresholds of {self.criteria!r} were learnt for the steps {', '.join(learnt)}, and this cascade has "
+                f"{', '.join(identities)}: {_THRESHOLDS}"
+            )
+        for one in self.steps:
+            if one.identity != identities[one.step]:
+                what = f"the threshold of {one.step} for {self.criteria!r}"
+                raise _changed(what, one.identity, identities[one.step], _THRESHOLDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearntWeights:
+    """How much each model of a panel counts, by people's labels."""
+
+    criteria: str
+    weights: Mapping[str, float]
+    labels: int
+    """Rows whose labels they were learnt from."""
+    date: str
+    """Of the last of these labels."""
+    identity: str
+    """Of the panel that they were learnt of, whatever it was weighed by."""
+
+    @property
+    def source(self) -> str:
+        """Where they come from, in words."""
+        return f"{self.labels} labels of {self.date}, judge identity {self.identity}"
+
+    def check(self, identity: str) -> None:
+        """Refuse where the panel is not the one that this was learnt of."""
+        if identity != self.identity:
+            raise _changed(f"the weights for {self.criteria!r}", self.identity, identity, _WEIGHTS)
+
+
+def _changed(what: str, learnt: str, now: str, again: str) -> SetupError:
+    return SetupError(
+        f"{what} cannot be used: the judge has changed since (its identity was {learnt} and is {now}: another model, prompt, "
+        f"criteria or setting); {again}"
+    )
+
+
+T = TypeVar("T", CascadeThresholds, LearntWeights)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What one file holds."""
+
+    cascades: tuple[CascadeThresholds, ...] = ()
+    weights: tuple[LearntWeights, ...] = ()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Learnt:
+        """A SetupError says what is wrong with the file."""
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+            if found["format"] != FORMAT:
+                raise ValueError("another format")
+            return cls(tuple(map(_cascade, found["cascades"])), tuple(map(_weights, found["weights"])))
+        except OSError as error:
+            raise SetupError(f"the calibration {path} cannot be read: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise SetupError(
+                f"{path} is not a calibration that adjudge wrote; write one with 'adjudge calibrate RUN -o FILE'"
+            ) from error
+
+    def write(self, path: str | Path) -> None:
+        """Into a file that is there when it is whole."""
+        kept = {"format": FORMAT, "cascades": plain(self.cascades), "weights": plain(self.weights)}
+        with written_whole(Path(path)) as file:
+            file.write((json.dumps(kept, ensure_ascii=False, indent=2) + "\n").encode())
+
+    def cascade_for(self, criteria: str) -> CascadeThresholds:
+        """The thresholds under one criteria."""
+        return _named(self.cascades, criteria, "thresholds of a cascade", _THRESHOLDS)
+
+    def weights_for(self, criteria: str) -> LearntWeights:
+        """The weights under one criteria."""
+        return _named(self.weights, criteria, "weights of a panel", _WEIGHTS)
+
+
+def _named(known: Sequence[T], criteria: str, what: str, again: str) -> T:
+    for one in known:
+        if one.criteria == criteria:
+            return one
+    has = ", ".join(repr(one.criteria) for one in known) or "none"
+    raise SetupError(f"the calibration holds no {what} for {criteria!r}, it has {has}: {again}")
+
+
+def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
+    match kept:
+        case {
+            "criteria": str(criteria),
+            "risk": float(risk),
+            "delta": float(delta),
+            "labels": int(labels),
+            "date": str(date),
+            "steps": list(steps),
+        }:
+            made = tuple(map(_step, steps))
+            return CascadeThresholds(criteria=criteria, risk=risk, delta=delta, labels=labels, date=date, steps=made)
+    raise ValueError("no thresholds of a cascade")
+
+
+def _step(kept: Mapping[str, object]) -> StepThreshold:
+    match kept:
+        case {"step": str(), "identity": str(), "confidence": float() | int() | None, "rows": int()}:
+            return StepThreshold(**kept)  # type: ignore[arg-type]
+    raise ValueError("no threshold of a step")
+
+
+def _weights(kept: Mapping[str, object]) -> LearntWeights:
+    match kept:
+        case {
+            "criteria": str(criteria),
+            "weights": dict(weights),
+            "labels": int(labels),
+            "date": str(date),
+            "identity": str(identity),
+        }:
+            shares = FrozenDict({str(name): float(weight) for name, weight in weights.items()})
+            return LearntWeights(criteria=criteria, weights=shares, labels=labels, date=date, identity=identity)
+    raise ValueError("no weights of a panel")

@@ -1,0 +1,102 @@
+"""A run as JUnit XML: one test suite for each judge, one test case for each judgment.
+
+A judgment that failed is an ``<error>``, never a ``<failure>``: nobody said that the answer is bad. One that abstained is
+``<skipped>``; one that neither passes nor fails, such as a comparison, is a test case without either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from adjudge.reports.files import text_file
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.passed import Ends, Row, passed, scale_ends
+from adjudge.runs.folder import judgments_in, reading, run_info
+
+_INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no place for, not even escaped."""
+_LONGEST_NAME, _LONGEST_MESSAGE, _LONGEST_TEXT = 200, 500, 4000
+"""Characters: viewers refuse files of tens of megabytes, and show a line of a message."""
+_CASE = ("failure", "error", "skipped")
+
+
+def to_junit(run: Path, target: Path) -> int:
+    """Write all judgments of a run; says how many there are."""
+    ends, info = scale_ends(run), run_info(run)
+    with reading(run) as ledger, text_file(target) as file:
+        ledger.execute("BEGIN")  # read twice, at one moment: a suite begins with its counts
+        counts = {judge: Counter(_kind(row, ends) for row in judgments_in(ledger, judge=judge)) for judge in info.judges}
+        total = sum(counts.values(), Counter[str]())
+        file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={_attribute(run.name)} {_counts(total)}>\n')
+        for judge, own in counts.items():
+            file.write(f"<testsuite name={_attribute(judge)} {_counts(own)}>\n")
+            file.write(f"<properties>\n{_property('run', run.name)}{_property('state', info.state)}</properties>\n")
+            for row in judgments_in(ledger, judge=judge):
+                _write_case(file, row, ends)
+            file.write("</testsuite>\n")
+        file.write("</testsuites>\n")
+    return total.total()
+
+
+def _kind(row: Row, ends: Ends) -> str:
+    if row.get("status") == "abstained":
+        return "skipped"
+    if row.get("status") != "scored":
+        return "error"
+    return "failure" if passed(row, ends) is False else "passed"
+
+
+def _counts(found: Counter[str]) -> str:
+    tests = f'tests="{found.total()}"'
+    return " ".join((tests, *(f'{name}s="{found[name]}"' for name in _CASE[:2]), f'skipped="{found["skipped"]}"'))
+
+
+def _write_case(file: TextIO, row: Row, ends: Ends) -> None:
+    one = Judgment.of_record(row, panel=False)
+    kind = _kind(row, ends)
+    file.write(f"<testcase classname={_attribute(f'{one.judge}: {one.criteria}')} name={_attribute(one.name)}>\n")
+    file.write("<properties>\n" + "".join(_properties(one)) + "</properties>\n")
+    why = one.text("explanation") or one.reason or ""
+    if kind in _CASE:
+        said = one.reason or "no verdict" if kind != "failure" else f"{one.verdict or one.score}: {why}"
+        body = "" if kind == "skipped" else f">{_words(why)}</{kind}"
+        type_ = "" if kind == "skipped" else f" type={_attribute('judged as failed' if kind == 'failure' else 'no verdict')}"
+        file.write(f"<{kind} message={_attribute(said, _LONGEST_MESSAGE)}{type_}{body or '/'}>\n")
+    file.write(f"<system-out>{_words(_shown(one))}</system-out>\n</testcase>\n")
+
+
+def _properties(one: Judgment) -> Iterator[str]:
+    for name, value in (("verdict", one.verdict), ("score", one.score), ("status", one.status)):
+        if value is not None:
+            yield _property(name, str(value))
+
+
+def _property(name: str, value: str) -> str:
+    return f'<property name="adjudge.{name}" value={_attribute(value)}/>\n'
+
+
+def _shown(one: Judgment) -> str:
+    return "\n".join(f"{name}: {text if isinstance(text, str) else ' | '.join(text)}" for name, text in one.fields.items())
+
+
+def _attribute(text: str, most: int = _LONGEST_NAME) -> str:
+    """In quotes, on one line."""
+    return quoteattr(_valid(" ".join(_cut(text, most).split())))
+
+
+def _words(text: str) -> str:
+    return escape(_valid(_cut(text, _LONGEST_TEXT)))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _valid(text: str) -> str:
+    """What XML has no place for, as its escape."""
+    return _INVALID.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,0 +1,134 @@
+"""Verdicts and labels of a run as scores of Langfuse and as annotations of Phoenix.
+
+What they are about is known by the row's id, which for Langfuse is a trace's and for Phoenix a span's. A judgment that failed
+has no verdict, so that it is not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Label
+from adjudge.ledger.labels import LabelStore
+from adjudge.reports.files import text_file
+from adjudge.runs.folder import judgments
+
+Row = Mapping[str, object]
+_TRUTHS = {"PASS": 1, "FAIL": 0}
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What somebody said of a row, whoever it was."""
+
+    row: Row
+    answer: str | float
+    score: float | None
+    why: str
+    who: str
+    person: bool
+    more: Mapping[str, object]
+
+    @property
+    def subject(self) -> str:
+        return str(self.row.get("id") or self.row["row"])
+
+    @property
+    def key(self) -> str:
+        """The same thing said again is the same score, not a second one."""
+        parts = (str(self.row["judge"]), self.subject, str(self.row.get("criteria")), self.who)
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def to_langfuse(run: Path, target: Path) -> int:
+    """Bodies of ``POST /api/public/scores``, in a list as ``GET`` gives them. Says how many judgments were read."""
+    return _write(run, target, _langfuse)
+
+
+def to_phoenix(run: Path, target: Path) -> int:
+    """The body of ``POST /v1/span_annotations``."""
+    return _write(run, target, _phoenix)
+
+
+def _write(run: Path, target: Path, body: Callable[[_Said], dict[str, object]]) -> int:
+    labels: dict[str, list[Label]] = {}
+    for label in LabelStore(run).current():
+        if label.answer is not None:
+            labels.setdefault(f"{label.row} {label.criteria}", []).append(label)
+    rows, start = 0, ""
+    with text_file(target) as file:
+        file.write('{"data": [')
+        for row in judgments(run, votes=True):
+            rows += 1
+            for said in (*_verdict(row), *_labelled(row, labels)):
+                file.write(f"{start}\n{json.dumps(body(said))}")
+                start = ","
+        file.write("\n]}\n")
+    return rows
+
+
+def _verdict(row: Row) -> Iterator[_Said]:
+    score = row.get("score")
+    named = (row.get(name) for name in ("winner", "verdict", "option"))
+    chosen = next((one for one in named if isinstance(one, str)), None)
+    number = float(score) if isinstance(score, int | float) else None
+    answer = chosen if chosen is not None else number
+    if row.get("status") == "scored" and answer is not None:
+        votes = row.get("votes")
+        models = dict.fromkeys(str(vote.get("model")) for vote in (votes if isinstance(votes, list) else []))
+        about = {"judge": row["judge"], "models": list(models)}
+        yield _Said(row, answer, number, str(row.get("explanation") or ""), str(row["judge"]), False, about)
+
+
+def _labelled(row: Row, labels: dict[str, list[Label]]) -> Iterator[_Said]:
+    """A row that several judges judged has its labels once."""
+    fields = row["fields"]
+    identity = Instance(fields).identity if isinstance(fields, Mapping) else ""
+    for label in labels.pop(f"{identity} {row.get('criteria')}", ()):
+        systems, winner = row.get("systems"), label.winner
+        named = isinstance(winner, int) and isinstance(systems, list) and winner < len(systems)
+        answer = str(systems[winner]) if named else label.answer  # type: ignore[index]  # both were looked at
+        about = {"annotator": label.annotator, "kind": label.kind, "design": label.design, "judge_visible": label.judge_visible}
+        said = answer if isinstance(answer, str) else float(answer or 0)
+        yield _Said(row, said, label.score, label.note, label.annotator, True, {**about, "at": _time(label.at)})
+
+
+def _langfuse(said: _Said) -> dict[str, object]:
+    truth = _TRUTHS.get(str(said.answer))
+    kind = "NUMERIC" if not isinstance(said.answer, str) else "CATEGORICAL" if truth is None else "BOOLEAN"
+    return {
+        "id": said.key,
+        "traceId": said.subject,
+        "name": said.row.get("criteria"),
+        "value": said.answer if truth is None else truth,
+        "dataType": kind,
+        "source": "ANNOTATION" if said.person else "EVAL",
+        "comment": said.why or None,
+        **({"authorUserId": said.who} if said.person else {}),
+        "metadata": dict(said.more),
+    }
+
+
+def _phoenix(said: _Said) -> dict[str, object]:
+    return {
+        "span_id": said.subject,
+        "name": said.row.get("criteria"),
+        "annotator_kind": "HUMAN" if said.person else "LLM",
+        "result": {
+            "label": said.answer if isinstance(said.answer, str) else None,
+            "score": said.score,
+            "explanation": said.why or None,
+        },
+        "metadata": dict(said.more),
+        "identifier": said.key,
+    }
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()

@@ -1,0 +1,48 @@
+"""An eval file asked with other models, or at another server, than it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+
+from adjudge.errors import SetupError
+from adjudge.gateway.redact import shown
+from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, with_models
+from adjudge.runs.project import ModelEntry, ServerEntry, StepEntry
+
+
+def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
+    """The file with its models asked there, as far as anything was said."""
+    if not server.says_anything:
+        return file
+    if not file.models and not all(one.models or _is_cascade(one) for one in file.judges):
+        raise SetupError(f"{file.path} names no model to ask at a server: add models, such as models: openai/gpt-4o-mini")
+    judges = tuple(with_models(one, server.over) for one in file.judges)
+    return replace(file, models=tuple(map(server.over, file.models)), judges=judges)
+
+
+def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
+    """The file with these models in the place of its own: with several, each judge once by each of them.
+
+    Of a cascade one of them takes the place, and several are its steps, in this order.
+    """
+    judges = (each for one in file.judges for each in _asked_with(one, models))
+    return replace(file, models=tuple(models), judges=tuple(judges))
+
+
+def _asked_with(judge: JudgeEntry, models: Sequence[ModelEntry]) -> Iterator[JudgeEntry]:
+    if isinstance(judge, CascadeEntry) and judge.cascade:
+        steps = tuple(map(_step, models)) if len(models) > 1 else ()
+        yield replace(judge, models=(), cascade=steps, calibration=judge.calibration if steps else None)
+    elif len(models) == 1:
+        yield replace(judge, models=())
+    else:
+        yield from (replace(judge, models=(entry,), asked_with=shown(entry.model)) for entry in models)
+
+
+def _is_cascade(judge: JudgeEntry) -> bool:
+    return isinstance(judge, CascadeEntry) and bool(judge.cascade)
+
+
+def _step(entry: ModelEntry) -> StepEntry:
+    return StepEntry(**{one.name: getattr(entry, one.name) for one in fields(entry)})

@@ -1,0 +1,397 @@
+"""Judges ranked by how well they agree with people, over a run whose rows have labels."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from adjudge.domain.judged import Judged
+from adjudge.domain.label import Label, LabelScale
+from adjudge.domain.verdict import TIE
+from adjudge.errors import RunError
+from adjudge.ledger.file import read_meta
+from adjudge.ledger.labels import LabelStore
+from adjudge.runs.folder import judgments_in, reading, votes_of
+from adjudge.runs.label_scales import judge_scales
+from adjudge.stats.difference import Difference, Outcome, compare, holm
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
+from adjudge.trust.judge_figures import (
+    Effort,
+    JudgedRow,
+    confidence_figures,
+    consistency,
+    effort_of,
+    order_effect,
+    reasons_of,
+    vote_agreement,
+)
+from adjudge.trust.measure import Measure
+from adjudge.trust.rows import Answer, Record, Rows, Votes, by_row
+
+FACT = "bench"
+"""What a run folder that a benchmark made keeps about it."""
+_LONGEST_TEXT = 400
+_MOST_NUMBERS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchSettings:
+    """How judges are measured."""
+
+    level: float = 0.95
+    agreement: AgreementSettings = AgreementSettings()
+    only: str | None = None
+    """The rows whose ids fit this pattern, where ``*`` stands for any text."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A row of which judge and people say different things."""
+
+    row: int
+    """The place of the judgment among the judge's, from 1."""
+    id: str | None
+    said: Answer
+    truth: Answer
+    answers: Mapping[str, Answer]
+    """Annotator → what they say."""
+    explanation: str
+    text: str
+    """The judged text, shortened."""
+    identity: str = ""
+    """The row's ``Instance.identity``."""
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {
+            "row": self.row,
+            "id": self.id,
+            "judge_says": self.said,
+            "people_say": self.truth,
+            "labels": dict(self.answers),
+            "explanation": self.explanation,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchedJudge(Judged):
+    """How one judge fared with one criteria."""
+
+    rank: int = 0
+    identity: str
+    models: tuple[str, ...]
+    rows: int
+    """Labelled rows that it was asked about."""
+    failed: int
+    reasons: Mapping[str, int]
+    figure: str
+    """What agreement is measured by: accuracy, or of numbers Spearman's correlation."""
+    agreement: Estimate
+    kappa: Estimate
+    single_vote: Estimate
+    consistency: Estimate
+    order_effect: Estimate
+    confidence_error: Estimate
+    brier: Estimate
+    effort: Effort
+    report: AgreementReport
+    disagreements: tuple[Disagreement, ...]
+    behind: Difference | None = None
+    """The best judge less this one, over the rows that both decided."""
+    told_apart: bool | None = None
+    """Whether the best is better, with every comparison of the ranking allowed for; None for the best itself."""
+    scores: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """Row → whether the judge was right."""
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        effort, behind = self.effort, self.behind
+        return {
+            "rank": self.rank,
+            "judge": self.judge,
+            "criteria": self.criteria,
+            "identity": self.identity,
+            "models": list(self.models),
+            "rows": self.rows,
+            "failed": self.failed,
+            "reasons": dict(self.reasons),
+            "figure": self.figure,
+            "agreement": _estimate(self.agreement),
+            "kappa": _estimate(self.kappa),
+            "single_vote": _estimate(self.single_vote),
+            "consistency": _estimate(self.consistency),
+            "order_effect": _estimate(self.order_effect),
+            "confidence_error": _estimate(self.confidence_error),
+            "brier": _estimate(self.brier),
+            "calls": effort.calls,
+            "tokens": effort.tokens,
+            "cost_usd": effort.usd,
+            "cost_usd_per_1000_rows": effort.usd_per_1000,
+            "unpriced_models": list(effort.unpriced),
+            "seconds_per_row": effort.seconds,
+            "behind_best": behind and {**_estimate(behind.estimate), "p_value": behind.p_value, "smallest": behind.smallest},
+            "told_apart_from_best": self.told_apart,
+            "details": self.report.to_dict(),
+            "disagreements": [one.to_dict() for one in self.disagreements],
+        }
+
+
+def _estimate(one: Estimate) -> dict[str, object]:
+    return {"value": one.value, "lower": one.lower, "upper": one.upper, "n": one.count, "reason": one.reason}
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """How well people agree among themselves: no judge can be expected to agree with them better."""
+
+    people: int
+    pairs: int
+    """Rows that two people labelled, added up over all pairs of them."""
+    accuracy: float | None
+    kappa: float | None
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {"people": self.people, "pairs": self.pairs, "agreement": self.accuracy, "kappa": self.kappa}
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Judges that answer one question, the best first."""
+
+    question: str
+    judges: tuple[BenchedJudge, ...]
+    ceiling: Ceiling | None
+    baselines: Mapping[str, Estimate]
+
+    @property
+    def figure(self) -> str:
+        """What agreement is measured by."""
+        return self.judges[0].figure
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {
+            "question": self.question,
+            "ceiling": self.ceiling and self.ceiling.to_dict(),
+            "baselines": {name: _estimate(one) for name, one in self.baselines.items()},
+            "judges": [one.to_dict() for one in self.judges],
+        }
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A run with labels, as a benchmark of its judges."""
+
+    source: str
+    rankings: tuple[Ranking, ...]
+    settings: BenchSettings
+    notes: tuple[str, ...] = ()
+
+    @property
+    def judges(self) -> list[BenchedJudge]:
+        """All of them."""
+        return [one for ranking in self.rankings for one in ranking.judges]
+
+
+_SETTINGS = BenchSettings()
+
+
+def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Benchmark:
+    """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones are kept."""
+    with reading(folder) as ledger:
+        meta = read_meta(ledger)
+    kept = _mapping(meta.get(FACT))
+    labels = [one for one in LabelStore(folder).current() if one.state == "given" and one.kind != "model"]
+    if not labels:
+        raise RunError(f"{folder} has no labels of people to measure judges by: label rows with 'adjudge label {folder}'")
+    configurations = _mapping(_mapping(meta.get("configuration")).get("judges"))
+    found = [
+        one
+        for judge, scale, identity in judge_scales(folder)
+        if _mapping(configurations.get(judge)).get("models")
+        and (one := _benched(folder, judge, scale, identity, labels, settings, _mapping(configurations[judge])))
+    ]
+    if not found:
+        raise RunError(f"{folder} has labels, and no judge that judged those rows: name models with -m, and criteria with -c")
+    groups: dict[str, list[BenchedJudge]] = {}
+    for one in found:
+        groups.setdefault("" if kept else one.criteria, []).append(one)
+    rankings = tuple(_ranked(name, each, settings) for name, each in groups.items())
+    notes = kept.get("notes")
+    told = tuple(map(str, notes)) if isinstance(notes, Sequence) else ()
+    return Benchmark(str(kept.get("data") or folder), rankings, settings, (*told, *_notes(found, settings)))
+
+
+def _benched(
+    folder: str | Path,
+    judge: str,
+    scale: LabelScale,
+    identity: str,
+    labels: Sequence[Label],
+    settings: BenchSettings,
+    configuration: Mapping[str, object],
+) -> BenchedJudge | None:
+    own = [one for one in labels if one.criteria == scale.name]
+    scale = _with_numbers(scale, own)
+    with reading(folder) as ledger:
+        rows, judged = _judged(ledger, judge, scale, own, settings.only)
+    if not judged or not rows.verdicts:
+        return None
+    measure, level = rows.measure, settings.level
+    agreement = settings.agreement
+    if agreement.missing == "tie" and TIE not in measure.options:
+        agreement = replace(agreement, missing="drop")
+    report = agreement_of(rows, measure, agreement, level)
+    figure = "Spearman" if measure.is_number else "accuracy"
+    sure = confidence_figures([] if measure.is_number else judged, settings.agreement.draws, level)
+    return BenchedJudge(
+        judge=judge,
+        criteria=scale.name,
+        identity=identity,
+        models=tuple(map(str, _mapping(configuration.get("models")))),
+        rows=len(judged),
+        failed=sum(one.row.verdict is None for one in judged),
+        reasons=reasons_of(judged),
+        figure=figure,
+        agreement=report.figures[figure],
+        kappa=report.figures.get("kappa") or undefined("kappa", 0, "of numbers there is none", level=level),
+        single_vote=vote_agreement([] if measure.is_number else judged, _vote_names(rows), level),
+        consistency=consistency(judged, level),
+        order_effect=order_effect(judged, level),
+        confidence_error=sure["ECE"],
+        brier=sure["Brier"],
+        effort=effort_of(judged),
+        report=report,
+        disagreements=tuple(_disagreements(judged, measure)),
+        scores={} if measure.is_number else dict(_scores(judged, agreement.missing)),
+    )
+
+
+def _with_numbers(scale: LabelScale, labels: Sequence[Label]) -> LabelScale:
+    """Where people gave numbers and the judge chooses options with scores, both are numbers."""
+    given = [one.score for one in labels if one.score is not None]
+    points = [option.points for option in scale.criteria.options if option.points is not None]
+    if not given or scale.range or scale.compares or not points:
+        return scale
+    return replace(scale, range=(min(*given, *points), max(*given, *points)))
+
+
+def _judged(
+    ledger: sqlite3.Connection, judge: str, scale: LabelScale, labels: Sequence[Label], only: str | None
+) -> tuple[Rows, list[JudgedRow]]:
+    def votes(record: Record) -> Votes:
+        row = record.get("row")
+        return votes_of(ledger, judge, row - 1) if isinstance(row, int) else ()
+
+    rows, judged = Rows(scale, by_row(labels), read_votes=votes), []
+    for record in judgments_in(ledger, judge=judge):
+        if only is not None and not fnmatchcase(str(record.get("id")), only):
+            continue
+        before = len(rows.labelled)
+        rows.add(record)
+        judged += [JudgedRow(row, record) for row in rows.labelled[before:]]
+    return rows, judged
+
+
+def _vote_names(rows: Rows) -> dict[str, str]:
+    return {str(place): name for place, name in enumerate(rows.systems)}
+
+
+def _scores(judged: Sequence[JudgedRow], missing: str) -> Iterator[tuple[str, float]]:
+    """What a ranking compares judges by, row by row, with failures as the policy counts them."""
+    for one in judged:
+        if one.right is not None:
+            yield one.row.identity, float(one.right)
+        elif one.row.truth is not None and missing != "drop":
+            yield one.row.identity, float(missing == "tie" and one.row.truth == TIE)
+
+
+def _disagreements(judged: Sequence[JudgedRow], measure: Measure) -> Iterator[Disagreement]:
+    """Of numbers, which are seldom equal, the rows on which both are furthest apart."""
+    wrong = [one for one in judged if one.right is False]
+    if measure.is_number:
+        wrong.sort(key=lambda one: -abs(measure.value(one.row.said or 0.0) - one.row.value(measure)))
+        wrong = wrong[:_MOST_NUMBERS]
+    for one in wrong:
+        said, truth, row = one.row.said, one.row.truth, one.record.get("row")
+        if said is not None and truth is not None and isinstance(row, int):
+            id, why = one.record.get("id"), one.record.get("explanation")
+            known = None if id is None else str(id)
+            yield Disagreement(row, known, said, truth, one.row.answers, str(why or ""), _text(one.record), one.row.identity)
+
+
+def _text(record: Record) -> str:
+    fields = _mapping(record.get("fields"))
+    judged = fields.get("response", next(reversed(list(fields.values())), ""))
+    text = judged if isinstance(judged, str) else " | ".join(map(str, judged)) if isinstance(judged, Sequence) else ""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
+
+
+def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettings) -> Ranking:
+    order = sorted(judges, key=_worth)
+    best, *others = order
+    behind = [_behind(best, one, settings.level) for one in others]
+    tested = [place for place, one in enumerate(behind) if one and one.p_value is not None]
+    adjusted = holm([p for place in tested if (one := behind[place]) and (p := one.p_value) is not None])
+    sure = {place: p <= 1 - settings.level for place, p in zip(tested, adjusted, strict=True)}
+    placed = [replace(best, rank=1)]
+    for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
+        told = difference is not None and difference.outcome is Outcome.BETTER and sure.get(place, False)
+        placed.append(replace(judge, rank=place + 2, behind=difference, told_apart=told if difference else None))
+    first = max(order, key=lambda one: one.rows)
+    return Ranking(question, tuple(placed), _ceiling(first.report), first.report.baselines)
+
+
+def _worth(one: BenchedJudge) -> tuple[float, float, int, float, str]:
+    """The best first; of equals the one that fails less, then the cheaper."""
+    agreement, kappa = one.agreement.value, one.kappa.value
+    cost = one.effort.usd if one.effort.usd is not None else float("inf")
+    worth = -agreement if agreement is not None else float("inf")
+    return worth, -kappa if kappa is not None else 0.0, one.failed, cost, one.judge
+
+
+def _behind(best: BenchedJudge, one: BenchedJudge, level: float) -> Difference | None:
+    shared = [row for row in best.scores if row in one.scores]
+    if not shared:
+        return None
+    return compare([best.scores[row] for row in shared], [one.scores[row] for row in shared], level=level)
+
+
+def _ceiling(report: AgreementReport) -> Ceiling | None:
+    pairs = [one for one in report.people.values() if one.count]
+    count = sum(one.count for one in pairs)
+    if not count:
+        return None
+    people = {name for names, one in report.people.items() if one.count for name in names}
+    figures = [
+        sum(one.count * value for one, value in known) / sum(one.count for one, _ in known) if known else None
+        for known in (
+            [(one, one.accuracy.value) for one in pairs if one.accuracy.value is not None],
+            [(one, one.kappa.value) for one in pairs if one.kappa.value is not None],
+        )
+    ]
+    return Ceiling(len(people), count, *figures)
+
+
+def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[str]:
+    failed = sum(one.failed for one in judges)
+    counts = {"drop": "left out", "tie": "counted as ties", "wrong": "counted as wrong"}[settings.agreement.missing]
+    if failed:
+        yield f"{failed} judgments have no verdict: they are {counts} in agreement figures (--missing)"
+    split = max(one.rows - one.report.count for one in judges)
+    if split:
+        yield f"on {split} rows people are evenly split: those rows are in no agreement figure"
+    if not all(one.report.drawn for one in judges):
+        yield "the labelled rows were chosen, not drawn at random: the figures are about these rows alone"
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A run folder may come from anybody."""
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,239 @@
+"""From which confidence on each step of a cascade may be accepted, by people's labels; and what that would save."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.domain.judged import Judged
+from adjudge.domain.label import Label
+from adjudge.engine.identity import judge_identity, step_identities
+from adjudge.errors import SetupError
+from adjudge.judges.learnt import CascadeThresholds, StepThreshold
+from adjudge.ledger.file import read_meta
+from adjudge.ledger.labels import LabelStore
+from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.label_scales import JudgedScale, label_scales
+from adjudge.stats.refusal import Refusal
+from adjudge.stats.selective import Stage, Threshold, cascade_thresholds
+from adjudge.trust.labels_used import LabelsUsed, labels_used
+from adjudge.trust.learnt_weights import label_date
+from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeSettings:
+    """What may be asked of thresholds."""
+
+    risk: float = 0.1
+    """The greatest share of errors among accepted verdicts."""
+    delta: float = 0.05
+    """How often that promise may fail; each step has an equal part of it."""
+    cluster: str | None = None
+    """The column whose rows belong together: of each group one row counts."""
+    labels_are_model_made: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeReport(Judged):
+    """What labels say of a cascade's steps under one criteria."""
+
+    thresholds: CascadeThresholds
+    notes: tuple[str, ...] = ()
+    refusal: Refusal | None = None
+    """Why the labels do not speak for any step."""
+
+    @property
+    def accepted(self) -> int:
+        """Labelled rows that some step would decide."""
+        return sum(one.accepted for one in self.thresholds.steps)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        found = self.thresholds
+        yield (
+            f"cascade {self.name}: at most {found.risk:.1%} of the accepted verdicts are wrong, except with probability "
+            f"{found.delta:g}; learnt from {found.source}"
+        )
+        for one in found.steps:
+            yield f"{one.step}: {_step(one)}"
+        if found.labels:
+            yield f"of {found.labels} labelled rows the steps decide {self.accepted}; the rest is left to 'otherwise'"
+        yield from self.notes
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        found = self.thresholds
+        return {
+            "judge": self.judge,
+            "criteria": self.criteria,
+            "risk": found.risk,
+            "delta": found.delta,
+            "labels": found.labels,
+            "date": found.date,
+            "steps": [
+                {
+                    "step": one.step,
+                    "identity": one.identity,
+                    "confidence": one.confidence,
+                    "rows": one.rows,
+                    "accepted": one.accepted,
+                    "errors": one.errors,
+                    "limit": one.limit,
+                    "reason": one.reason,
+                }
+                for one in found.steps
+            ],
+            "refusal": self.refusal and {"code": self.refusal.code, "text": self.refusal.text},
+            "notes": list(self.notes),
+        }
+
+
+def _step(one: StepThreshold) -> str:
+    if one.confidence is None:
+        return one.reason if one.reason.startswith("never") else f"never accept: {one.reason}"
+    limit = "" if one.limit is None else f", so at most {one.limit:.1%} are"
+    return (
+        f"accept from a confidence of {one.confidence:.3f} on: {one.accepted} of {one.rows} labelled rows, {one.errors} of them "
+        f"wrong{limit}"
+    )
+
+
+_SETTINGS = CascadeSettings()
+
+
+def calibrate_cascades(
+    folder: str | Path,
+    labels: Iterable[Label] | None = None,
+    *,
+    criteria: str | None = None,
+    settings: CascadeSettings = _SETTINGS,
+) -> list[CascadeReport]:
+    """Thresholds for each cascade and each criteria of a run that has labels.
+
+    The run must have asked every step about every row: one of a cascade without a calibration. ``labels``: instead of those in
+    the run folder. ``criteria``: only these.
+    """
+    given = list(LabelStore(folder).current() if labels is None else labels)
+    with reading(folder) as ledger:
+        judges = _mapping(read_meta(ledger).get("configuration", {}).get("judges"))
+    found = []
+    for scale in label_scales(folder):
+        own = [one for one in given if one.criteria == scale.name]
+        for judge in scale.judges if own and criteria in (None, scale.name) else ():
+            if configuration := _cascade(folder, judge, judges):
+                found.append(_learnt(folder, judge, configuration, scale, own, settings))
+    return found
+
+
+def _cascade(folder: str | Path, judge: str, judges: Mapping[str, object]) -> Mapping[str, object]:
+    """The configuration of a cascade that asked everybody; nothing of any other judge."""
+    configuration = _mapping(judges.get(judge))
+    if not configuration.get("steps"):
+        return {}
+    if _mapping(configuration.get("settings")).get("calibration") is not None:
+        raise SetupError(
+            f"the cascade {judge!r} of {folder} had thresholds, so that not every step was asked about every row: take "
+            "'calibration' out of the eval file, run it into another folder and calibrate that"
+        )
+    return configuration
+
+
+def _learnt(
+    folder: str | Path,
+    judge: str,
+    configuration: Mapping[str, object],
+    scale: JudgedScale,
+    labels: Sequence[Label],
+    settings: CascadeSettings,
+) -> CascadeReport:
+    used = labels_used(labels, judge_identity(configuration, scale.name), model_made=settings.labels_are_model_made)
+    rows = Rows(scale.scale, by_row(used.labels), settings.cluster, None, _steps)
+    with reading(folder) as ledger:
+        for record in judgments_in(ledger, judge=judge):
+            rows.add(record)
+    kept, notes = _independent(rows.labelled, clustered=settings.cluster is not None)
+    identities = step_identities(configuration, scale.name)
+    stages = [_stage(kept, step) for step in identities]
+    found = cascade_thresholds(stages, risk=settings.risk, doubt=settings.delta)
+    thresholds = CascadeThresholds(
+        criteria=scale.name,
+        risk=settings.risk,
+        delta=settings.delta,
+        labels=len(kept),
+        date=label_date(used.labels),
+        steps=tuple(_threshold(step, identity, one) for (step, identity), one in zip(identities.items(), found, strict=True)),
+    )
+    return CascadeReport(
+        judge=judge, criteria=scale.name, thresholds=thresholds, notes=(*_said(used), *notes), refusal=_refusal(used, thresholds)
+    )
+
+
+def _steps(record: Record) -> Votes:
+    """What each step says of a row, which its judgment keeps."""
+    steps = record.get("steps")
+    return steps if isinstance(steps, list) else ()
+
+
+def _independent(labelled: Sequence[LabelledRow], *, clustered: bool) -> tuple[list[LabelledRow], list[str]]:
+    """Rows that were drawn among all rows, each text and each group once; and what is said of the others."""
+    drawn = [one for one in labelled if one.random]
+    decided = [one for one in drawn if isinstance(one.truth, str)]
+    kept = list({(one.cluster if clustered else one.identity): one for one in reversed(decided)}.values())[::-1]
+    counts = (
+        (len(labelled) - len(drawn), "were not drawn among all rows, and say nothing of a cascade's errors"),
+        (len(drawn) - len(decided), "have annotators that are evenly split, and are left out"),
+        (len(decided) - len(kept), "repeat a text or belong to a group that is counted already"),
+    )
+    return kept, [f"{count} labelled rows {text}" for count, text in counts if count]
+
+
+def _stage(rows: Sequence[LabelledRow], step: str) -> Stage:
+    said = [next((one for one in row.votes if one.get("step") == step), {}) for row in rows]
+    right = [one.get("verdict") == row.truth for one, row in zip(said, rows, strict=True)]
+    return Stage([_confidence(one.get("confidence")) for one in said], right)
+
+
+def _confidence(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _threshold(step: str, identity: str, found: Threshold) -> StepThreshold:
+    nobody = found.confidence is None and found.rows == 0
+    return StepThreshold(
+        step=step,
+        identity=identity,
+        confidence=found.confidence,
+        rows=found.rows,
+        accepted=found.accepted,
+        errors=found.errors,
+        limit=found.limit,
+        reason=_NO_CONFIDENCE if nobody else found.reason,
+    )
+
+
+_NO_CONFIDENCE = (
+    "of no labelled row that earlier steps left is it known how sure it is: ask for log-probabilities (mode: likelihood), or for "
+    "several votes at a temperature above 0"
+)
+
+
+def _said(used: LabelsUsed) -> Iterator[str]:
+    if used.model_made:
+        yield "the labels were made by a model: a promise about another model, not about people"
+    yield from used.notes
+
+
+def _refusal(used: LabelsUsed, found: CascadeThresholds) -> Refusal | None:
+    if used.refusal:
+        return used.refusal
+    if any(one.confidence is not None for one in found.steps):
+        return None
+    return Refusal("never_accept", f"the labels speak for no step at a risk of {found.risk:.1%}: label more rows, or allow more")
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A run folder may come from anybody."""
+    return value if isinstance(value, Mapping) else {}

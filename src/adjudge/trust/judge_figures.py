@@ -1,0 +1,156 @@
+"""What the votes on labelled rows say of a judge beside its agreement: how steady, how sure, how dear, how slow it is."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+
+from adjudge.domain.message import Usage
+from adjudge.gateway.prices import PriceTable
+from adjudge.stats.bootstrap import Draws, bootstrap
+from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import rows_interval
+from adjudge.stats.probability import brier, calibration_error
+from adjudge.trust.rows import LabelledRow, Record, Votes
+
+
+@dataclass(frozen=True)
+class JudgedRow:
+    """A labelled row, and the judgment that it is about."""
+
+    row: LabelledRow
+    record: Record
+
+    @property
+    def right(self) -> bool | None:
+        """Whether the judge says what people say; None where either says nothing."""
+        said, truth = self.row.said, self.row.truth
+        return None if said is None or truth is None else said == truth
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure the votes are of their verdict: by its probability, else by how many of several agree."""
+        chosen = str(self.record.get("selected_option", self.record.get("option")))
+        stated = [_probability(vote, chosen) for vote in self.row.votes]
+        known = [one for one in stated if one is not None]
+        if known:
+            return fmean(known)
+        valid, share = self.record.get("votes_valid"), self.record.get("agreement")
+        several = isinstance(valid, int) and valid > 1
+        return float(share) if several and isinstance(share, int | float) else None
+
+
+def _probability(vote: Mapping[str, object], option: str) -> float | None:
+    shares = vote.get("distribution")
+    value = shares.get(option) if isinstance(shares, Mapping) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
+    """A mean of rows with its interval; without rows, why there is none."""
+    if not values:
+        return undefined("rows", 0, reason, level=level)
+    limits = rows_interval(values, level=level)
+    if limits is None:
+        return Estimate(fmean(values), None, None, len(values), "rows", level, "fewer than 8 rows have no interval")
+    return Estimate(fmean(values), limits.lower, limits.upper, len(values), "rows", level)
+
+
+def consistency(rows: Sequence[JudgedRow], level: float) -> Estimate:
+    """How often two votes of one model on the same question agree, mean over the rows that were asked more than once."""
+    found = [share for one in rows if (share := _alike(one.row.votes)) is not None]
+    return mean_of(found, level, "one vote per row: ask for several with --strictness")
+
+
+def _alike(votes: Votes) -> float | None:
+    groups: dict[tuple[object, str], list[object]] = defaultdict(list)
+    for vote in votes:
+        said = vote.get("option") if vote.get("option") is not None else vote.get("number")
+        if said is not None:
+            groups[vote.get("model"), str(vote.get("order"))].append(said)
+    pairs = [one == other for said in groups.values() for one, other in combinations(said, 2)]
+    return fmean(pairs) if pairs else None
+
+
+def order_effect(rows: Sequence[JudgedRow], level: float) -> Estimate:
+    """How often the verdict turns when the responses, or options, are listed the other way round."""
+    turned = [one.record.get("positional_bias") for one in rows]
+    known = [float(bool(one["detected"])) for one in turned if isinstance(one, Mapping) and one.get("detected") is not None]
+    return mean_of(known, level, "asked in one order: add --check-positional-bias")
+
+
+def vote_agreement(rows: Sequence[JudgedRow], names: Mapping[str, str], level: float) -> Estimate:
+    """How often a single vote says what people say, mean over the rows: what pooling several adds to, or takes from.
+
+    ``names``: what a vote calls its option → what labels call it.
+    """
+    found = []
+    for one in rows:
+        said = [names.get(str(vote["option"]), str(vote["option"])) for vote in one.row.votes if vote.get("option") is not None]
+        if said and one.row.truth is not None:
+            found.append(fmean(option == one.row.truth for option in said))
+    return mean_of(found, level, "no vote with an option")
+
+
+def confidence_figures(rows: Sequence[JudgedRow], draws: Draws, level: float) -> dict[str, Estimate]:
+    """How far stated confidence is from being right: the calibration error (ECE) and Brier's score."""
+    stated = [(sure, int(right)) for one in rows if (right := one.right) is not None and (sure := one.confidence) is not None]
+    if not stated:
+        reason = "no confidence is known: ask for several votes with --strictness, or by likelihood"
+        return {name: undefined("bootstrap", 0, reason, level=level) for name in ("ECE", "Brier")}
+    return bootstrap(stated, {"ECE": calibration_error, "Brier": brier}, draws=draws, level=level)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What it took to judge the labelled rows, each vote counted for every judge that uses it."""
+
+    rows: int
+    calls: int
+    tokens: int
+    usd: float | None
+    """None where a price is not known."""
+    unpriced: tuple[str, ...]
+    seconds: float | None
+    """A row, all of its votes one after the other; None where no time is recorded."""
+
+    @property
+    def usd_per_1000(self) -> float | None:
+        """What a thousand rows would cost."""
+        return None if self.usd is None or not self.rows else 1000 * self.usd / self.rows
+
+
+def effort_of(rows: Sequence[JudgedRow]) -> Effort:
+    """By what the votes recorded."""
+    used: dict[str, Usage] = {}
+    seconds = 0.0
+    for vote in (vote for one in rows for vote in one.row.votes):
+        model, latency = str(vote.get("model")), vote.get("latency")
+        used[model] = used.get(model, Usage()) + _usage(vote)
+        seconds += float(latency) if isinstance(latency, int | float) else 0.0
+    prices = PriceTable.load()
+    costs = {model: prices.cost(model, one) for model, one in used.items()}
+    unpriced = tuple(model for model, cost in costs.items() if cost is None)
+    recorded = any(one.calls for one in used.values())
+    return Effort(
+        rows=len(rows),
+        calls=sum(one.calls for one in used.values()),
+        tokens=sum(one.prompt_tokens + one.completion_tokens for one in used.values()),
+        usd=None if unpriced or not recorded else sum(cost for cost in costs.values() if cost is not None),
+        unpriced=unpriced,
+        seconds=seconds / len(rows) if rows and seconds else None,
+    )
+
+
+def _usage(vote: Mapping[str, object]) -> Usage:
+    names = ("calls", "prompt_tokens", "completion_tokens")
+    return Usage(**{name: value for name in names if isinstance(value := vote.get(name), int)})
+
+
+def reasons_of(rows: Sequence[JudgedRow]) -> dict[str, int]:
+    """Why rows have no verdict, the most frequent first."""
+    failed = (one.record for one in rows if one.row.verdict is None)
+    return dict(Counter(str(one.get("reason") or one.get("status")) for one in failed).most_common())
