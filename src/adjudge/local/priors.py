@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from adjudge.aio.files import written_whole
+from adjudge.aio.files import cache_folder, written_whole
 from adjudge.errors import SetupError
-from adjudge.local.weights.store import cache_folder
 
 
 def kept_prior(key: str, options: Sequence[str]) -> Mapping[str, float] | None:
