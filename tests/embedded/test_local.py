@@ -39,7 +39,7 @@ TEXTS = [
 def _scorer(weights: Path) -> Any:
     from adjudge.local.onnx.scorer import Scorer
 
-    return Scorer(made_weights("smollm2-135m", weights, adapter_for("smollm2-135m"), "int8"), "int8")
+    return Scorer(made_weights("smollm2-135m", weights, adapter_for("smollm2-135m"), "mixed"), "mixed")
 
 
 @pytest.fixture(scope="module")
