@@ -76,7 +76,8 @@ bench-rows: $(VENV)/ready
 
 test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
-		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py
+		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py \
+		tests/cli/test_engineers_job.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt

@@ -18,7 +18,7 @@ from support.bench import Judges, asked, ranking
 from support.fake_provider import FakeProvider
 
 GOOD = ("--criterion", "Is it good?")
-TRY = ("bench", "rows.csv", "--human", "human", *GOOD, "--no-cache")
+TRY = ("bench", "rows.csv", "--human", "human", *GOOD, "--no-cache", "--draws", "100")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_finished_benchmark_is_shown_again_without_asking(judges: Judges, prov
     bench.rows_csv(tmp_path)
     asked(provider, tmp_path, *TRY, "-m", "openai/good", "-q", "--run", "one")
     before = len(provider.requests)
-    done = asked(provider, tmp_path, "bench", "one", "--show-disagreements", "1")
+    done = asked(provider, tmp_path, "bench", "one", "--draws", "100", "--show-disagreements", "1")
     assert len(provider.requests) == before == 20
     assert "Is it good? [openai/good]" in done.stdout
     assert "q0: judge Yes, people No: row 0 of the set" in done.stdout
@@ -106,7 +106,7 @@ def test_comparisons_show_the_order_effect(judges: Judges, provider: FakeProvide
     judges.more["fair"] = lambda body: bench.said(
         "A" if "Response A" in bench.prompt_of(body).partition("WINS")[0].rpartition("field=")[2] else "B"
     )
-    words = ("bench", "pairs.csv", "--human", "human", "-c", "pairwise_helpfulness", "--no-cache", "--json")
+    words = ("bench", "pairs.csv", "--human", "human", "-c", "pairwise_helpfulness", "--no-cache", "--json", "--draws", "100")
     fair, first = ranking(asked(provider, tmp_path, *words, "-m", "openai/first", "-m", "openai/fair"))["judges"]
     assert (fair["agreement"]["value"], fair["order_effect"]["value"]) == (1.0, 0.0)
     assert (first["agreement"]["value"], first["order_effect"]["value"]) == (0.0, 1.0)
@@ -143,14 +143,26 @@ def test_judges_that_a_public_set_recorded_are_ranked_by_one_command(tmp_path: P
         for n in range(10)
     ]  # fmt: skip
     (tmp_path / "set.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = ranking(commands.adjudge("bench", "set.jsonl", "--json", cwd=tmp_path))
+    found = ranking(commands.adjudge("bench", "set.jsonl", "--draws", "100", "--json", cwd=tmp_path))
     sure, odd = found["judges"]
     assert (sure["judge"], sure["agreement"]["value"], odd["agreement"]["value"]) == ("sure", 1.0, 0.0)
     assert (odd["failed"], odd["agreement"]["n"]) == (2, 8)
     assert found["ceiling"]["people"] == 3
     assert found["ceiling"]["agreement"] == pytest.approx((10 + 5 + 5) / 30)
-    again = commands.adjudge("bench", "set.jsonl", "--json", "--missing", "wrong", cwd=tmp_path)
+    again = commands.adjudge("bench", "set.jsonl", "--draws", "100", "--json", "--missing", "wrong", cwd=tmp_path)
     assert ranking(again)["judges"][1]["agreement"]["n"] == 10
+
+
+def test_rows_without_a_label_are_not_judged_and_the_others_count_as_chosen(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
+    path = bench.rows_csv(tmp_path)
+    path.write_text(path.read_text() + "q20,row 20 of the set,\n")
+    done = asked(provider, tmp_path, *TRY, "-m", "openai/good", "--json")
+    notes = json.loads(done.stdout)["notes"]
+    assert "1 row has no label and was not judged" in notes
+    assert "the labelled rows were chosen, not drawn at random: the figures are about these rows alone" in notes
+    assert len(provider.requests) == 20
 
 
 def test_numbers_of_people_are_compared_by_their_order(judges: Judges, provider: FakeProvider, tmp_path: Path) -> None:

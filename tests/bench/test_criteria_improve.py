@@ -16,7 +16,20 @@ from support.bench import Judges, asked
 from support.fake_provider import FakeProvider
 
 CRITERIA = "name: good\ndescription: Is it good?\noptions: [{name: Yes, score: 1}, {name: No, score: 0}]\n"
-IMPROVE = ("criteria", "improve", "good.yaml", "--labels", "rows.csv", "--human", "human", "-m", "openai/judge", "--no-cache")
+IMPROVE = (
+    "criteria",
+    "improve",
+    "good.yaml",
+    "--labels",
+    "rows.csv",
+    "--human",
+    "human",
+    "-m",
+    "openai/judge",
+    "--no-cache",
+    "--draws",
+    "100",
+)
 ROWS = 40
 
 

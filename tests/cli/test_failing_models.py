@@ -158,6 +158,7 @@ def test_a_kept_run_says_why_rows_have_no_score_when_it_is_shown(
     assert adjudge(monkeypatch, "runs", "show", "kept") == 0
     shown = capsys.readouterr().out
     assert "no score: openai/gpt-4o-mini: 400: no such thing: 2 rows" in shown
+    assert ".jinja" not in shown, "hashes of templates would hide it"
 
 
 def test_judges_stand_in_the_order_of_the_file_in_the_terminal_and_on_pages(

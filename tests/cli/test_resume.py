@@ -141,6 +141,8 @@ def test_whatever_a_command_reads_writes_and_asks_is_shown(
         ("serve-model", "x"),
         ("--version",),
         ("models", "pull", "x"),
+        ("criteria", "check", "x.yaml"),
+        ("criteria improve", "x.yaml"),
         ("\x1b[2Jrun",),
     ],
 )
@@ -151,7 +153,7 @@ def test_commands_that_make_no_run_are_never_given(
     folder = foreign(tmp_path / "theirs", *argv)
     code, out, said = adjudge("resume", folder, *flags)
     assert (code, out) == (1, "")
-    assert "only run, check, judge, compare, rag, generate are resumed" in said
+    assert "only run, check, judge, compare, rag, generate, bench, criteria improve are resumed" in said
     assert "\x1b" not in said
 
 

@@ -165,10 +165,10 @@ class Says(BaseDirectJudge):
 
     def __init__(self, *said: Any, **settings: Any) -> None:
         super().__init__(**settings)
-        self.said = said
+        self._said = said
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
-        return [self.said[place % len(self.said)] for place in range(len(instances))]
+        return [self._said[place % len(self._said)] for place in range(len(instances))]
 
 
 def judged(*said: Any, **options: Any) -> DirectInstanceResult:

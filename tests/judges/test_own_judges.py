@@ -21,6 +21,7 @@ from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.pairwise import BasePairwiseJudge
+from adjudge.ledger.file import differences
 from adjudge.reports.export import export
 from adjudge.runs.folder import run_info
 
@@ -393,3 +394,69 @@ def test_metadata_that_json_does_not_know_leaves_the_run_readable(tmp_path: Path
     assert Odd().evaluate(["x"], "Is it?", run=tmp_path / "run")[0].metadata["p"] == ["nan", "inf", 0.5]
     export(tmp_path / "run", tmp_path / "run.jsonl")
     assert "NaN" not in (tmp_path / "run.jsonl").read_text()
+
+
+# -- attributes -----------------------------------------------------------------------------------
+
+
+@dataclass
+class WordList(BaseDirectJudge):
+    """A judge with a field of its own."""
+
+    words: tuple[str, ...] = ()
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
+        return ["Rude" if any(word in str(one.fields["response"]) for word in self.words) else "Kind" for one in instances]
+
+
+def test_a_judge_may_be_a_dataclass() -> None:
+    judge = WordList(words=("bad",), self_consistency=2)
+    assert [one.option for one in judge.evaluate(["so bad", "good"], TONE)] == ["Rude", "Kind"]
+    assert judge.samples == 2
+
+
+class Threshold(BaseDirectJudge):
+    """Has an attribute of its class and one that counts."""
+
+    longest = 5
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.calls: list[int] = []
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[str]:
+        self.calls.append(len(instances))
+        return ["Kind" if len(str(one.fields["response"])) <= self.longest else "Rude" for one in instances]
+
+
+def test_a_run_is_not_resumed_by_a_judge_with_other_attributes(tmp_path: Path) -> None:
+    Lexicon("bad").evaluate(["bad"], TONE, run=tmp_path / "run")
+    Lexicon("bad").evaluate(["bad", "worse"], TONE, run=tmp_path / "run")
+    with pytest.raises(RunError, match=r'settings\.attributes\.words: \["bad"\] → \["worse"\]'):
+        Lexicon("worse").evaluate(["bad", "worse"], TONE, run=tmp_path / "run")
+
+
+def test_an_attribute_of_the_class_counts_and_one_that_only_remembers_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = Threshold()
+    for texts in (["a"], ["a", "b"]):
+        judge.evaluate(texts, TONE, run=tmp_path / "run")
+    Threshold().evaluate(["a", "b", "c"], TONE, run=tmp_path / "run")
+    monkeypatch.setattr(Threshold, "longest", 6)
+    with pytest.raises(RunError, match=r"settings\.attributes\.longest: 5 → 6"):
+        Threshold().evaluate(["a"], TONE, run=tmp_path / "run")
+
+
+def test_a_fork_does_not_take_the_word_of_a_judge_with_other_attributes(tmp_path: Path) -> None:
+    Lexicon("bad").evaluate(["bad"], TONE, run=tmp_path / "run")
+    with pytest.raises(RunError, match="do not apply, since the judge changed"):
+        Lexicon("worse").evaluate(["bad"], TONE, run=Run(tmp_path / "other", fork_of=tmp_path / "run"))
+    assert not (tmp_path / "other").exists()
+    Lexicon("bad").evaluate(["bad"], TONE, run=Run(tmp_path / "other", fork_of=tmp_path / "run"))
+
+
+def test_a_run_of_an_older_version_which_kept_no_attributes_is_resumed() -> None:
+    now = {"judges": {"j": {"settings": {"seed": None, "attributes": {"words": ["bad"]}}}}}
+    assert differences({"judges": {"j": {"settings": {"seed": None}}}}, now) == []
+    assert [str(one) for one in differences({"judges": {"j": {"settings": {"seed": None, "attributes": {}}}}}, now)]

@@ -206,7 +206,7 @@ def test_other_words_of_the_template_ask_something_else(monkeypatch: pytest.Monk
 def test_a_changed_configuration_is_refused_and_named(tmp_path: Path) -> None:
     keep(tmp_path, vote())
     changed = {"judges": {"J": {"settings": {"strictness": 5}, "models": {"m": {}, "n": {}}, "versions": {"adjudge": "1"}}}}
-    with pytest.raises(RunError, match=r"strictness: 3 → 5.*models\.n: null → {}.*fork"), opened(tmp_path, changed):
+    with pytest.raises(RunError, match=r"strictness: 3 → 5.*models\.n: null → {}.*use another folder"), opened(tmp_path, changed):
         pass
 
 

@@ -151,7 +151,14 @@ def _of_columns(source: LabelledSource) -> LabelledSet:
         cells = kept if isinstance(kept, Mapping) else {}
         marks = tuple(_marks(cells, source))
         gathered.add(_unmarked(instance, cells, source.human), marks)
-    return gathered.labelled(source, None)
+    found = gathered.labelled(source, None)
+    return _as_chosen(found) if found.unlabelled else found
+
+
+def _as_chosen(found: LabelledSet) -> LabelledSet:
+    """Where some rows have no label, nobody says how the others were chosen."""
+    rows = (MarkedRow(row.instance, tuple(replace(mark, design="chosen") for mark in row.marks)) for row in found.rows)
+    return replace(found, rows=tuple(rows))
 
 
 def _unmarked(instance: Instance, cells: Mapping[str, object], human: Sequence[str]) -> Instance:

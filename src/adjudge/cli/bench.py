@@ -97,6 +97,7 @@ labelled_options = together(
     click.option("--sample", type=FROM_ONE, help="Draw so many labelled rows at random, instead of all."),
     limit,
     click.option("--seed", type=int, default=0, help="Of the draw of rows and of the intervals."),
+    click.option("--draws", type=click.IntRange(min=100), default=2000, help="How often rows are drawn anew for intervals."),
     encoding,
 )
 """Where labelled rows are and how they are read, for all commands that measure judges by them."""
@@ -116,6 +117,7 @@ class Labelled(Spending):
     sample: int | None
     limit: int | None
     seed: int
+    draws: int
     encoding: str | None
     model: tuple[str, ...]
     base_url: str | None
@@ -191,10 +193,8 @@ class Wanted(Labelled):
     @property
     def settings(self) -> BenchSettings:
         """How judges are measured."""
-        draws = Draws(seed=self.seed)
-        return BenchSettings(
-            level=self.confidence, agreement=AgreementSettings(missing=self.missing, draws=draws), only=self.only
-        )
+        agreement = AgreementSettings(missing=self.missing, draws=Draws(self.draws, self.seed))
+        return BenchSettings(level=self.confidence, agreement=agreement, only=self.only)
 
     def matrix(self, criteria: Sequence[NamedCriteria], *, compares: bool) -> Matrix:
         """What is tried with what."""
@@ -350,8 +350,9 @@ def _labels(rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: Wanted
 
 
 def _notes(rows: LabelledSet) -> list[str]:
-    missing = [f"{rows.unlabelled} rows have no label and were not judged"] if rows.unlabelled else []
-    return [*rows.notes, *missing]
+    count = rows.unlabelled
+    missing = "1 row has no label and was not judged" if count == 1 else f"{count} rows have no label and were not judged"
+    return [*rows.notes, *([missing] if count else [])]
 
 
 def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled, budget: Budget | None) -> int:

@@ -54,6 +54,8 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import find_project
+from adjudge.stats.bootstrap import Draws
+from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, BenchedJudge, BenchSettings, benchmark_of
 
 WRITER, AFTER = "writer", "after"
@@ -187,7 +189,8 @@ def _run_of(wanted: Wanted, rows: LabelledSet, criteria: Criteria, name: str, fo
 def _judged(made: EvalRun, rows: LabelledSet, criteria: Criteria, wanted: Wanted, beside: Sequence[Path]) -> BenchedJudge:
     limited = left_of(wanted.budget(), beside)
     execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
-    (ranking,) = benchmark_of(made.folder or Path(), BenchSettings(level=wanted.confidence)).rankings
+    settings = BenchSettings(level=wanted.confidence, agreement=AgreementSettings(draws=Draws(wanted.draws, wanted.seed)))
+    (ranking,) = benchmark_of(made.folder or Path(), settings).rankings
     (judge,) = ranking.judges
     if judge.figure != "accuracy":
         raise RunError(f"the labels of {wanted.labels} are numbers, and the criteria has options: say which is which with --map")

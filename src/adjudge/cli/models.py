@@ -15,6 +15,7 @@ from rich.table import Table
 
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import Group, argument, as_json
+from adjudge.cli.show import told
 from adjudge.domain.message import Capabilities
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
@@ -61,7 +62,7 @@ class PullWatch:
 
     def say(self, line: str) -> None:
         """Print a line."""
-        self._progress.console.print(line, soft_wrap=True, markup=False)
+        self._progress.console.print(told(line), soft_wrap=True, markup=False)
 
     def on_result(self, what: str, done: int, total: int) -> None:
         """Move the bar of ``what``; without a total it only shows that something is done."""
@@ -105,9 +106,10 @@ def _entries() -> Iterator[_Entry]:
 def _listed(entries: Sequence[_Entry]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("provider", "for example", "key", "can do"):
-        table.add_column(heading)
+        table.add_column(told(heading))
     for one in entries:
-        table.add_row(one.provider, one.example, key_state(one.spec) if one.spec else one.state, ", ".join(one.can_do))
+        state = key_state(one.spec) if one.spec else one.state
+        table.add_row(one.provider, one.example, told(state), ", ".join(map(told, one.can_do)))
     return table
 
 

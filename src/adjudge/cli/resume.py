@@ -75,7 +75,8 @@ def _command(folder: Path) -> Mapping[str, Any]:
             pass
         case _:
             raise RunError(f"{folder} holds a command that adjudge did not write: give the command itself, with --run {folder}")
-    if argv[0] not in _RESUMABLE and " ".join(argv[:2]) not in _RESUMABLE:
+    called = " ".join(argv[:2]) if argv[0] == "criteria" else argv[0]
+    if called not in _RESUMABLE or argv[0] not in COMMANDS:
         raise RunError(clean(f"{folder} was made by {argv[0]!r}, and only {', '.join(_RESUMABLE)} are resumed"))
     return command
 

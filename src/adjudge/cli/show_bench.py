@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +14,9 @@ from adjudge.reports.benchmark import beside, table_of, title_of
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 
 _RIGHT = ("rank", "agreement", "kappa", "one vote", "consistency", "order effect", "confidence error", "per 1000 rows")
+_FIRST = ("agreement", "interval", "kappa", "vs the best", "failed")
+_NAMED = 3
+"""The rank, the judge and its agreement, whatever that is measured by."""
 _LONGEST = 160
 
 
@@ -19,7 +25,8 @@ def show_benchmark(found: Benchmark, disagreements: int = 0) -> None:
     console = Console(highlight=False, soft_wrap=False)
     for ranking in found.rankings:
         console.print(Text(clean(f"{found.source}: {title_of(found, ranking)}"), style="bold"))
-        console.print(_table(ranking))
+        for table in _tables(ranking, console.width):
+            console.print(table)
         for line in beside(ranking):
             console.print(Text(clean(line), style="dim"))
         for judge in ranking.judges:
@@ -30,11 +37,26 @@ def show_benchmark(found: Benchmark, disagreements: int = 0) -> None:
         console.print(Text(clean(note), style="yellow"))
 
 
-def _table(ranking: Ranking) -> Table:
+def _tables(ranking: Ranking, width: int) -> Iterator[Table]:
+    """One, or where that is wider than the terminal two: who is best first, then how they judge."""
     headings, lines = table_of(ranking)
+    natural = sum(max(len(one) for one in (name, *cells)) + 1 for name, *cells in zip(headings, *lines, strict=True))
+    if natural <= width:
+        yield _table(headings, lines)
+        return
+    first = [place for place, name in enumerate(headings) if name in _FIRST or place < _NAMED]
+    rest = [0, *(place for place in range(len(headings)) if place not in first)]
+    for places in (first, rest):
+        if len(places) > 1:
+            yield _table([headings[place] for place in places], [[cells[place] for place in places] for cells in lines])
+
+
+def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0))
     for name in headings:
-        table.add_column(name, justify="right" if name in _RIGHT else "left", overflow="fold", no_wrap=name != "judge")
+        judge = name == "judge"
+        side: Literal["left", "right"] = "right" if name in _RIGHT else "left"
+        table.add_column(name, justify=side, overflow="fold", no_wrap=not judge, min_width=12 if judge else None)
     for cells in lines:
         table.add_row(*(Text(clean(cell)) for cell in cells))
     return table

@@ -16,6 +16,9 @@ from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 
+_LONGEST_SHOWN = 120
+"""Characters of an explanation in ``str(result)``."""
+
 
 class Status(StrEnum):
     """Whether a judgment has a score."""
@@ -86,6 +89,26 @@ class Result:
         """Of a cascade: the step whose verdict this is; None where none was accepted."""
         return next((one.step for one in self.steps if one.accepted), None)
 
+    def __str__(self) -> str:
+        """One line: what was judged by what, the outcome, the votes behind it and how the explanation begins."""
+        names = [self.instance.id or "" if self.instance else "", self.criteria.name if self.criteria else ""]
+        why = self.explanation if self.status is Status.SCORED else self.reason
+        parts = [self._in_words, f"{self.votes_valid} of {self.votes_requested} votes", _beginning(why or "")]
+        return ": ".join([*filter(None, names), "; ".join(filter(None, parts))])
+
+    @property
+    def _in_words(self) -> str:
+        """The verdict and the score in a few words; without one, the status."""
+        if self.status is not Status.SCORED:
+            return f"{self.status.value}, fallback {self.fallback}" if self.fallback else self.status.value
+        verdict, score = self.verdict_name, None if self.score is None else f"score {self.score:.3g}"
+        return ", ".join(filter(None, (verdict, score))) or self.status.value
+
+    @property
+    def verdict_name(self) -> str | None:
+        """What was chosen, where the outcome has a name."""
+        return None
+
     @property
     def bounds(self) -> tuple[float, float]:
         """What the score of a result without one could be, at least and at most."""
@@ -153,6 +176,12 @@ class Result:
         return {**found, "votes": [vote.to_dict() for vote in self.votes]} if votes else found
 
 
+def _beginning(text: str) -> str:
+    """As much of a text as fits into a line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 1]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class PositionalBias:
     """What the other order of options or responses says."""
@@ -195,6 +224,11 @@ class DirectInstanceResult(_DirectFields):
     @property
     def selected_option(self) -> str | None:
         """The same as ``option``."""
+        return self.option
+
+    @property
+    def verdict_name(self) -> str | None:
+        """The option."""
         return self.option
 
     @property
@@ -248,6 +282,11 @@ class PairwiseInstanceResult(Result):
     """Share of the valid votes, both orders included, that agree with the selection."""
     positional_bias: PositionalBias | None = None
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+
+    @property
+    def verdict_name(self) -> str | None:
+        """The winner."""
+        return self.winner
 
     @property
     def ranking(self) -> tuple[int | None, ...]:
@@ -310,6 +349,11 @@ class AspectResult(Result):
     """The models that do not, each with its reason."""
 
     @property
+    def verdict_name(self) -> str | None:
+        """PASS or FAIL."""
+        return self.verdict
+
+    @property
     def left_out(self) -> Mapping[str, str]:
         """Of a panel: the models that do not count, and why."""
         return self.excluded_models if len({vote.model for vote in self.votes}) > 1 and not self.steps else {}
@@ -359,6 +403,14 @@ class MultiCriteriaDirectInstanceResult:
             return Status.SCORED
         missing = [entry.result.status for entry in self.item_results if entry.score is None]
         return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED
+
+    def __str__(self) -> str:
+        """A line for the aggregate, and one for each criteria."""
+        score = "–" if self.aggregated_score is None else f"{self.aggregated_score:.3g}"
+        name = f"{self.instance.id}: " if self.instance.id else ""
+        return "\n".join(
+            [f"{name}{self.status.value}, aggregated score {score}", *(f"  {one.result}" for one in self.item_results)]
+        )
 
     @property
     def per_criterion_score(self) -> dict[str, float | None]:

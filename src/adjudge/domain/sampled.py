@@ -33,6 +33,11 @@ class QualitativeResult(SampledResult):
     """How many of them it takes."""
 
     @property
+    def verdict_name(self) -> str | None:
+        """PASS or FAIL."""
+        return self.verdict
+
+    @property
     def passed(self) -> bool:
         """What ``verify`` says."""
         return self.verdict == "PASS"

@@ -58,6 +58,11 @@ class OpenModel(Layer):
     def __repr__(self) -> str:
         return f"<model {self.name}>"
 
+    def seed_for(self, sample: int, wanted: int | None = None) -> int | None:
+        """Sample *i* gets seed + i, where a seed is ``wanted`` or the model has one."""
+        seed = self.seed if wanted is None else wanted
+        return None if seed is None else seed + sample
+
     def complete(self, request: Request) -> Replying:
         """Answer, or raise a ModelError."""
         asked = self.inner.complete(request)

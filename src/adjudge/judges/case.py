@@ -22,10 +22,12 @@ from adjudge.engine.ask import prompt_for
 from adjudge.engine.run import Asker, RunLike, plain_settings
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
+from adjudge.judges.attributes import own_attributes
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.own import ask_own, in_batches
 from adjudge.judges.settings import OwnSettings, at_least, check_votes
+from adjudge.ledger.file import ATTRIBUTES
 from adjudge.ledger.ledger import key_of
 from adjudge.pooling.majority import notes_on
 
@@ -222,11 +224,17 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     def recorded_settings(self) -> dict[str, object]:
         """A judge of one's own has no panel: the models that it names are settings like any other."""
         named = {} if self.panel else {name: getattr(self, name, None) for name in _NAMES_OF_MODELS}
-        return super().recorded_settings() | {name: value for name, value in named.items() if isinstance(value, str)}
+        found = super().recorded_settings() | {name: value for name, value in named.items() if isinstance(value, str)}
+        return found if self.panel else found | {ATTRIBUTES: self._attributes_at_start()}
+
+    def _attributes_at_start(self) -> Mapping[str, object]:
+        """What else a judge of one's own was given; as it was when it was first asked, since it may count or remember things."""
+        kept: Mapping[str, object] = self.__dict__.setdefault("_attributes", own_attributes(self))
+        return kept
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         """A judge of one's own with other settings is another judge: a fork must not take the one's word for the other's."""
-        common = [entry.name for entry in fields(OwnSettings) if entry.name != "seed" or self.seed is None]
+        common = [ATTRIBUTES, *(entry.name for entry in fields(OwnSettings) if entry.name != "seed" or self.seed is None)]
         own = plain_settings({name: value for name, value in self.recorded_settings().items() if name not in common})
         if self.panel or not own:
             return super().vote_keys()
@@ -242,6 +250,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     async def _stream(
         self, items: Iterable[Case], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
     ) -> None:
+        if not self.panel:
+            self._attributes_at_start()
         async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
             await super()._stream(items, on_result, asker, run, budget)
 

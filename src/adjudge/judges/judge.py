@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property, partial
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
@@ -19,7 +19,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.run import Asker, LiveVotes, RunLike, answering, provenance
+from adjudge.engine.run import Ask, Asker, LiveVotes, RunLike, answering, provenance
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -31,9 +31,9 @@ from adjudge.judges.settings import (
     OnFailure,
     OnTooFew,
     at_least,
+    check_picklable,
     check_samples,
     one_of,
-    seed_for,
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of
@@ -51,7 +51,8 @@ class Item(Protocol):
 
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
-_NO_SETTINGS = ("models", "inference_engine", "model", "llm", "panel", "batch_size", "on_generation_failure")
+_NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
+_NO_SETTINGS = (*_NAMES_OF_MODELS, "panel", "batch_size", "on_generation_failure")
 Progress = Callable[[R], None]
 """Called with each result as it comes."""
 InstanceLike = str | Mapping[str, object] | Instance
@@ -83,6 +84,28 @@ class Judge(ABC, Generic[I, R]):
         self.check_settings()
         object.__setattr__(self, "panel", self.open_models())
         check_samples(self.panel, self.samples)
+
+    def __getstate__(self) -> dict[str, object]:
+        """For pickle: what was set. The models are opened anew where it is unpickled, with the keys that are there."""
+        if not self.panel:
+            return dict(self.__dict__)
+        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if isinstance(value, cached_property)}
+        state = {name: value for name, value in self.__dict__.items() if name != "panel" and name not in computed}
+        for name in _NAMES_OF_MODELS:
+            check_picklable(type(self).__name__, state.get(name))
+        return state
+
+    def __copy__(self) -> Self:
+        """The same models, also where they could not be pickled."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        """As ``__getstate__`` gave it."""
+        self.__dict__.update(state)
+        if "panel" not in state:
+            object.__setattr__(self, "panel", self.open_models())
 
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
@@ -152,12 +175,12 @@ class Judge(ABC, Generic[I, R]):
             mode=mode or asked.mode if question.labels else "generate",
             sample=sample,
             temperature=self.temperatures[model],
-            seed=seed_for(asked, self.seed, sample),
+            seed=asked.seed_for(sample, self.seed),
         )
 
-    async def ask(self, ballot: Ballot) -> Vote:
+    def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         """One vote; a failure is a vote too."""
-        return await ask(ballot, self.panel[ballot.model], self.max_repairs)
+        return ask(ballot, self.panel[ballot.model], self.max_repairs)
 
     async def ask_shared(self, ballot: Ballot) -> Vote:
         """The vote on a ballot that others wait for: asked once a run, kept and counted like any other."""
@@ -267,7 +290,7 @@ _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", defa
 """The judge whose ballots are being asked, and who answers them."""
 
 
-def _told(ask: Callable[[Ballot], Awaitable[Vote]], on_vote: Callable[[], None]) -> Callable[[Ballot], Awaitable[Vote]]:
+def _told(ask: Ask, on_vote: Callable[[], None]) -> Ask:
     async def asked(ballot: Ballot) -> Vote:
         vote = await ask(ballot)
         on_vote()

@@ -22,7 +22,15 @@ from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import Contests, ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name, one_of
+from adjudge.judges.settings import (
+    Contests,
+    ModelSettings,
+    OnFailure,
+    OwnSettings,
+    check_mode,
+    failure_by_either_name,
+    one_of,
+)
 from adjudge.pooling.contests import (
     balanced_orders,
     certainty_of,

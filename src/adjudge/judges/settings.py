@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeGuard
+from typing import Literal, TypeGuard, TypeVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
+from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
 from adjudge.judges.unitxt_engine import EngineLike, EngineModel, UnitxtEngine
 
+T = TypeVar("T")
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
 
@@ -156,6 +159,19 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
             raise SetupError(f"{name} gives no log-probabilities: mode='likelihood' cannot be used with it")
 
 
+def check_picklable(judge: str, models: object) -> None:
+    """Say so when a judge holds a live model: its connections, locks and keys belong to this process."""
+    for one in models if isinstance(models, list | tuple) else (models,):
+        try:
+            pickle.dumps(one)
+        except (TypeError, AttributeError, pickle.PicklingError):
+            named = f"{type(one).__name__} {one.name}" if isinstance(one, Model) else type(one).__name__
+            raise TypeError(
+                f"{judge} holds a live model ({named}), whose connections and keys stay in this process: to pickle the judge, "
+                "give it the model's id, such as 'openai/gpt-4o-mini', or a function of a module"
+            ) from None
+
+
 def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
     """Say so when several votes of a model would be copies of one."""
     for name, model in panel.items():
@@ -179,12 +195,6 @@ def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> flo
         if chosen is not None:
             return chosen
     return 0.0 if samples == 1 else 1.0
-
-
-def seed_for(model: OpenModel, wanted: int | None, sample: int) -> int | None:
-    """Sample *i* gets seed + i, where the judge or the model has a seed."""
-    seed = wanted if wanted is not None else model.seed
-    return None if seed is None else seed + sample
 
 
 def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict[str, float]:

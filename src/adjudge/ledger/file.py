@@ -19,9 +19,11 @@ from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
+    as_begun,
     checked,
     checksum,
     columns_in,
+    earlier_in,
     insert,
     refuse_damaged_rows,
     refuse_implausible_rows,
@@ -29,8 +31,8 @@ from adjudge.ledger.rows import (
     sealed,
     select,
     view_sql,
+    wordings_in,
 )
-from adjudge.ledger.wordings import as_begun, earlier_in, wordings_in
 
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
@@ -46,6 +48,8 @@ RECOVER = "'adjudge runs recover RUN' saves what can be read"
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
 PATIENCE = 30.0
 """Seconds to wait for a program that has locked the ledger."""
+ATTRIBUTES = "attributes"
+"""Under the settings of a judge of one's own: what it was given beside its fields."""
 _SMALL = 200_000_000
 """Bytes up to which a ledger is read through for damage before it is used."""
 _LAST_SECOND = 253_402_300_800
@@ -276,7 +280,13 @@ def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list
     if then == today:
         return []
     old, new = dict(_flat(before)), dict(_flat(json.loads(today)))
-    changed = [path for path in {**old, **new} if _votes(path, old) != _votes(path, new) and not _may_change(path)]
+    unknown = {path[:4] for path in new if path[3:4] == (ATTRIBUTES,)} - {path[:4] for path in old}
+    """Older runs did not keep them."""
+    changed = [
+        path
+        for path in {**old, **new}
+        if _votes(path, old) != _votes(path, new) and not _may_change(path) and path[:4] not in unknown
+    ]
     return [Difference(path, old.get(path), new.get(path)) for path in changed]
 
 
@@ -355,12 +365,6 @@ def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
     (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
-
-
-def check_fork(folder: Path, fork_of: Path | None) -> None:
-    """Say so before a folder is made when there is nothing to begin it with."""
-    if fork_of is not None and not (folder / FILE).exists() and not (fork_of / FILE).exists():
-        raise RunError(f"{fork_of} holds no run to fork")
 
 
 def _copy(source: Path, target: Path) -> None:

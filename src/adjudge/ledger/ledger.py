@@ -18,10 +18,20 @@ from adjudge.domain.frozen import FrozenDict, json_text, plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.errors import RunError
 from adjudge.ledger.commit_thread import Writer
-from adjudge.ledger.file import FILE, check_fork, connect, open_checked, trouble, under_lock, used_in
-from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
-from adjudge.ledger.wordings import ballot_as_begun
+from adjudge.ledger.file import (
+    ATTRIBUTES,
+    FILE,
+    connect,
+    differences,
+    open_checked,
+    read_meta,
+    trouble,
+    under_lock,
+    used_in,
+)
+from adjudge.ledger.rows import KEY_BYTES, ballot_as_begun, checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26
@@ -59,6 +69,23 @@ _NOTE = insert("meta")
 _KEEP_JUDGMENT = insert("judgments")
 
 
+def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path | None) -> None:
+    """Say so before a folder is made when there is nothing to begin it with, or only what another judge said."""
+    if fork_of is None or (folder / FILE).exists():
+        return
+    if not (fork_of / FILE).exists():
+        raise RunError(f"{fork_of} holds no run to fork")
+    try:
+        with connect(fork_of / FILE, writable=False) as connection:
+            known = read_meta(connection).get("configuration") or {}
+    except sqlite3.Error as error:
+        raise trouble(fork_of / FILE, error) from error
+    judges = configuration.get("judges")
+    changed = [one for one in differences(known, configuration) if one.path[3:4] == (ATTRIBUTES,)]
+    if own := [str(one) for one in changed if isinstance(judges, Mapping) and one.path[1] in judges]:
+        raise RunError(f"the answers in {fork_of} do not apply, since the judge changed: {'; '.join(own)}. Leave the fork out")
+
+
 class Ledger:
     """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
 
@@ -66,7 +93,7 @@ class Ledger:
         self.path = folder / FILE
         self._held = ExitStack()
         try:
-            check_fork(folder, fork_of)
+            _check_fork(folder, configuration, fork_of)
             self._held.enter_context(under_lock(folder))
             written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of))
             self._reader = self._held.enter_context(connect(self.path, writable=False))
@@ -100,7 +127,7 @@ class Ledger:
 
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
         """Store what came of a row, unless that is what is stored already."""
-        ballots, label, id = b"".join(keys), _storable(judge), _storable(result.instance.id)
+        ballots, label, id = b"".join(keys), storable(judge), storable(result.instance.id)
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
@@ -110,7 +137,7 @@ class Ledger:
 
     async def finish(self, judge: str, rows: int) -> None:
         """All rows have passed: forget judgments of rows that are no longer there."""
-        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (_storable(judge), rows))
+        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (storable(judge), rows))
         await self._writer.flush()
 
     async def note(self, name: str, value: object) -> None:
@@ -190,8 +217,8 @@ def judgment_row(judge: str, number: int, result: Result, ballots: bytes) -> tup
     instance = json_text(dict(result.instance.fields))
     kept = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
     score = None if result.score is None else float(result.score)
-    id = _storable(result.instance.id)
-    return sealed(_storable(judge), number, id, instance, ballots, result.status.value, score, kept)
+    id = storable(result.instance.id)
+    return sealed(storable(judge), number, id, instance, ballots, result.status.value, score, kept)
 
 
 def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tuple[object, ...]:
@@ -212,13 +239,13 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
     return sealed(
         number,
         key,
-        _storable(vote.model),
+        storable(vote.model),
         vote.sample,
         vote.outcome.value,
-        _storable(said.option if said else None),
-        _storable(said.explanation if said else None),
-        _storable(vote.reason),
-        _storable(vote.text),
+        storable(said.option if said else None),
+        storable(said.explanation if said else None),
+        storable(vote.reason),
+        storable(vote.text),
         vote.prompt_hash,
         *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
         float(vote.latency),
@@ -232,7 +259,7 @@ def _count(number: float) -> float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _storable(text: str | None) -> str | None:
+def storable(text: str | None) -> str | None:
     """Half a surrogate pair has no UTF-8: it is kept as its escape."""
     return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 

@@ -27,6 +27,11 @@ class RagResult(Result):
         return super().bounds if self.fallback else (self.composite.lower, self.composite.upper)
 
     @property
+    def verdict_name(self) -> str | None:
+        """The scores, since the composite is one number for all of them."""
+        return ", ".join(f"{name} {'–' if score is None else score}" for name, score in self.scores.items())
+
+    @property
     def scores(self) -> dict[str, int | None]:
         """As chosen, from 0 to each dimension's maximum; None without a verdict."""
         return {name: _score(result) for name, result in self.judged.items()}

@@ -338,8 +338,8 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
     order = sorted(judges, key=_worth)
     best, *others = order
     behind = [_behind(best, one, settings.level) for one in others]
-    tested = [place for place, one in enumerate(behind) if one and one.p_value is not None]
-    adjusted = holm([p for place in tested if (one := behind[place]) and (p := one.p_value) is not None])
+    tested = [place for place, each in enumerate(behind) if each and each.p_value is not None]
+    adjusted = holm([each.p_value or 0.0 for place in tested if (each := behind[place])])
     sure = {place: p <= 1 - settings.level for place, p in zip(tested, adjusted, strict=True)}
     placed = [replace(best, rank=1)]
     for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
