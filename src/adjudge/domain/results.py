@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import FrozenDict, plain, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.verdict import TIE, Selection
@@ -44,17 +44,8 @@ class StepTaken:
 
     def to_dict(self) -> dict[str, object]:
         """This step as a JSON-ready dict."""
-        used = self.usage
-        return {
-            "step": self.step,
-            "verdict": self.verdict,
-            "confidence": self.confidence,
-            "needed": self.needed,
-            "accepted": self.accepted,
-            "calls": used.calls,
-            "prompt_tokens": used.prompt_tokens,
-            "completion_tokens": used.completion_tokens,
-        }
+        used = some_of(self.usage, "calls", "prompt_tokens", "completion_tokens")
+        return some_of(self, "step", "verdict", "confidence", "needed", "accepted") | used
 
 
 _UNSURE = "no step of the cascade was sure enough to be accepted"
