@@ -18,12 +18,12 @@ from adjudge.reports.decision import decision
 from adjudge.reports.export import export, report_of_run
 from adjudge.reports.gate import Bar, mean_gate
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.numbers import number_text
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.report import Report, ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
 from adjudge.reports.summary import kind_of, summarise
 from adjudge.reports.table import flat, read_rows, record
+from adjudge.reports.words import number_text
 from support.rag import EXAMPLE, ROW, gives, varied
 
 

@@ -6,9 +6,8 @@ import click
 
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.numbers import number_text
 from adjudge.reports.sentences import Sentence, sentence
-from adjudge.reports.words import counted
+from adjudge.reports.words import counted, number_text
 
 
 def show_estimate(

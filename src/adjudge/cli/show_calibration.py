@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.cli.show import clean
+from adjudge.cli.inputs import spoken
+from adjudge.cli.show import clean, told
 from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import counted
+from adjudge.reports.words import counted, word
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
 from adjudge.trust.agreement import CROWD, AgreementReport, Pair
@@ -27,10 +28,10 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
     console = Console(highlight=False, soft_wrap=True)
     if name_judge:
         console.print(Text(clean(one.judge), style="bold underline"))
-    console.print(Text(clean(trust_sentence(one)), style="bold" if one.corrected else "bold yellow"))
+    console.print(Text(clean(trust_sentence(one, spoken())), style="bold" if one.corrected else "bold yellow"))
     console.print(_estimates(one))
     for line in _lines(one):
-        console.print(Text(clean(line)))
+        console.print(Text(told(line)))
     if one.agreement and one.agreement.count:
         _show_agreement(console, one.agreement)
     if one.panel:
@@ -49,7 +50,7 @@ def show_cascades(found: Iterable[CascadeReport]) -> None:
 
 
 def _value(one: Estimate | None) -> str:
-    return "–" if one is None or one.value is None else f"{one.value:.3f}"
+    return "–" if one is None or one.value is None else told(f"{one.value:.3f}")
 
 
 def _limits(one: Estimate | None) -> str:
@@ -59,23 +60,22 @@ def _limits(one: Estimate | None) -> str:
 def _estimates(one: Calibration) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("estimate", "value", "interval", "stands on"):
-        table.add_column(heading)
+        table.add_column(told(heading))
     named = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
     for name, found in [*named, *((each.method, each) for each in one.others)]:
         if found is not None:
             rows = counted(found.count, "row")
-            limits = Text(_limits(found) if found.lower is not None else found.reason)
-            table.add_row(name, _value(found), limits, rows if found is one.naive else f"labels of {rows}")
+            limits = Text(told(_limits(found) if found.lower is not None else found.reason))
+            table.add_row(told(name), _value(found), limits, told(rows if found is one.naive else f"labels of {rows}"))
     for option, found in one.shares.items():
-        table.add_row(
-            Text(clean(f"share of {option}")), _value(found), _limits(found), f"labels of {counted(found.count, 'row')}"
-        )
+        rows = told(f"labels of {counted(found.count, 'row')}")
+        table.add_row(Text(told(f"share of {option}")), _value(found), told(_limits(found)), rows)
     return table
 
 
 def _lines(one: Calibration) -> Iterator[str]:
     yield "labelled rows: " + ", ".join(
-        f"{name} {number} of {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
+        f"{name} {number} {word('of', spoken())} {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
     )
     for truth, row in one.confusion.table.items():
         yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
@@ -106,19 +106,19 @@ def _needed(needed: Needed) -> str:
 def _show_agreement(console: Console, found: AgreementReport) -> None:
     rows = "drawn at random" if found.drawn else "that somebody chose: the figures are about those alone"
     missing = f"; {found.left_out} without a verdict left out" if found.left_out else ""
-    console.print(Text(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}", style="bold"))
+    console.print(Text(told(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}"), style="bold"))
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("figure", "value", "interval", "rows"):
-        table.add_column(heading)
+        table.add_column(told(heading))
     for name, one in (*found.figures.items(), *((f"baseline {name}", one) for name, one in found.baselines.items())):
         limits = _limits(one) if one.lower is not None else one.reason
-        table.add_row(Text(name), _value(one), Text(clean(limits)), str(one.count))
+        table.add_row(Text(told(name)), _value(one), Text(told(limits)), str(one.count))
     for option, scores in found.classes.items():
         for name, one in scores.items():
-            table.add_row(Text(clean(f"{name} of {option}")), _value(one), Text(clean(_limits(one))), str(one.count))
+            table.add_row(Text(told(f"{name} of {option}")), _value(one), Text(told(_limits(one))), str(one.count))
     console.print(table)
     for line in _people(found):
-        console.print(Text(clean(line)))
+        console.print(Text(told(line)))
 
 
 def _people(found: AgreementReport) -> Iterator[str]:
@@ -162,10 +162,11 @@ def _pair(pair: Pair) -> str:
 
 
 def _show_panel(console: Console, found: PanelReport) -> None:
-    console.print(Text(f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}", style="bold"))
+    console.print(Text(told(f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}"), style="bold"))
     for name, share in found.members.items():
-        console.print(Text(clean(f"{name}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
+        console.print(Text(told(f"{name}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
     worth = "" if found.alike.effective is None else f"; worth {found.alike.effective:.1f} independent members"
-    console.print(Text(f"the panel: {found.panel:.1%} right{worth}; with these weights {found.weighted:.1%} on the same labels"))
+    weighted = f"with these weights {found.weighted:.1%} on the same labels"
+    console.print(Text(told(f"the panel: {found.panel:.1%} right{worth}; {weighted}")))
     for warning in found.warnings:
-        click.secho(clean(warning), fg="yellow", err=True)
+        click.secho(told(warning), fg="yellow", err=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from adjudge.domain.results import MultiCriteriaDirectInstanceResult, MultiCriteriaPairwiseInstanceResult, Result
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaPairwiseInstanceResult
+from adjudge.domain.results import Result
 from adjudge.errors import SetupError
 from adjudge.reports.export import column_types, flat_rows, typed_row
 from adjudge.reports.judgment import Judgment

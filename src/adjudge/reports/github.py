@@ -16,11 +16,10 @@ from adjudge.reports.cost import cost_of
 from adjudge.reports.decision import decision
 from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import GateResult
-from adjudge.reports.numbers import number_text
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import Report
 from adjudge.reports.template import environment
-from adjudge.reports.words import Word, word
+from adjudge.reports.words import Word, number_text, word
 from adjudge.runs.folder import run_info
 from adjudge.stats.intervals import Interval
 
