@@ -19,7 +19,6 @@ from adjudge.reports.judgment import Judgment
 from adjudge.reports.table import flat
 
 if TYPE_CHECKING:
-    import datasets
     import pandas
     import polars
     import pyarrow
@@ -56,11 +55,6 @@ def to_arrow(judged: Judged) -> pyarrow.Table:
     found = _library("pyarrow")
     schema = found.schema([(name, vars(found)[kind]()) for name, kind in types.items()])
     return found.Table.from_pylist(rows, schema=schema)
-
-
-def to_dataset(judged: Judged) -> datasets.Dataset:
-    """A Hugging Face data set."""
-    return _library("datasets").Dataset.from_list(rows_of(judged))
 
 
 def _table(judged: Judged) -> tuple[Mapping[str, str], list[dict[str, object]]]:
