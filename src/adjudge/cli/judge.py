@@ -97,7 +97,7 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     file = typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given)
     outcome = gated(ready(file, flags), flags)
     if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language)
+        show_estimate(outcome.run.estimate(), flags.language, as_json=asked.as_json)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
     rows = Again(lambda: ((row, composite(each[0].instance, multi, each)) for row, each in _by_row(judgments, len(wanted))))
@@ -141,7 +141,7 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
     file = typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given)
     outcome = gated(ready(file, flags), flags)
     if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language)
+        show_estimate(outcome.run.estimate(), flags.language, as_json=asked.as_json)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
     results = judgments.results(PairwiseInstanceResult)
@@ -152,6 +152,11 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
     found = [criteria_of(question, kind, language) for question in questions]
     for name in named:
+        if len(name.split()) > 1 and not Path(name).exists():
+            raise UsageError(
+                f"{name!r} is a text, and -c takes the name of ready-made criteria or a file: "
+                "give a question of your own with --criterion"
+            )
         found += read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
     if not found:
         raise UsageError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")
