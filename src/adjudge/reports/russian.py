@@ -24,6 +24,9 @@ _CLAUSES = (
 )
 _LISTED = re.compile(r"^(?P<one>.+?)(?P<mark>, )(?P<two>.+)$", re.S)
 
+_PLACED = re.compile(r"(?P<file>(?:(?!: |; ).)+), line (?P<number>\d+)(?P<key>, [\w.\[\]]+)?")
+"""Where in a file something is wrong: it stands before a clause of its own."""
+
 
 class _Known(NamedTuple):
     hint: str
@@ -48,6 +51,8 @@ def in_russian(text: str, *, terminal: bool = False) -> str:
         return text.replace(".", ",")
     if (number := _COUNTED.fullmatch(text)) and number["noun"] in _OF_NOUNS:
         return counted(int(number["count"]), _OF_NOUNS[number["noun"]], "ru")
+    if placed := _PLACED.fullmatch(text):
+        return f"{placed['file']}, строка файла {placed['number']}{placed['key'] or ''}"
     inner = partial(in_russian, terminal=terminal)
     for known in _known(terminal=terminal):
         if known.hint in text and (found := known.english.fullmatch(text)):
