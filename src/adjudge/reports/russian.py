@@ -24,7 +24,7 @@ _CLAUSES = (
 )
 _LISTED = re.compile(r"^(?P<one>.+?)(?P<mark>, )(?P<two>.+)$", re.S)
 
-_PLACED = re.compile(r"(?P<file>(?:(?!: |; ).)+), line (?P<number>\d+)(?P<key>, [\w.\[\]]+)?")
+_PLACED = re.compile(r"(?P<file>(?:(?!: |; ).)+), line (?P<number>\d+(?: \(\d+\))?)(?P<key>, [\w.\[\]]+)?")
 """Where in a file something is wrong: it stands before a clause of its own."""
 
 
