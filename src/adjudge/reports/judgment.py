@@ -156,7 +156,9 @@ def _used_by(votes: Sequence[Mapping[str, object]]) -> dict[str, Usage]:
     """The same, of votes that a run folder keeps."""
     found: dict[str, Usage] = {}
     for vote in votes:
-        counts = (_count(vote.get(name)) for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated"))
+        counts = (
+            _count(vote.get(name)) for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated")
+        )
         model = str(vote.get("model"))
         found[model] = found.get(model, Usage()) + Usage(*counts)
     return found

@@ -47,12 +47,8 @@ def in_russian(text: str, *, terminal: bool = False) -> str:
     """
     if text.startswith(" "):
         return " " + in_russian(text[1:], terminal=terminal)
-    if _DECIMAL.fullmatch(text):
-        return text.replace(".", ",")
-    if (number := _COUNTED.fullmatch(text)) and number["noun"] in _OF_NOUNS:
-        return counted(int(number["count"]), _OF_NOUNS[number["noun"]], "ru")
-    if placed := _PLACED.fullmatch(text):
-        return f"{placed['file']}, строка файла {placed['number']}{placed['key'] or ''}"
+    if (figure := _figure(text)) is not None:
+        return figure
     inner = partial(in_russian, terminal=terminal)
     for known in _known(terminal=terminal):
         if known.hint in text and (found := known.english.fullmatch(text)):
@@ -63,6 +59,17 @@ def in_russian(text: str, *, terminal: bool = False) -> str:
             if (one, two) != (found["one"], found["two"]):
                 return f"{one}{found['mark']}{two}{')' if found['mark'] == ' (' else ''}"
     return text
+
+
+def _figure(text: str) -> str | None:
+    """A number, a number with its noun, or a place in a file; None for anything else."""
+    if _DECIMAL.fullmatch(text):
+        return text.replace(".", ",")
+    if (number := _COUNTED.fullmatch(text)) and number["noun"] in _OF_NOUNS:
+        return counted(int(number["count"]), _OF_NOUNS[number["noun"]], "ru")
+    if placed := _PLACED.fullmatch(text):
+        return f"{placed['file']}, строка файла {placed['number']}{placed['key'] or ''}"
+    return None
 
 
 @cache
