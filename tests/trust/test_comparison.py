@@ -127,6 +127,7 @@ def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:
     assert found.difference.outcome is Outcome.BETTER
     assert (found.labels, found.outcome) == (80, Outcome.CANNOT_TELL)
     assert found.corrected is not None and abs(found.corrected.value or 1) < 0.15
+    assert found.to_dict()["p_value"] == found.adjusted  # of what is shown, as the outcome is
 
 
 def test_over_many_criteria_a_chance_difference_is_not_called_one(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.show import told
 from adjudge.reports.sentences import sentence
+from adjudge.reports.words import level_text
 from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
 from adjudge.stats.difference import Outcome
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
@@ -69,7 +70,7 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
 
 def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     """Which run is better by one criteria, in words, and what stands behind it."""
-    shown, level = found.shown, f"{found.level:.0%}"
+    shown, level = found.shown, level_text(found.level)
     if found.first is None or found.second is None:
         yield f"{found.name}: cannot tell: no row has a number in both runs"
         return

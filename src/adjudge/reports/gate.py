@@ -12,7 +12,7 @@ from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
 from adjudge.reports.summary import Summary
-from adjudge.reports.words import RussianNumber
+from adjudge.reports.words import RussianNumber, level_text
 from adjudge.runs.eval_file import FailUnder
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class GateResult:
             **{name: number(getattr(self, name) or 0.0) for name in ("value", "bar", "lower", "upper")},
             "margin": number(abs(self.margin or 0.0)),
             "allowed": math.floor(self.bar * self.rows),
-            "level": f"{self.confidence or 0.0:.0%}" + (words["of many"].format(among=self.among) if self._for_all else ""),
+            "level": level_text(self.confidence or 0.0) + (words["of many"].format(among=self.among) if self._for_all else ""),
             "scored": self.rows - self.missing,
             "against": self.against,
             "margin_allowed": number(-self.bar),

@@ -249,7 +249,7 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
         needed=needed,
-        confusion=confusion_of(drawn, measure, estimates.strata, level),
+        confusion=confusion_of(drawn, measure, estimates.strata, level, rows.together),
         others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level))
         if settings.all_estimators
         else (),

@@ -97,7 +97,7 @@ class RunComparison(Judged):
             "missing": self.missing,
             "rows_with_another_text": self.other_texts,
             "same_judge": self.same_judge,
-            "p_value": self.difference.p_value,
+            "p_value": _p_value(self),
             "p_value_adjusted": self.adjusted,
             "smallest_detectable": self.difference.smallest,
             "vote_noise": self.noise
