@@ -73,11 +73,10 @@ def test_padding_length_and_halo_are_seen_where_rows_and_labels_allow_it(tmp_pat
     rows = [*plain, *padded]
     judge = DirectJudge(model(lambda prompt: "good" if "well" in prompt else "bad"))
     judge.evaluate([row for row in rows for _ in criteria], [one for _ in rows for one in criteria], run=tmp_path / "run")
-    answers = [("a", lambda n: n % 2), ("b", lambda n: n // 2 % 2)]
     LabelStore(tmp_path / "run").add(
         *(
-            Label(row=row.identity, criteria=name, annotator="ann", option=("good", "bad")[said(n)])
-            for name, said in answers
+            Label(row=row.identity, criteria=name, annotator="ann", option=("good", "bad")[n // every % 2])
+            for name, every in (("a", 1), ("b", 2))
             for n, row in enumerate(rows)
         )
     )

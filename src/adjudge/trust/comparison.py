@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -303,13 +302,14 @@ def adjusted_for_all(found: list[RunComparison], settings: ComparisonSettings) -
 
 
 def _p_value(one: RunComparison) -> float | None:
-    """Of the corrected difference where there is one."""
-    found = one.corrected
-    if found is None or found.value is None or found.lower is None or found.upper is None:
+    """Of the difference that is shown; where there is a margin, of one as far beyond it between runs that differ by no more."""
+    if one.shown.lower is None or (one.corrected is None and not one.margin):
         return one.difference.p_value
-    freedom = max(1, found.count - 1)
-    error = (found.upper - found.lower) / 2 / t_quantile((1 + found.level) / 2, freedom)
-    return 2 * t_cdf(-abs(found.value) / error, freedom) if error > 0 and math.isfinite(error) else float(found.value == 0)
+    middle, error, freedom = _spread(one)
+    beyond = abs(middle) - one.margin
+    if beyond <= 0:
+        return 1.0
+    return min(1.0, 2 * t_cdf(-beyond / error, freedom)) if error > 0 else 0.0
 
 
 def upper_limits(found: Sequence[RunComparison], margin: float, level: float) -> list[float | None]:
