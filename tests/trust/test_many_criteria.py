@@ -10,7 +10,7 @@ from adjudge.stats.difference import Outcome, compare
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, adjusted_for_all, upper_limits
 
 
-def compared(first: list[float], second: list[float], margin: float = 0.0) -> RunComparison:
+def compared(first: list[float], second: list[float], *, margin: float = 0.0) -> RunComparison:
     found = compare(second, first, margin=margin)
     return RunComparison(judge="j", criteria="c", first=0.0, second=0.0, difference=found, outcome=found.outcome, margin=margin)
 
@@ -51,7 +51,7 @@ def test_a_difference_hardly_beyond_the_margin_is_called_so_of_one_criteria_and_
     """Against 0 it is significant twenty times over; what matters is how sure it lies beyond the margin."""
     rows = [0.2 + 0.1 * (n % 2) for n in range(60)]
     margin = 0.217
-    found = [compared([0.0] * 60, rows, margin) for _ in range(20)]
+    found = [compared([0.0] * 60, rows, margin=margin) for _ in range(20)]
     assert found[0].outcome is Outcome.BETTER and (found[0].shown.lower or 0) - margin < 0.005
     settings = ComparisonSettings(margin=margin)
     assert [one.outcome for one in adjusted_for_all(found[:1], settings)] == [Outcome.BETTER]
