@@ -19,7 +19,16 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
-from adjudge.stats.difference import Difference, Outcome, VoteNoise, compare, corrected_difference, holm, three_valued
+from adjudge.stats.difference import (
+    Difference,
+    Outcome,
+    VoteNoise,
+    compare,
+    corrected_difference,
+    holm,
+    labelled_difference,
+    three_valued,
+)
 from adjudge.stats.difference import Pair as Values
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval
@@ -274,7 +283,10 @@ def _corrected(
             rest.append(said)
     if len(labels) < LEAST_LABELS:
         return None, len(labels)
-    found = corrected_difference(labels, judged, rest, level=level, clusters=groups if clusters else None)
+    own = groups if clusters else None
+    found = corrected_difference(labels, judged, rest, level=level, clusters=own)
+    if found.value is None:  # hardly a row is without a label: there is nothing that the judge could add
+        found = labelled_difference([one.difference for one in labels], level=level, clusters=own)
     ends = [None if value is None else value * (high - low) for value in (found.value, found.lower, found.upper)]
     return (replace(found, value=ends[0], lower=ends[1], upper=ends[2]) if found.value is not None else None), len(labels)
 
@@ -289,7 +301,7 @@ def _notes(series: _Series, found: Difference, locks: Sequence[str], labels: int
         yield "the texts are the same and the judges differ: this is a difference between the judges, not between the texts"
     elif locks[0] != locks[1]:
         yield "the judges differ as well as the texts: part of the difference may be theirs"
-    if labels and corrected is None:
+    if labels < LEAST_LABELS and labels and corrected is None:
         yield f"{labels} rows have labels in both runs; {LEAST_LABELS} are the fewest that correct the difference"
 
 
