@@ -27,6 +27,7 @@ from adjudge.cli.options import (
     dry_run,
     encoding,
     fail_under,
+    gate_cluster,
     given_as,
     limits,
     margin,
@@ -107,6 +108,8 @@ class Wanted(RowFlags):
             gates = replace(gates, confidence=self.confidence)
         if self.not_worse_than is not None:
             gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
+        if self.cluster is not None:
+            gates = replace(gates, cluster=self.cluster)
         return replace(file, gates=gates if self.margin is None else replace(gates, margin=self.margin))
 
 
@@ -128,6 +131,7 @@ class Wanted(RowFlags):
 @confidence
 @not_worse_than
 @margin
+@gate_cluster
 @click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     default=None,

@@ -279,6 +279,9 @@ class Gates:
         Text(), "A run folder that no criteria may be worse than, row by row; relative to this file.", None
     )
     margin: float = key(Number(least=0), "By how much it may be worse than that run.", 0.0)
+    cluster: str | None = key(
+        Text(), "A column whose equal values belong together, such as conversation: such rows are no independent ones.", None
+    )
 
 
 KINDS: Mapping[str, Type[JudgeEntry]] = {
