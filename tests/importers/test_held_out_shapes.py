@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from importing import imported
 
+from adjudge.bench.labelled import LabelledSource, labelled_set
 from adjudge.errors import RunError
+from adjudge.reports.foreign import to_evalassist
+from adjudge.runs.rows_again import rows_of_run
+from adjudge.trust.calibration import calibrate_run
 
 
 def _promptfoo(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -83,3 +88,34 @@ def test_a_number_of_thousands_of_digits_is_refused_in_one_line(tmp_path: Path) 
     with pytest.raises(RunError, match="too many digits"):
         imported(tmp_path, f'[{{"user_input": "q", "response": "r", "faithfulness": {"1" * 5000}}}]')
     assert not (tmp_path / "run").exists()
+
+
+_NAMES = {"id": "1", "model_a": "a", "model_b": "much longer name", "human_winner": "model_b", "judge_pick": "A"}
+
+
+def test_rows_whose_texts_are_elsewhere_are_not_judged_anew(tmp_path: Path) -> None:
+    found = imported(tmp_path, [_NAMES], lines=True)
+    with pytest.raises(RunError, match="the names of its rows and not their texts"):
+        list(rows_of_run(found.folder))
+    with pytest.raises(RunError, match="the names of its rows and not their texts"):
+        labelled_set(LabelledSource(tmp_path / "file.json"))
+
+
+def test_names_of_texts_have_no_length_to_judge_by(tmp_path: Path) -> None:
+    found = imported(tmp_path, [{**_NAMES, "id": str(place)} for place in range(10)], lines=True)
+    (one,) = calibrate_run(found.folder)
+    assert one.agreement is not None
+    assert "longest" not in one.agreement.baselines
+
+
+def test_an_evalassist_test_case_keeps_both_orders_and_its_context_on_the_way_back(tmp_path: Path) -> None:
+    options = [{"name": "Yes", "description": ""}, {"name": "No", "description": ""}]
+    bias = {"detected": True, "result": {"selectedOption": "No", "explanation": "why"}}
+    result = {"selectedOption": "Yes", "explanation": "so", "positionalBias": bias}
+    instance = {"id": "1", "contextVariables": [{"name": "q", "value": "x"}], "response": "r", "result": result}
+    case = {"instances": [instance], "criteria": {"name": "kind", "description": "Is it kind?", "options": options}}
+    found = imported(tmp_path, case)
+    to_evalassist(found.folder, tmp_path / "again.json")
+    content = json.loads(json.loads((tmp_path / "again.json").read_text())["content"])
+    assert content["criteria"]["contextFields"] == ["q"]
+    assert content["instances"][0]["result"]["positionalBias"] == bias

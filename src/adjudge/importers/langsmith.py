@@ -90,7 +90,7 @@ def _evaluated(record: Mapping[str, object]) -> Iterator[Score]:
             by = found.by
             if found.value is None and isinstance(by, RecordedVote):
                 by = by.failed(first(one, "comment", "error") or run.get("error"))
-            yield Score(replace(found.row, fields=fields), found.value, by)
+            yield Score(replace(found.row, fields=fields, named_only=False), found.value, by)
 
 
 def _given(record: Mapping[str, object]) -> object:
@@ -110,6 +110,7 @@ def _feedback(record: Mapping[str, object]) -> Iterator[Score]:
     row = Recorded(
         asked=Asked(key),
         fields=subject_fields("run", run),
+        named_only=True,
         id=run,
         more=without(record, "score", "value", "key", "comment", "run_id"),
         at=seconds(record.get("created_at")),

@@ -55,6 +55,7 @@ def _score(record: Mapping[str, object]) -> Score:
     row = Recorded(
         asked=Asked(text(record.get("name"))),
         fields=subject_fields("span", id),
+        named_only=True,
         id=id,
         more=without(record, "result", "name", "label", "score", "explanation"),
         at=seconds(first(record, "created_at", "updated_at")),
