@@ -30,7 +30,8 @@ from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEnt
 
 EXTRAS = {
     "excel": "openpyxl",
-    "local": "xllamacpp",
+    "gguf": "xllamacpp",
+    "local": "onnxruntime",
     "parquet": "pyarrow",
     "sandbox": "sandlock",
     "schema": "jsonschema",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import TracebackType
@@ -40,10 +41,11 @@ def models(context: click.Context, as_json: bool) -> int:
 @models.command()
 @argument("name", f"Which weights: {', '.join(KNOWN)}.")
 def pull(name: str) -> int:
-    """Fetch the weights of a model that runs in this process, check them, and keep them as this CPU reads them fastest.
+    """Fetch the weights of a model that runs in this process, check them, and make them ready.
 
     A second call does nothing; one after damage repairs it.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin while they wait, and stop each other
     with PullWatch() as watch:
         weights.pull(name, watch.say, watch.on_result)
     return 0

@@ -15,14 +15,8 @@ from rich.text import Text
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.domain.message import Usage
-from adjudge.domain.results import (
-    AspectResult,
-    DirectInstanceResult,
-    MultiCriteriaDirectInstanceResult,
-    PairwiseInstanceResult,
-    Result,
-    Status,
-)
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
+from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.reports.russian import in_russian, localised
 from adjudge.reports.sentences import sentence

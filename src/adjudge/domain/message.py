@@ -88,6 +88,8 @@ class Capabilities:
     """Kind of label → how its log-probabilities are read; kinds that are not there are read as they are."""
     fresh_samples: bool = True
     """Whether a question that is asked again is answered anew, and not by the reply that was kept."""
+    priors_kept_as: str = ""
+    """The very weights, for the name of priors that are kept on disk; empty: none are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, Open
 
 def default_model() -> str:
     """The model that is asked when none is named: the embedded one."""
-    if find_spec("xllamacpp") is None:
+    if find_spec("onnxruntime") is None:
         raise SetupError(
             "no model was named, and the embedded one is not installed: pip install 'adjudge[local]', or name a model "
             "such as openai/gpt-4o-mini ('adjudge models' lists the providers)"

@@ -12,8 +12,9 @@ from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Usage
 from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
 from adjudge.domain.question import Choice, Rating, question_of
-from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
+from adjudge.domain.results import DirectInstanceResult, PositionalBias
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Mode, Outcome, Vote
 from adjudge.engine.ask import ask_as

@@ -14,8 +14,9 @@ from adjudge.data.sources.row import Row
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.multi_results import MultiCriteriaPairwiseInstanceResult
 from adjudge.domain.question import Comparison
-from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
+from adjudge.domain.results import PairwiseInstanceResult, PositionalBias
 from adjudge.domain.verdict import TIE, letter
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.errors import SetupError
