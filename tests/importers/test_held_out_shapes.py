@@ -78,6 +78,12 @@ def test_an_openai_item_that_ended_in_an_error_has_no_verdict_and_is_told_of(tmp
     assert found.report.left == {"output item without results: its status is 'error'": 1}
 
 
+def test_an_alpaca_eval_preference_that_names_no_output_is_no_verdict(tmp_path: Path) -> None:
+    pair = {"output_1": "a", "generator_1": "r", "output_2": "b", "generator_2": "m", "annotator": "judge"}
+    rows = [{**pair, "instruction": str(said), "preference": said} for said in (1, 2, -1, 3)]
+    assert imported(tmp_path, rows).verdicts == [0, 1, None, None]
+
+
 def test_a_test_case_of_a_later_evalassist_is_refused(tmp_path: Path) -> None:
     case = {"instances": [{"id": "1", "response": "r"}], "criteria": {"name": "c"}, "contentFormatVersion": 2}
     with pytest.raises(RunError, match="content version 2, and versions up to 1 are read"):
