@@ -171,7 +171,8 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
     check_resumed(made.folder, resume=wanted.resume)
     outcome = gated(made, wanted)
     if wanted.dry_run:
-        show_estimate(made.estimate(fork_of=fork, retry_failed=wanted.retry_failed), file.language)
+        found = made.estimate(fork_of=fork, retry_failed=wanted.retry_failed)
+        show_estimate(found, file.language, as_json=wanted.as_json)
         return ExitCode.OK
     seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json), made.folder or Path()
     try:

@@ -124,6 +124,8 @@ def _row(row: JudgedRow) -> str:
 
 def _came(to: Came) -> str:
     """The score, what was chosen, and the status of what was not scored."""
+    if to.score is None and to.status == "scored" and to.chosen is not None:
+        return f"response {to.chosen + 1}" if isinstance(to.chosen, int) else str(to.chosen)
     score = "no score" if to.score is None else f"{to.score:.3f}"
     more = [str(one) for one in (to.chosen, None if to.status == "scored" else to.status) if one is not None]
     return f"{score} ({', '.join(more)})" if more else score
