@@ -79,7 +79,7 @@ class Wanted(RowFlags):
         project = find_project()
         use_prices(self.prices or project.prices_path)
         at = self.server()
-        file = load_eval(path, project)
+        file = load_eval(path, project, self.data)
         file = replace(file, language=self.language or file.language)
         speak(file.language)
         if self.model:

@@ -78,6 +78,7 @@ def _arena(record: Mapping[str, object]) -> Recorded:
         systems=systems,
         votes=(pair_vote(record.get("judge_pick"), model=text(record.get("judge")) or "judge"),),
         marks=gold(record.get("human_winner"), "people"),
+        named_only=True,
         more=without(record, "id", "human_winner", "judge_pick"),
     )
 
