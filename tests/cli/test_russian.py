@@ -156,6 +156,17 @@ def test_what_is_not_ours_stays_as_it_is() -> None:
     )
 
 
+def test_places_in_files_and_near_names_are_said_in_russian() -> None:
+    bad = "skipped a.csv, line 2: byte 0xe9 (character 6) is not UTF-8: save the file as UTF-8, or say which encoding it is in: "
+    assert in_russian(bad + "--encoding cp1252, or encoding='cp1252'") == (
+        "пропущено: a.csv, строка файла 2: байт 0xe9 (знак 6) – не UTF-8: "
+        "сохраните файл в UTF-8 или укажите кодировку: --encoding cp1252 или encoding='cp1252'"
+    )
+    assert in_russian("e.yaml, line 3, judges[1].name: did you mean a or b?") == (
+        "e.yaml, строка файла 3, judges[1].name: возможно, a или b?"
+    )
+
+
 def test_a_translation_has_the_places_of_what_it_translates() -> None:
     both = {**CATALOGUE, **TERMINAL}
     assert [english for english in both if _places(both[english]) != english.count("{}")] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJudge, ScriptedModel
-from adjudge.domain.message import Request
+from adjudge.domain.message import Request, Usage
 from adjudge.errors import ModelError
 from adjudge.rag import RagEvaluator
 from adjudge.reports.decision import decision
@@ -69,6 +69,7 @@ def test_a_run_folder_and_the_results_themselves_give_the_same_figures(rag_run: 
     assert (one.rag.spread, one.rag.rules, one.rag.correlations) == (other.rag.spread, other.rag.rules, other.rag.correlations)
     assert [entry.number for entry in now.entries] == [entry.number for entry in kept.entries]
     assert (one.summary.mean, one.summary.interval) == (other.summary.mean, other.summary.interval)
+    assert one.summary.usage == other.summary.usage != Usage()
 
 
 def test_a_made_up_score_counts_nowhere_in_the_report_of_a_run_folder(tmp_path: Path) -> None:

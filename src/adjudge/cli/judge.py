@@ -148,7 +148,7 @@ def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgme
     """What came of it; no judgments where only the cost was asked for, which is printed."""
     outcome = gated(ready(file, flags), flags)
     if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language)
+        show_estimate(outcome.run.estimate(), flags.language, as_json=asked.as_json)
         return outcome, None
     return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
 
@@ -156,6 +156,11 @@ def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgme
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
     found = [criteria_of(question, kind, language) for question in questions]
     for name in named:
+        if len(name.split()) > 1 and not Path(name).exists():
+            raise UsageError(
+                f"{name!r} is a text, and -c takes the name of ready-made criteria or a file: "
+                "give a question of your own with --criterion"
+            )
         found += read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
     if not found:
         raise UsageError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")

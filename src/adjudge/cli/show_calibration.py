@@ -83,7 +83,7 @@ def _lines(one: Calibration) -> Iterator[str]:
         if share is not None:
             limits = _limits(share) if share.lower is not None else share.reason
             yield f"{name} {_value(share)}, {limits} ({counted(share.count, 'label')})"
-    yield _needed(one.needed)
+    yield _needed(one.needed, one.measure.range)
     yield f"judge identity {one.lock or 'not known'}"
     yield from one.notes
 
@@ -92,8 +92,9 @@ def _verdicts(one: Calibration) -> list[tuple[str, int]]:
     return [(name, one.labels_by_verdict.get(name, 0)) for name in one.rows_by_verdict]
 
 
-def _needed(needed: Needed) -> str:
-    width = f"an interval {needed.target_width:g} wide"
+def _needed(needed: Needed, scale: tuple[float, float]) -> str:
+    of = "" if scale == (0, 1) else " of the scale"
+    width = f"an interval {needed.target_width:g}{of} wide"
     if needed.labels is None:
         return f"{width}: {needed.reason}"
     if not needed.more:

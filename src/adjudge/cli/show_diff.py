@@ -13,6 +13,7 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.show import told
 from adjudge.reports.sentences import sentence
+from adjudge.reports.words import level_text
 from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
 from adjudge.stats.difference import Outcome
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
@@ -69,7 +70,7 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
 
 def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     """Which run is better by one criteria, in words, and what stands behind it."""
-    shown, level = found.shown, f"{found.level:.0%}"
+    shown, level = found.shown, level_text(found.level)
     if found.first is None or found.second is None:
         yield f"{found.name}: cannot tell: no row has a number in both runs"
         return
@@ -86,8 +87,9 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
         yield f"  the smallest difference that {rows} would show in 80% of comparisons is {found.difference.smallest:.3f}"
     noise = found.noise
     if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
-        fewer = f"with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}"
-        yield f"  {noise.share:.0%} of the variance is vote noise: {fewer}"
+        narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
+        more = f": with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}" if narrower else ""
+        yield f"  {noise.share:.0%} of the variance is vote noise{more}"
     for note in found.notes:
         yield f"  {note}"
 
@@ -124,6 +126,8 @@ def _row(row: JudgedRow) -> str:
 
 def _came(to: Came) -> str:
     """The score, what was chosen, and the status of what was not scored."""
+    if to.score is None and to.status == "scored" and to.chosen is not None:
+        return f"response {to.chosen + 1}" if isinstance(to.chosen, int) else str(to.chosen)
     score = "no score" if to.score is None else f"{to.score:.3f}"
     more = [str(one) for one in (to.chosen, None if to.status == "scored" else to.status) if one is not None]
     return f"{score} ({', '.join(more)})" if more else score

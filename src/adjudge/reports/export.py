@@ -24,7 +24,7 @@ from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
-from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
+from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
 
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that decides its verdicts."""
@@ -158,17 +158,14 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
     tally = ReportTally(setup, shown)
     kept = info.facts.get(KEPT)
     tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
-    for one in _judgments(judgments(run), setup):
+    for one in judgments_of_run(run, setup, votes=True):
         tally.add(one)
     made = tally.report()
-    with reading(run) as ledger:
-        entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
     gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
     counts = _counts(info, setup.language)
     return replace(
         made,
         gates=gates,
-        entries=entries,
         used=info.usage,
         counts=counts,
         calibrations=calibrations,

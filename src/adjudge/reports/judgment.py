@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -34,7 +34,7 @@ class Judgment:
     left_out: tuple[str, ...] = ()
     """The models of a panel that did not count."""
     used: Mapping[str, Usage] = field(default_factory=FrozenDict)
-    """Model → what it took; empty of a judgment that a run folder keeps, which adds it up itself."""
+    """Model → what it took; empty of one that was read from a run folder without its votes."""
 
     @classmethod
     def of(cls, judge: str, number: int, result: Result, *, votes: bool = False) -> Judgment:
@@ -67,6 +67,7 @@ class Judgment:
             result={name: value for name, value in record.items() if name not in own},
             votes=votes if isinstance(votes, list) else (),
             left_out=tuple(map(str, lost)) if panel and isinstance(lost, Mapping) else (),
+            used=_used_by(votes) if isinstance(votes, list) else {},
         )
 
     @cached_property
@@ -133,6 +134,12 @@ class Judgment:
         """What the row is called."""
         return self.id or str(self.number)
 
+    def group(self, column: str) -> Hashable:
+        """What the row shares with those it belongs to, by a column; one that has nothing there stands alone."""
+        held = {**self.fields, **self.input}
+        found = next((value for name, value in held.items() if name.casefold() == column.casefold()), None)
+        return ("", self.number) if found in (None, "") else str(found)
+
     def text(self, name: str) -> str | None:
         """A text of the result, or None."""
         value = self.result.get(name)
@@ -149,6 +156,22 @@ def _used(result: Result) -> dict[str, Usage]:
     for vote in result.votes:
         found[vote.model] = found.get(vote.model, Usage()) + vote.usage
     return found
+
+
+def _used_by(votes: Sequence[Mapping[str, object]]) -> dict[str, Usage]:
+    """The same, of votes that a run folder keeps."""
+    found: dict[str, Usage] = {}
+    for vote in votes:
+        counts = (
+            _count(vote.get(name)) for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated")
+        )
+        model = str(vote.get("model"))
+        found[model] = found.get(model, Usage()) + Usage(*counts)
+    return found
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def number_of(value: object) -> float | None:

@@ -24,6 +24,9 @@ _CLAUSES = (
 )
 _LISTED = re.compile(r"^(?P<one>.+?)(?P<mark>, )(?P<two>.+)$", re.S)
 
+_PLACED = re.compile(r"(?P<file>(?:(?!: |; ).)+), line (?P<number>\d+(?: \(\d+\))?)(?P<key>, [\w.\[\]]+)?")
+"""Where in a file something is wrong: it stands before a clause of its own."""
+
 
 class _Known(NamedTuple):
     hint: str
@@ -44,10 +47,8 @@ def in_russian(text: str, *, terminal: bool = False) -> str:
     """
     if text.startswith(" "):
         return " " + in_russian(text[1:], terminal=terminal)
-    if _DECIMAL.fullmatch(text):
-        return text.replace(".", ",")
-    if (number := _COUNTED.fullmatch(text)) and number["noun"] in _OF_NOUNS:
-        return counted(int(number["count"]), _OF_NOUNS[number["noun"]], "ru")
+    if (figure := _figure(text)) is not None:
+        return figure
     inner = partial(in_russian, terminal=terminal)
     for known in _known(terminal=terminal):
         if known.hint in text and (found := known.english.fullmatch(text)):
@@ -58,6 +59,17 @@ def in_russian(text: str, *, terminal: bool = False) -> str:
             if (one, two) != (found["one"], found["two"]):
                 return f"{one}{found['mark']}{two}{')' if found['mark'] == ' (' else ''}"
     return text
+
+
+def _figure(text: str) -> str | None:
+    """A number, a number with its noun, or a place in a file; None for anything else."""
+    if _DECIMAL.fullmatch(text):
+        return text.replace(".", ",")
+    if (number := _COUNTED.fullmatch(text)) and number["noun"] in _OF_NOUNS:
+        return counted(int(number["count"]), _OF_NOUNS[number["noun"]], "ru")
+    if placed := _PLACED.fullmatch(text):
+        return f"{placed['file']}, строка файла {placed['number']}{placed['key'] or ''}"
+    return None
 
 
 @cache
