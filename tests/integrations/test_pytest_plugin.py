@@ -17,7 +17,7 @@ import yaml  # noqa: F401
 
 from adjudge.cli.init import starters
 from adjudge.errors import RunError
-from adjudge.reports.summary import confident_interval
+from adjudge.reports.summary import Sureness
 from adjudge.stats.gates import Gate, gate
 from support.fake_provider import KEY, FakeProvider, Says
 
@@ -260,7 +260,9 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester: pytest.Pyt
 @pytest.mark.parametrize("cases", [20, 100, 400])
 def test_noise_alone_is_red_no_more_often_than_the_confidence_allows(cases: int) -> None:
     """Exact: over all numbers of passes that a system as good as the bar can have, and one that is better by a little."""
-    failing = [k for k in range(cases + 1) if gate(confident_interval([1.0] * k + [0.0] * (cases - k), 0.95), 0.9) is Gate.FAILS]
+    failing = [
+        k for k in range(cases + 1) if gate(Sureness(0.95).interval([1.0] * k + [0.0] * (cases - k), ()), 0.9) is Gate.FAILS
+    ]
     for rate, most in ((0.9, 0.05), (0.95, 0.003)):
         assert sum(comb(cases, k) * rate**k * (1 - rate) ** (cases - k) for k in failing) <= most
 
