@@ -33,7 +33,7 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place, load_yaml, mapping, phrase, text_in
+from adjudge.reading.values import Place, load_yaml, mapping, phrase, text_in, unfolded_size
 from adjudge.runs.project import ModelEntry, Project, StepEntry
 
 _ASPECT_KEYS = ("name", "description")
@@ -354,7 +354,7 @@ def parse_eval(
         place = load_yaml(content, Place(str(path)))
         if place.value is None:
             raise place.wrong("the file is empty: it needs data and judges")
-        if _size(place.value, {}) > _MOST_VALUES:
+        if "&" in content and unfolded_size(place.value) > _MOST_VALUES:  # without anchors nothing unfolds
             raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
@@ -396,13 +396,3 @@ def schema() -> Schema:
     """The format as JSON schema, for editors."""
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "adjudge eval file"}
     return {**about, **Record(EvalFile).schema()}
-
-
-def _size(value: object, known: dict[int, int]) -> int:
-    """How many values there are once every alias stands for what it means."""
-    if not isinstance(value, Mapping | list):
-        return 1
-    if id(value) not in known:
-        parts = [*value, *value.values()] if isinstance(value, Mapping) else value
-        known[id(value)] = 1 + sum(_size(part, known) for part in parts)
-    return known[id(value)]
