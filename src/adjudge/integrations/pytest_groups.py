@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from adjudge.integrations.pytest_session import JudgedText
+    from adjudge.integrations.pytest_text import JudgedText
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,8 @@ import pytest
 
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_groups import Collect, Group, Judge, Worker
-    from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgedText, JudgingSession
+    from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgingSession
+    from adjudge.integrations.pytest_text import JudgedText
 
 OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
 _SENT = "adjudge_cases"
