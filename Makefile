@@ -20,7 +20,7 @@ help:
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
-	@echo "make test-browser    the HTML reports in a real browser, one of ten thousand rows among them (needs Chromium)"
+	@echo "make test-browser    the HTML reports and 'adjudge view' in a real browser (needs Chromium); attacks on the page, at length"
 	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory; the published figures"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
@@ -98,7 +98,7 @@ bench-rag: $(VENV)/ready
 
 test-browser: $(VENV)/ready
 	$(PIP) install -r requirements/browser.txt
-	ADJUDGE_PAGE_ROWS=10000 $(BIN)/python -m pytest -s tests/browser
+	ADJUDGE_PAGE_ROWS=10000 ADJUDGE_PAGE_CELL=10000000 ADJUDGE_PAGE_AT_ONCE=200 $(BIN)/python -m pytest -s tests/browser tests/web
 
 test-import: $(VENV)/ready
 	$(PIP) install "backports.zstd>=1.0; python_version < '3.14'"

@@ -34,6 +34,7 @@ EXTRAS = {
     "parquet": "pyarrow",
     "sandbox": "sandlock",
     "schema": "jsonschema",
+    "ui": "starlette",
     "unitxt": "unitxt",
 }
 """Extra → the module whose presence shows it."""
