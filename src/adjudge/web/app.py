@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from adjudge.errors import AdjudgeError
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
-from adjudge.web.pages import row, run, runs
+from adjudge.web.pages import compare, criteria, label, row, run, runs, trust
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
 
@@ -24,6 +24,12 @@ def application(site: Site) -> ASGIApp:
             Route("/run/{run}", run.show),
             Route("/run/{run}/figures", run.show_figures),
             Route("/run/{run}/row/{row:int}", row.show),
+            Route("/run/{run}/label", label.show),
+            Route("/run/{run}/label", label.keep, methods=["POST"]),
+            Route("/run/{run}/trust", trust.show),
+            Route("/compare", compare.show),
+            Route("/criteria", criteria.show_all),
+            Route("/criteria/{name}", criteria.show),
             Route("/language", choose_language),
             Route("/static/{name:path}", static),
         ],

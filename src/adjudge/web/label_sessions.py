@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from adjudge.runs.labelling import Annotator, Labelling, labelling
 from adjudge.web.library import RunPlace
@@ -18,22 +17,18 @@ class LabelSessions:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
         self._seen: dict[str, set[int]] = {}
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Two tabs may answer at once."""
 
     def work(self, place: RunPlace, criteria: str | None, who: Annotator) -> Labelling:
         """The session, begun where there is none."""
-        with self._lock:
+        with self.lock:
             key = (place.id, criteria, who)
             if key not in self._open:
                 if len(self._open) >= _MOST:
                     self._open.pop(next(iter(self._open)))
                 self._open[key] = labelling(place.folder, who, criteria)
             return self._open[key]
-
-    def one_at_a_time(self, do: Callable[[], None]) -> None:
-        """Two tabs may answer at once."""
-        with self._lock:
-            do()
 
     def saw(self, place: RunPlace, row: int) -> None:
         """The judge's verdict on a row was shown."""

@@ -103,6 +103,10 @@ class Library:
             return found
         return known[2]  # type: ignore[return-value]
 
+    def version(self, place: RunPlace) -> str:
+        """Another whenever the run has changed."""
+        return str(_version(place.folder))
+
     def glance(self, place: RunPlace) -> dict[str, Any]:
         """A run as the list shows it."""
         return self.kept(place, "glance", lambda: _glance(place))

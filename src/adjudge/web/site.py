@@ -26,12 +26,26 @@ from adjudge.web.library import Library
 LANGUAGES = ("en", "ru")
 LANGUAGE_COOKIE = "adjudge_language"
 _HOME = files("adjudge.web")
-_ENGLISH = {
+SHORT_NAMES = {
     "flag tie": "tie",
     "flag bias": "depends on order",
     "flag low": "unsure",
     "flag split": "votes split",
     "flag disagree": "models disagree",
+    "kind direct": "one text",
+    "kind pairwise": "comparison",
+    "tab changed": "Changed",
+    "tab higher": "Higher in B",
+    "tab lower": "Lower in B",
+    "tab only_a_right": "Only A right",
+    "tab only_b_right": "Only B right",
+    "tab both_failed": "Both failed",
+    "tab only_a": "Only in A",
+    "tab only_b": "Only in B",
+    "queue random": "random",
+    "queue disagreement": "disagreement first",
+    "queue low-confidence": "low confidence first",
+    "queue failed": "failed",
     **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
 }
 """What a short name of ours says where no sentence stands for itself."""
@@ -68,7 +82,7 @@ def russian() -> Mapping[str, str]:
 
 def said(text: str, language: str) -> str:
     """A text of our pages in the language of whoever reads it."""
-    return russian().get(text, text) if language == "ru" else _ENGLISH.get(text, text)
+    return russian().get(text, text) if language == "ru" else SHORT_NAMES.get(text, text)
 
 
 @dataclass
