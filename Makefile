@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo example-reports test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-import test-docker test-embedded \
+.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-import test-docker test-embedded \
 	test-oracles test-parquet test-reliability test-sandbox test-unitxt fuzz lock dist release clean
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test-oracles    the figures against public implementations, on ten thousand random tables each"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
+	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
@@ -92,6 +93,9 @@ bench-embedded: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
 	$(BIN)/python benchmarks/prefix.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/embedded.py --data $(DATA) --limit $(LIMIT) --kinds $(KINDS) --models $(MODELS)
+
+bench-page: $(VENV)/ready
+	$(BIN)/python benchmarks/page.py
 
 bench-rag: $(VENV)/ready
 	$(BIN)/python benchmarks/rag.py

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
-from adjudge.runs.label_queue import FIRST, QUEUES, Queue
+from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
 from adjudge.web.library import RunPlace
@@ -164,7 +164,7 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
         raise SetupError(f"the queue must be one of {', '.join(QUEUES)}, not {queue!r}")
     if not count.isdecimal() or not 1 <= int(count) <= _MOST_ROWS:
         raise SetupError(f"the number of rows must be from 1 to {_MOST_ROWS}, not {count!r}")
-    return _Desk(place, criteria, Annotator(name, queue=cast("Queue", queue), count=int(count)))
+    return _Desk(place, criteria, Annotator(name, queue=queue, count=int(count)))
 
 
 def _defaults(request: Request, names: list[str]) -> dict[str, str]:
