@@ -1,4 +1,4 @@
-"""``adjudge view`` in a real browser: nothing complains, nothing is loaded from elsewhere, the keys work, axe finds nothing serious."""
+"""``adjudge view`` in a real browser: no complaints, nothing loaded from elsewhere, working keys, nothing serious found by axe."""
 
 from __future__ import annotations
 
@@ -75,7 +75,13 @@ def troubles() -> list[str]:
 
 
 def opened(
-    browser: Browser, server: Server, troubles: list[str], path: str, width: int = 1280, scheme: Scheme = "light", language: str = "en"
+    browser: Browser,
+    server: Server,
+    troubles: list[str],
+    path: str,
+    width: int = 1280,
+    scheme: Scheme = "light",
+    language: str = "en",
 ) -> Page:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
