@@ -1,4 +1,4 @@
-"""``adjudge view`` in a real browser: no complaints, nothing loaded from elsewhere, working keys, nothing serious found by axe."""
+"""``adjudge view`` in a real browser: no complaints, nothing loaded from elsewhere, working keys, nothing serious by axe."""
 
 from __future__ import annotations
 

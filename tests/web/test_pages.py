@@ -97,6 +97,20 @@ def test_filters_find_what_they_say(page: Page, query: str, count: int) -> None:
     assert found == count
 
 
+def test_a_large_run_does_not_wait_for_its_figures(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.web.pages.run._LARGE", 1)
+    run = page.run("dates")
+    found = page.data(run)
+    assert found["figures"] is None
+    assert found["rows"][0]["status"] == "failed"
+    assert f'hx-get="{run}/figures?' in page.get(run).text
+    assert page.data(f"{run}/figures")["figures"]["attempted"] == 120
+    by_row = page.data(f"{run}?verdict=FAIL")
+    assert by_row["sort"] == "row"
+    assert [line["verdict"] for line in by_row["rows"]] == ["FAIL"] * len(by_row["rows"])
+    assert "in the order of the rows" in page.get(f"{run}?verdict=FAIL").text
+
+
 def test_by_row_is_in_the_order_of_the_data(page: Page) -> None:
     assert [line["row"] for line in page.data(f"{page.run('dates')}?sort=row")["rows"]] == list(range(1, 51))
 

@@ -231,16 +231,16 @@ class Figures:
     """(from, to, how many scores)."""
 
 
-def figures_of(connection: sqlite3.Connection, judge: str) -> Figures:
-    """Counts and scores are read from the index alone, where the ledger has it."""
+def figures_of(connection: sqlite3.Connection, judge: str, *, verdicts: bool = True) -> Figures:
+    """Counts and scores are read from the index alone, where the ledger has it; ``verdicts``, from every row."""
     counts = "SELECT status, count(*), count(score), avg(score), min(score), max(score) FROM judgments"
     rows = connection.execute(f"{counts} WHERE judge = ? GROUP BY status", (judge,)).fetchall()
     scored = next((row for row in rows if row[0] == "scored"), None)
-    verdicts = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
+    query = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
     return Figures(
         {status: count for status, count, *_ in rows},
         scored[3] if scored else None,
-        {said: count for said, count in connection.execute(verdicts, (judge,)) if said is not None},
+        {said: count for said, count in connection.execute(query, (judge,)) if said is not None} if verdicts else {},
         _histogram(connection, judge, scored[4], scored[5]) if scored and scored[2] else [],
     )
 

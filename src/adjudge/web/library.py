@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE, connect, holds_run, migrate, read_meta, under_lock
-from adjudge.runs.browse import figures_of, judges_in
+from adjudge.runs.browse import judges_in
 from adjudge.runs.folder import find_runs, last_written, reading
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -129,17 +129,20 @@ def _glance(place: RunPlace) -> dict[str, Any]:
     try:
         with reading(place.folder) as connection:
             facts = read_meta(connection)
-            counts = "SELECT status, count(*) FROM judgments WHERE judge = ? GROUP BY status"
-            names = judges_in(connection)
-            judges = {judge: dict(connection.execute(counts, (judge,)).fetchall()) for judge in names}
-            means = {judge: figures_of(connection, judge).mean for judge in names}
+            counts = "SELECT status, count(*), avg(score) FROM judgments WHERE judge = ? GROUP BY status"
+            judges = {judge: connection.execute(counts, (judge,)).fetchall() for judge in judges_in(connection)}
     except RunError as error:
         return {**about, "error": str(error)}
     configuration = facts.get("configuration", {})
     return {
         **about,
         "judges": [
-            {"judge": judge, "statuses": counted, "mean": means[judge], "models": _models(configuration, judge)}
+            {
+                "judge": judge,
+                "statuses": {status: count for status, count, _ in counted},
+                "mean": next((mean for status, _, mean in counted if status == "scored"), None),
+                "models": _models(configuration, judge),
+            }
             for judge, counted in judges.items()
         ],
         "started": facts.get("started"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, cast
 
 from starlette.datastructures import QueryParams
@@ -18,7 +19,8 @@ from adjudge.web.pages.row import row_data
 from adjudge.web.site import Site, site_of
 
 _LARGE = 100_000_000
-"""Bytes of a ledger whose figures are fetched behind the list, so that the list does not wait for them."""
+"""Bytes of a ledger whose figures are fetched behind the list, so that it does not wait for them, and without its verdicts,
+which only reading every row would tell."""
 
 
 def show(request: Request) -> Response:
@@ -26,12 +28,13 @@ def show(request: Request) -> Response:
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     site.library.ready(place)
+    is_large = _is_large(place)
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         judge = _judge(asked, judges)
         facts = read_meta(connection)
-        page = page_of(connection, filters_of(asked, judge), asked.get("after", ""), judged=_judged_field(facts, judge))
-    at_once = (place.folder / FILE).stat().st_size < _LARGE
+        filters = _in_good_order(filters_of(asked, judge), is_large=is_large)
+        page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
     chosen = _number(asked, "row")
     data: dict[str, Any] = {
         "run": {"id": place.id, "name": place.name, "state": str(facts.get("ended") or "not finished")},
@@ -40,10 +43,11 @@ def show(request: Request) -> Response:
         "asked": dict(asked),
         "statuses": STATUSES,
         "flags": list(FLAGS),
-        "figures": figures_data(site, place, judge) if at_once else None,
+        "figures": None if is_large else figures_data(site, place, judge),
         "rows": [line._asdict() for line in page.lines],
         "next": page.next,
         "looked_at": page.looked_at,
+        "sort": filters.sort,
         "chosen": row_data(site, place, judge, int(chosen), whole=False) if chosen is not None else None,
     }
     return site.answer(request, "run.html.jinja", data)
@@ -58,6 +62,12 @@ def show_figures(request: Request) -> Response:
     kept = {name: value for name, value in asked.items() if name != "judge"}
     data = {"run": {"id": place.id}, "judge": judge, "asked": kept, "figures": figures_data(site, place, judge)}
     return site.answer(request, "figures.html.jinja", data)
+
+
+def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
+    """Where there are many rows, what no index holds is looked for as they lie: else each would be a jump on the disk."""
+    looked_for = filters.verdict is not None or filters.flag is not None or filters.words
+    return replace(filters, sort="row") if is_large and looked_for else filters
 
 
 def filters_of(asked: QueryParams, judge: str) -> Filters:
@@ -92,7 +102,11 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
 
 def _figures(place: RunPlace, judge: str) -> Figures:
     with reading(place.folder) as connection:
-        return figures_of(connection, judge)
+        return figures_of(connection, judge, verdicts=not _is_large(place))
+
+
+def _is_large(place: RunPlace) -> bool:
+    return (place.folder / FILE).stat().st_size >= _LARGE
 
 
 def _judge(asked: QueryParams, judges: list[str]) -> str:
