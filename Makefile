@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded test-browser test-import test-docker test-embedded \
-	test-oracles test-parquet test-reliability test-sandbox test-unitxt fuzz lock dist release clean
+.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
+	test-import test-docker test-embedded test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist \
+	release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -20,11 +21,13 @@ help:
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
+	@echo "make bench-runtime   CPU seconds a verdict of the embedded model, on onnxruntime and on xllamacpp"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
 	@echo "make test-browser    the HTML reports and 'adjudge view' in a real browser (needs Chromium); attacks on the page, at length"
 	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory; the published figures"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
+	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
@@ -33,7 +36,7 @@ help:
 	@echo "make lock            write the pinned requirements with their hashes anew, from requirements/*.in"
 	@echo "make clean           remove the virtual environment and everything made"
 
-$(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/core.txt pyproject.toml
+$(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/gguf.txt requirements/core.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "adjudge needs Python 3.11 or newer: make PYTHON=python3.12 …"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -r requirements/dev.txt
@@ -74,7 +77,8 @@ bench-rows: $(VENV)/ready
 
 test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
-		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py
+		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py \
+		tests/cli/test_engineers_job.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
@@ -97,6 +101,11 @@ bench-embedded: $(VENV)/ready
 bench-page: $(VENV)/ready
 	$(BIN)/python benchmarks/page.py
 
+bench-runtime: $(VENV)/ready
+	$(BIN)/adjudge models pull smollm2-135m
+	$(BIN)/python benchmarks/runtime.py
+	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/same_verdicts.py --data $(DATA)
+
 bench-rag: $(VENV)/ready
 	$(BIN)/python benchmarks/rag.py
 
@@ -115,6 +124,9 @@ test-docker: $(VENV)/ready
 
 test-embedded: $(VENV)/ready
 	ADJUDGE_LOCAL_JUDGMENTS=1000 $(BIN)/python -m pytest tests/embedded
+
+test-tokenizer: $(VENV)/ready
+	ADJUDGE_TOKENIZER_STRINGS=1000000 $(BIN)/python -m pytest tests/embedded/test_tokenizer.py
 
 test-sandbox: $(VENV)/ready
 	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/sandbox tests/strategy/test_humaneval.py
@@ -146,7 +158,7 @@ release: check test dist
 UV := uv==0.13.7
 lock: $(VENV)/ready
 	$(PIP) install $(UV)
-	for name in core local dev bench browser oracles parquet unitxt; do \
+	for name in core local gguf dev bench browser oracles parquet unitxt; do \
 		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			--constraint requirements/dev.in requirements/$$name.in --output-file requirements/$$name.txt || exit 1; \
 	done

@@ -337,7 +337,7 @@ def alike_steps(splits: int) -> Iterator[float]:
 def hard_row(choice: random.Random) -> Row:
     """What is hard for one step is hard for the next, which is a little better."""
     ease = choice.random()
-    return tuple(_votes(choice, least + (1 - least) * ease**0.5) for least in (0.5, 0.65, 0.8))
+    return tuple(_votes(choice, least + (1 - least) * ease) for least in (0.4, 0.5, 0.6))
 
 
 def _votes(choice: random.Random, chance: float) -> tuple[float, bool]:

@@ -33,7 +33,7 @@ FLOORS = [
 """From the top down; rooms on one floor do not know each other."""
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))
-HEAVY = {"aiohttp", "asyncio", "jinja2", "pydantic", "rich", "click", "yaml", "xllamacpp"}
+HEAVY = {"aiohttp", "asyncio", "jinja2", "pydantic", "rich", "click", "yaml", "numpy", "onnxruntime", "xllamacpp"}
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -117,3 +117,9 @@ def test_judging_by_a_function_loads_no_http_client() -> None:
     code = "import sys, adjudge\nadjudge.AspectCritic('x', adjudge.ScriptedModel()).evaluate('y')\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"aiohttp", "rich", "click"} & set(done.stdout.split())
+
+
+def test_opening_a_model_in_this_process_loads_no_numpy() -> None:
+    code = "import sys, adjudge.gateway.providers.local, adjudge.cli.models\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "onnxruntime", "xllamacpp"} & set(done.stdout.split())

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from adjudge.domain.message import Request as Request
     from adjudge.domain.multi_criteria import MultiCriteria as MultiCriteria
     from adjudge.domain.multi_criteria import MultiCriteriaItem as MultiCriteriaItem
+    from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult as MultiCriteriaDirectInstanceResult
+    from adjudge.domain.multi_results import MultiCriteriaItemResult as MultiCriteriaItemResult
     from adjudge.domain.results import AspectResult as AspectResult
     from adjudge.domain.results import DirectInstanceResult as DirectInstanceResult
-    from adjudge.domain.results import MultiCriteriaDirectInstanceResult as MultiCriteriaDirectInstanceResult
-    from adjudge.domain.results import MultiCriteriaItemResult as MultiCriteriaItemResult
     from adjudge.domain.results import PairwiseInstanceResult as PairwiseInstanceResult
     from adjudge.domain.results import Status as Status
     from adjudge.domain.vote import Outcome as Outcome

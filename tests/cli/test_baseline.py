@@ -31,7 +31,7 @@ def test_the_change_is_in_the_terminal_in_json_and_in_the_pages(folder: Path) ->
         adjudge("export", "now", "--to", ending, cwd=folder)
         page = (folder / f"now/results.{ending}").read_text(encoding="utf-8")
         assert "Compared with before" in page
-        assert "-0.500" in page
+        assert "-0.500" in page.replace("−", "-")
         assert "mean 0.50 (before 1.00, before)" in page
 
 

@@ -14,7 +14,7 @@ from support.asking import marked
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
 
-ROWS = 500
+ROWS = int(os.environ.get("ADJUDGE_RECORDS", "100"))
 CRITERIA = ("Does it end in Y?", "Is it polite?", "Is it short?")
 EVAL = f"""
 data: rows.csv
@@ -43,7 +43,7 @@ def nightly(folder: Path, key: str, *more: str) -> subprocess.CompletedProcess[s
     return adjudge("run", "eval.yaml", "--json", "--no-cache", "-q", *more, cwd=folder, environment={**own, "GATEWAY_KEY": key})
 
 
-def test_five_hundred_rows_three_criteria_one_gate(folder: Path, provider: FakeProvider) -> None:
+def test_many_rows_three_criteria_one_gate(folder: Path, provider: FakeProvider) -> None:
     done = nightly(folder, KEY)
     assert done.returncode == 4, done.stderr
     assert len(provider.requests) == ROWS * len(CRITERIA)

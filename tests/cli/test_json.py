@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check of a panel": ("check", *TEXT, "-m", "scripted/huh", "--strictness", "3"),
     "check of rows": ("check", "-f", "rows.csv", *TEXT[1:], "--fail-under", "0.9"),
     "judge": ("judge", *TEXT),
+    "a dry run": ("judge", *TEXT, "--dry-run"),
     "judge by several": ("judge", "-f", "rows.csv", *TEXT[1:], "--criterion", "Is it long?", "--check-positional-bias"),
     "judge without a verdict": ("judge", "x", "--criterion", "Is it good?", "-m", "scripted/huh"),
     "compare": ("compare", "-f", "pairs.csv", "--criterion", "Which?", "-m", "scripted/A", "--check-positional-bias"),

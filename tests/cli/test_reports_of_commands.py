@@ -159,6 +159,13 @@ def test_a_gate_names_a_system_that_is_compared(tmp_path: Path) -> None:
     assert "nothing is called 'newer'" in done.stderr
 
 
+def test_a_gate_finds_a_system_as_its_column_was_found(tmp_path: Path) -> None:
+    asked = ("compare", "-f", str(EXAMPLES / "pairs.csv"), "--column", "OLD", "--column", "new", "--criterion", "Which?")
+    done = adjudge(tmp_path, *asked, "-m", "scripted/A", "--fail-under", "OLD=0.5")
+    assert done.returncode == 0
+    assert "Gate holds: win rate of old (judge PairwiseJudge) is 1.000" in done.stderr
+
+
 def test_a_rag_run_and_its_export_say_the_same(tmp_path: Path) -> None:
     gates = ("--fail-under", "0.9", "--fail-under", "groundedness=0.3")
     asked = ("rag", "--csv", str(EXAMPLES / "rag.csv"), "-m", "scripted/1", "--run", "kept", *gates)

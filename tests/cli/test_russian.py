@@ -18,7 +18,9 @@ from adjudge.reports.words import Word, word
 from support.commands import adjudge
 
 SOURCE = Path(words.__file__).parents[1]
-CATALOGUE = yaml.safe_load((SOURCE / "reports/russian.yaml").read_text(encoding="utf-8"))
+CATALOGUE, TERMINAL = (
+    yaml.safe_load((SOURCE / "reports" / name).read_text(encoding="utf-8")) for name in ("russian.yaml", "russian_terminal.yaml")
+)
 RU = ("--language", "ru")
 TEXT = ("--criterion", "Это вежливо?")
 PANEL = ("-m", "scripted/Да", "-m", "scripted/э")
@@ -154,11 +156,25 @@ def test_what_is_not_ours_stays_as_it_is() -> None:
     )
 
 
-@pytest.mark.parametrize("english", CATALOGUE)
-def test_a_translation_has_the_places_of_what_it_translates(english: str) -> None:
-    count = english.count("{}")
-    assert CATALOGUE[english].format(*map(str, range(count))).count("{}") == 0
-    assert len(re.findall(r"\{\d?\}", CATALOGUE[english])) == count
+def test_places_in_files_and_near_names_are_said_in_russian() -> None:
+    bad = "skipped a.csv, line 2: byte 0xe9 (character 6) is not UTF-8: save the file as UTF-8, or say which encoding it is in: "
+    assert in_russian(bad + "--encoding cp1252, or encoding='cp1252'") == (
+        "пропущено: a.csv, строка файла 2: байт 0xe9 (знак 6) – не UTF-8: "
+        "сохраните файл в UTF-8 или укажите кодировку: --encoding cp1252 или encoding='cp1252'"
+    )
+    assert in_russian("e.yaml, line 3, judges[1].name: did you mean a or b?") == (
+        "e.yaml, строка файла 3, judges[1].name: возможно, a или b?"
+    )
+
+
+def test_a_translation_has_the_places_of_what_it_translates() -> None:
+    both = {**CATALOGUE, **TERMINAL}
+    assert [english for english in both if _places(both[english]) != english.count("{}")] == []
+
+
+def _places(russian: str) -> int:
+    russian.format(*"0123456789")  # so that stray braces are found
+    return len(re.findall(r"(?<!\{)\{\d?\}(?!\})", russian))
 
 
 def test_what_is_translated_is_still_said() -> None:
@@ -169,8 +185,39 @@ def test_what_is_translated_is_still_said() -> None:
         for english in CATALOGUE
         if english not in FOREIGN and not english.startswith(OF_CLICK) and " " in english.strip("{} ")
     ]
-    longest = {english: max(re.split(r"\{\}|: |, |\. I|\(|1 | not ", english), key=len) for english in ours}
+    longest = {english: max(re.split(r"\{\}|: |; |, |\. I|\(|1 | not | of ", english), key=len) for english in ours}
     assert [english for english, part in longest.items() if part.strip("., ();") not in said] == []
+
+
+RAISED = ("SetupError", "RunError", "ModelError", "Unavailable", "BudgetSpent", "UsageError", "BadParameter", "wrong")
+
+
+def test_every_error_has_a_russian_sentence() -> None:
+    raised = [text for call in _calls() if _name(call) in RAISED for text in map(_text, call.args[:1]) if text]
+    sentences = [_numbered(text) for text in raised if " " in text.strip("{} ")]
+    assert len(sentences) > 400
+    assert [text for text in sentences if in_russian(text) == text] == []
+
+
+def _calls() -> list[ast.Call]:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py"))
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _text(node: ast.expr) -> str | None:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(one.value) if isinstance(one, ast.Constant) else "{}" for one in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _numbered(text: str) -> str:
+    """With something of the user's at each place; what may be left out is left out."""
+    numbers = iter(range(100))
+    return re.sub(r"\{\}", lambda _: f"«{next(numbers)}»", text.replace("has no labels{}", "has no labels"))
 
 
 OF_CLICK = ("No such", "Missing", "Invalid value", "Option ", "{} is not a valid", "{} is not in the", "{} is not one of {}.")

@@ -42,6 +42,8 @@ def folder(tmp_path: Path) -> Path:
         (["check", "rows.csv", "--criterion", "c"], "give its rows with --file rows.csv"),
         (["judge", "x"], "say what to judge by"),
         (["judge", "x", "--criterion", "c", "-o", "out.html"], ".html cannot be written here"),
+        (["judge", "x", "--criterion", "c", "-o", "out.html"], "--run FOLDER, then adjudge export FOLDER --to html"),
+        (["judge", "x", "-c", "Is version 1.5 named?"], "give a question of your own with --criterion"),
         (["compare", "a", "b", "--criterion", "c", "--contests", "many"], "--contests is joint or pairs"),
         (["compare", "--criterion", "c"], "say what to compare"),
         (["rag", "--csv", "rows.csv", "--model-provider", "ollama"], "belong together"),
@@ -91,7 +93,7 @@ def test_a_mistake_in_usage_exits_with_2(folder: Path, words: list[str], said: s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["label", "kept", "--criteria", "typo"], "kept has no criteria 'typo'; it has 'criterion'"),
+        (["label", "kept", "--criteria", "typo"], "kept has no criteria 'typo'; it has 'c'"),
         (["label", "kept", "--criteria", "typo", "--export", "labels.csv"], "kept has no criteria 'typo'"),
         (["label", "kept", "--criteria", "typo", "--conflicts"], "kept has no criteria 'typo'"),
         (["calibrate", "kept", "--criteria", "typo"], "kept has no criteria 'typo'"),

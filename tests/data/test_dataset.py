@@ -202,3 +202,12 @@ def test_the_columns_that_would_be_taken_can_be_asked_for() -> None:
     }
     with pytest.raises(RunError, match=r"a\.csv has no z column"):
         choose_columns(["answer"], {}, "a.csv", ["z"])
+
+
+def test_rows_of_json_on_one_line_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('[{"answer": "a"}, {"answer": "b"}, 3,\n{"answer": "c"}]')
+    bad: list[BadRow] = []
+    found = list(read_instances(path, on_bad_row=bad.append))
+    assert [one.id for one in found] == ["rows.json:1", "rows.json:1 (2)", "rows.json:2"]
+    assert [one.where for one in bad] == [f"{path}, line 1 (3)"]

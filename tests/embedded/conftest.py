@@ -14,7 +14,8 @@ EMBEDDED = "local/smollm2-135m"
 
 @pytest.fixture(scope="session", autouse=True)
 def weights() -> Any:
-    pytest.importorskip("xllamacpp", reason="the extra adjudge[local] is not installed")
+    pytest.importorskip("onnxruntime", reason="the extra adjudge[local] is not installed")
+    pytest.importorskip("xllamacpp", reason="the extra adjudge[gguf] is not installed")
     try:
         return pull("smollm2-135m")
     except SetupError as error:

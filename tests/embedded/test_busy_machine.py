@@ -47,7 +47,7 @@ def test_a_verdict_takes_no_more_work_beside_busy_processes() -> None:
     assert beside < 3 * alone
 
 
-LOAD = "from adjudge.local.weights.calibrate import import_xllamacpp; import_xllamacpp(); import os; print(dict(os.environ))"
+LOAD = "from adjudge.local.libraries import import_xllamacpp; import_xllamacpp(); import os; print(dict(os.environ))"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems' OpenMP does not print its settings")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, Outcome, Reply, Request, ScriptedModel, SetupError, Status
+from adjudge import AspectCritic, DirectJudge, Outcome, Reply, Request, ScriptedModel, SetupError, Status
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
 from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, most_tokens
@@ -333,3 +333,9 @@ def test_a_failure_behind_the_last_request_is_no_verdict(tmp_path: Path) -> None
     assert result.status is Status.FAILED
     with pytest.raises(BudgetSpent):
         AspectCritic("c", model).evaluate(["x"], run=tmp_path, budget=Budget(max_calls=1))
+
+
+def test_a_bare_number_is_no_budget() -> None:
+    wrong: Any = 5
+    with pytest.raises(SetupError, match=r"such as Budget\(max_calls=100\), not 5"):
+        DirectJudge("scripted").evaluate(["a text"], "Is it short?", budget=wrong)

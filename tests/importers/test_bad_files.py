@@ -54,6 +54,12 @@ def test_a_million_nested_brackets(tmp_path: Path, start: str, bracket: str) -> 
     refused(tmp_path, path, "nested too deep|no format that is known")
 
 
+def test_a_million_nested_brackets_in_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "deep.yaml"
+    path.write_text("results:\n  a: " + "[" * 1_000_000)
+    refused(tmp_path, path, "nested too deep|is not YAML")
+
+
 def test_a_million_nested_brackets_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
     path.write_text('{"promptIdx": 0, "testIdx": 0, "vars": {}, "success": true}\n{"vars": ' + "[" * 1_000_000 + "\n")

@@ -170,6 +170,13 @@ def test_mlflow_traces_have_their_texts_in_the_first_span(tmp_path: Path) -> Non
     assert (found.verdicts, found.rows[0]["fields"]) == (["PASS"], {"input": '{"q": "x"}', "response": "y"})
 
 
+def test_what_mlflow_itself_wrote(tmp_path: Path) -> None:
+    found = imported_path(SAMPLES / "mlflow_3.17.2_traces.json", tmp_path / "run")
+    assert (found.verdicts, found.answers, found.outcomes) == (["PASS", None], ["FAIL"], {"ok": 1, "model_error": 1})
+    assert found.rows[0]["fields"] == {"input": '{"q": "a"}', "response": "answer to a"}
+    assert found.rows[1]["reason"] == "judge down"
+
+
 def test_mlflow_traces_as_a_table(tmp_path: Path) -> None:
     cell = "[{'assessment_name': 'ok', 'source': {'source_type': 'HUMAN', 'source_id': 'ann'}, 'feedback': {'value': 'no'}}]"
     found = imported(tmp_path, f'trace_id,request,response,assessments\n1,q,a,"{cell}"\n', name="traces.csv")
@@ -201,3 +208,16 @@ def test_arena_picks_and_cascades(tmp_path: Path) -> None:
     cascade = {"instruction": "i", "outputs": ["a", "b"], "preferences": {"ann": 1, "bob": 2}, "probs": [0.7, 0.3]}
     both = imported(tmp_path / "b", [cascade])
     assert (both.verdicts, sorted(both.answers)) == ([0], [0, 1])
+
+
+def test_a_data_set_as_parquet(tmp_path: Path) -> None:
+    """As data sets are often published: nested values come as they are."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    vote = {"question_id": 81, "model_a": "x", "model_b": "y", "winner": "model_b", "judge": "expert_1", "turn": 1}
+    rows = [{**vote, "conversation_a": talk, "conversation_b": talk}]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "votes.parquet")
+    found = imported_path(tmp_path / "votes.parquet", tmp_path / "run")
+    assert (found.report.kind, found.answers, found.rows[0]["fields"]["question"]) == ("mt-bench", [1], "q")

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from importing import SAMPLES, imported_path
 
@@ -52,6 +52,7 @@ def test_the_second_export_is_the_first_to_the_last_byte(tmp_path: Path, kind: s
     assert one.count(b"\n") == 2
 
 
+@example([("a", "b", "\ud800")], REPLIES)
 @settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.tuples(HOSTILE, HOSTILE, st.none() | HOSTILE), min_size=1, max_size=3),

@@ -15,7 +15,8 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import DirectInstance
 from adjudge.domain.message import Request
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, Status
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
+from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.judges.direct import DirectJudge

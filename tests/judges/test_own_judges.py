@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -396,12 +396,12 @@ def test_metadata_that_json_does_not_know_leaves_the_run_readable(tmp_path: Path
     assert "NaN" not in (tmp_path / "run.jsonl").read_text()
 
 
-# -- attributes, frozen judges --------------------------------------------------------------------
+# -- attributes -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FrozenLexicon(BaseDirectJudge):  # type: ignore[misc]  # type checkers know only the rule, not its exception
-    """A judge that cannot be changed."""
+@dataclass
+class WordList(BaseDirectJudge):
+    """A judge with a field of its own."""
 
     words: tuple[str, ...] = ()
 
@@ -409,24 +409,10 @@ class FrozenLexicon(BaseDirectJudge):  # type: ignore[misc]  # type checkers kno
         return ["Rude" if any(word in str(one.fields["response"]) for word in self.words) else "Kind" for one in instances]
 
 
-@dataclass
-class ChangeableLexicon(BaseDirectJudge):
-    """One that can."""
-
-    words: tuple[str, ...] = ()
-    _run = FrozenLexicon._run
-
-
-@pytest.mark.parametrize("kind", [FrozenLexicon, ChangeableLexicon])
-def test_a_judge_may_be_a_frozen_dataclass_or_another(kind: Any) -> None:
-    judge = kind(words=("bad",), self_consistency=2)
+def test_a_judge_may_be_a_dataclass() -> None:
+    judge = WordList(words=("bad",), self_consistency=2)
     assert [one.option for one in judge.evaluate(["so bad", "good"], TONE)] == ["Rude", "Kind"]
     assert judge.samples == 2
-
-
-def test_a_frozen_judge_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        FrozenLexicon().words = ("x",)  # type: ignore[misc]
 
 
 class Threshold(BaseDirectJudge):

@@ -13,7 +13,7 @@ from adjudge.domain.question import Choice
 from adjudge.domain.vote import Ballot
 from adjudge.ledger.file import differences
 from adjudge.ledger.ledger import key_of
-from adjudge.ledger.wordings import as_begun, earlier_in, wordings_in
+from adjudge.ledger.rows import as_begun, earlier_in, wordings_in
 from adjudge.rag import RagEvaluator, rag_dimensions
 
 NOW, (BEFORE, *_) = next(iter(earlier_texts().items()))

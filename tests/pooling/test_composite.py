@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, Status
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
+from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.errors import SetupError
 from adjudge.pooling.composite import composite
 

@@ -14,7 +14,7 @@ from adjudge.domain.question import question_of
 from adjudge.domain.vote import Ballot
 from adjudge.prompts import fence
 from adjudge.prompts.fence import neutral
-from adjudge.prompts.render import _Question, _shown, load, render
+from adjudge.prompts.render import _shown, _values, load, render
 
 _TEXTS = st.text(st.sampled_from("ab \n<[＜]>|/\\0\x00{}%data-sINST\ud800é"), max_size=40)
 
@@ -26,10 +26,9 @@ def _ballot(template: str, language: str, definition: str, text: str) -> Ballot:
 
 def _rendered_whole(ballot: Ballot) -> Prompt:
     """Both turns by the template alone, for this ballot."""
-    question = _Question(ballot.template, ballot.language, "", ballot.criteria, ballot.question, None, ballot.feedback)
-    template, parts = load(ballot.template, ballot.language), fence.fence(_shown(ballot))
-    system = template.render("system", {**question.values(), "parts": []})
-    user = template.render("user", {**question.values(), "parts": parts})
+    values, template, parts = _values(ballot), load(ballot.template, ballot.language), fence.fence(_shown(ballot))
+    system = template.render("system", {**values, "parts": []})
+    user = template.render("user", {**values, "parts": parts})
     return Prompt((Message("system", system), Message("user", user)))
 
 

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJudge, ScriptedModel
-from adjudge.domain.message import Request
+from adjudge.domain.message import Request, Usage
 from adjudge.errors import ModelError
 from adjudge.rag import RagEvaluator
 from adjudge.reports.decision import decision
 from adjudge.reports.export import export, report_of_run
 from adjudge.reports.gate import Bar, mean_gate
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.numbers import number_text
 from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.report import Report, ReportTally, judgments_of, report_of
 from adjudge.reports.setup import Setup
 from adjudge.reports.summary import kind_of, summarise
 from adjudge.reports.table import flat, read_rows, record
+from adjudge.reports.words import number_text
 from support.rag import EXAMPLE, ROW, gives, varied
 
 
@@ -69,6 +69,7 @@ def test_a_run_folder_and_the_results_themselves_give_the_same_figures(rag_run: 
     assert (one.rag.spread, one.rag.rules, one.rag.correlations) == (other.rag.spread, other.rag.rules, other.rag.correlations)
     assert [entry.number for entry in now.entries] == [entry.number for entry in kept.entries]
     assert (one.summary.mean, one.summary.interval) == (other.summary.mean, other.summary.interval)
+    assert one.summary.usage == other.summary.usage != Usage()
 
 
 def test_a_made_up_score_counts_nowhere_in_the_report_of_a_run_folder(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def test_a_label_by_options_with_scores_is_a_manual_rating_of_promptfoo(tmp_path
     LabelStore(tmp_path / "run").add(Label(row=row.identity, criteria="Is it good?", annotator="ann", option="No"))
     export(tmp_path / "run", tmp_path / "out.json", "promptfoo")
     (result,) = json.loads((tmp_path / "out.json").read_text())["results"]["results"]
+    assert result["prompt"].keys() >= {"raw", "label"}  # promptfoo import refuses a result without
     assert [(part["assertion"]["type"], part["pass"]) for part in result["gradingResult"]["componentResults"]] == [
         ("llm-rubric", True),
         ("human", False),

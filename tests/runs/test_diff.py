@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseInstance, PairwiseJudge, RunError, ScriptedModel
 from adjudge.cli.main import main
 from adjudge.data.dataset import read_instances
 from adjudge.domain.criteria import Criteria, CriteriaOption
@@ -23,6 +23,7 @@ from adjudge.rag import RagEvaluator
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import EvalRun
+from adjudge.trust.comparison import compare_runs
 from support.rag import ROW, gives
 
 Texts = Sequence[str | Instance]
@@ -191,6 +192,24 @@ def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
     ]
     (change,) = compared(tmp_path / "pairs one", tmp_path / "pairs two")[0]
     assert (change.before.came.chosen, change.after.came.chosen) == (0, 1)
+
+
+@pytest.mark.parametrize(("winner", "moved"), [("new", []), ("old", [(0, 1), (0, 1)])])
+def test_systems_that_are_compared_in_another_order_are_the_same_systems(
+    tmp_path: Path, winner: str, moved: list[tuple[int, int]]
+) -> None:
+    texts = {"new": ["n1", "n2"], "old": ["o1", "o2"]}
+    for order, won in ((("new", "old"), "new"), (("old", "new"), winner)):
+        pairs = [[texts[name][row] for name in order] for row in range(2)]
+        instances = [PairwiseInstance(responses=pair, metadata={"systems": order}) for pair in pairs]
+        model = ScriptedModel([json.dumps({"selected_option": "AB"[order.index(won)]})])
+        PairwiseJudge(model).evaluate(instances, "Which?", run=tmp_path / order[0])
+    changes, alone, others = compared(tmp_path / "new", tmp_path / "old")
+    assert [(change.before.came.chosen, change.after.came.chosen) for change in changes] == moved
+    assert (alone, others) == ([], [])
+    with run_diff(tmp_path / "new", tmp_path / "old") as found:
+        (comparison,) = compare_runs(tmp_path / "new", tmp_path / "old", found)
+    assert (comparison.first, comparison.second, comparison.other_texts) == (1.0, float(winner == "new"), 0)
 
 
 def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ Evaluate = Callable[..., Any]
 
 
 def _check(**options: Any) -> Any:
-    return AspectCritic("It is short.", "scripted", name="criterion").evaluate(TEXTS, **options)
+    return AspectCritic("It is short.", "scripted", name="It is short.").evaluate(TEXTS, **options)
 
 
 def _judge(**options: Any) -> Any:
@@ -90,6 +90,21 @@ def test_both_folders_are_shown_exported_and_compared_alike(tmp_path: Path, name
     diff = json.loads(commands.adjudge("runs", "diff", "program", "command", "--json", cwd=tmp_path).stdout)
     assert diff["settings"] == []
     assert diff["summary"] == {"compared": 4, "changed": 0, "only_in_one": 0, "only_in_two": 0}
+
+
+@pytest.mark.parametrize("called", ["criterion", "aspect"])
+def test_a_check_goes_on_with_a_run_that_calls_its_criterion_otherwise(tmp_path: Path, called: str) -> None:
+    AspectCritic("It is short.", "scripted", name=called).evaluate(TEXTS, run="kept")
+    done = commands.adjudge(*CHECK, "--run", "kept", "--fail-under", "0.5", cwd=tmp_path)
+    assert (done.returncode, run_info("kept").votes) == (0, 4), done.stderr
+    assert f"mean score of {called} (judge AspectCritic)" in done.stderr
+    compared = commands.adjudge(*CHECK, "--run", "other", "--not-worse-than", "kept", cwd=tmp_path)
+    assert f"{called} (judge AspectCritic) has 4 rows with a score in both runs" in compared.stderr
+
+
+def test_a_check_is_called_by_what_it_asks(tmp_path: Path) -> None:
+    done = commands.adjudge(*CHECK, "--fail-under", "0.5", cwd=tmp_path)
+    assert "mean score of It is short. (judge AspectCritic)" in done.stderr
 
 
 def _figures(shown: str) -> str:

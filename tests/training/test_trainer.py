@@ -45,7 +45,7 @@ def test_the_threshold_is_where_enough_verdicts_are_right() -> None:
 
 @pytest.fixture(scope="module")
 def two_layers(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    pytest.importorskip("xllamacpp", reason="the extra adjudge[local] is not installed")
+    pytest.importorskip("xllamacpp", reason="the extra adjudge[gguf] is not installed")
     from adjudge.errors import SetupError
     from adjudge.local.weights.convert import rewrite
     from adjudge.local.weights.store import find
@@ -61,12 +61,10 @@ def two_layers(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers: Path, tmp_path: Path) -> None:
     from training.adapters import save_adapter
-    from training.check import compare
+    from training.check import compare, reader
     from training.export import export
     from training.model import Llama
     from training.scoring import label_logprobs
-
-    from adjudge.local.llama import Llama as Loaded
 
     torch.manual_seed(0)
     model, made = Llama(two_layers), examples([40, 25, 61, 33])
@@ -80,7 +78,7 @@ def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(two_layers: P
     assert export(tmp_path / "adapter.npz", tmp_path / "adapter.gguf") < 10_000_000
     scores = {"places": [0, 1, 2, 3], "logprobs": logs[:, :2].tolist()}
     (tmp_path / "scores.json").write_text(json.dumps(scores))
-    same, count, worst = compare(made, tmp_path / "scores.json", Loaded(two_layers, tmp_path / "adapter.gguf"))
+    same, count, worst = compare(made, tmp_path / "scores.json", reader("xllamacpp", two_layers, tmp_path / "adapter.gguf"))
     assert (same, count) == (4, 4) and worst < 0.03
 
 

@@ -20,7 +20,7 @@ from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
 from adjudge.verdicts.read import read
 
-COUNT = int(os.environ.get("ADJUDGE_FUZZ", "16000"))
+COUNT = int(os.environ.get("ADJUDGE_FUZZ", "8000"))
 PARTS = 4
 OFFERS = [
     ("PASS", "FAIL"),

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -59,24 +59,23 @@ def home_loop() -> asyncio.AbstractEventLoop:
         return _home.loop
 
 
-@contextmanager
-def stoppable(stop: Callable[[], None]) -> Iterator[None]:
+def stoppable(stop: Callable[[], None]) -> AbstractContextManager[None]:
     """While this holds, the first interrupt calls ``stop`` and the work goes on to a good end; a second one cancels it."""
-    _stops.append(stop)
-    try:
-        yield
-    finally:
-        _stops.remove(stop)
+    return _among(_stops, stop)
+
+
+def stopping_told(tell: Callable[[], None]) -> AbstractContextManager[None]:
+    """While this holds, ``tell`` is called in the interrupted thread when the first interrupt is left to a ``stoppable``."""
+    return _among(_tellers, tell)
 
 
 @contextmanager
-def stopping_told(tell: Callable[[], None]) -> Iterator[None]:
-    """While this holds, ``tell`` is called in the interrupted thread when the first interrupt is left to a ``stoppable``."""
-    _tellers.append(tell)
+def _among(calls: list[Callable[[], None]], one: Callable[[], None]) -> Iterator[None]:
+    calls.append(one)
     try:
         yield
     finally:
-        _tellers.remove(tell)
+        calls.remove(one)
 
 
 def run(coroutine: Coroutine[object, object, T]) -> T:

@@ -309,7 +309,7 @@ def _judge(data: Path, wanted: Wanted, language: str) -> int:
     facts = {"command": command_line(), FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]}}
     made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)
     if wanted.dry_run:
-        show_estimate(made.estimate(), language)
+        show_estimate(made.estimate(), language, as_json=wanted.as_json)
         return ExitCode.OK
     skipped = execute_with_labels(made, labels, wanted, wanted.budget())
     return _tell(benchmark_of(folder, wanted.settings), wanted, skipped=skipped + told.count)

@@ -17,9 +17,11 @@ from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json
 from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
 from adjudge.judges.aspect import AspectCritic
+from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
 from adjudge.runs.eval_file import Aspect, AspectEntry, Said
+from adjudge.runs.folder import settings_in
 
 
 @command()
@@ -49,9 +51,10 @@ def check(
 ) -> int:
     """Judge a text, a file or every row of a data set against one criterion."""
     check_writable(output)
+    definition = _definition(criterion, aspect_name, flags.language)
     judge = AspectEntry(
         kind="aspect",
-        criteria=(Said(Aspect(aspect_name or "criterion", _definition(criterion, aspect_name, flags.language))),),
+        criteria=(Said(Aspect(aspect_name or _called(criterion or "", flags), definition)),),
         strictness=strictness,
         early_stop=early_stop,
         temperature=flags.temperature,
@@ -61,13 +64,23 @@ def check(
     made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
     outcome = gated(made, flags)
     if flags.dry_run:
-        show_estimate(made.estimate(), flags.language)
+        show_estimate(made.estimate(), flags.language, as_json=as_json)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
     shown = None if as_json else partial(show_results, results, critic, flags.language)
     return finish(outcome, judgments, output, shown)
+
+
+def _called(criterion: str, flags: Flags) -> str:
+    """The criterion by its own words, unless a run that this one goes on with, or is compared with, calls it otherwise."""
+    folders = (flags.run, flags.not_worse_than, flags.baseline)
+    for folder in (Path(one) for one in folders if one is not None):
+        for settings in settings_in(folder) if holds_run(folder) else ():
+            if str(settings.get("definition")).strip() == criterion.strip():
+                return str(settings.get("name"))
+    return criterion
 
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:

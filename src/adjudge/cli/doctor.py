@@ -19,7 +19,7 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.json_text import print_results
 from adjudge.cli.models import key_state
 from adjudge.cli.options import as_json, command, server
-from adjudge.cli.show import clean
+from adjudge.cli.show import told
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
@@ -30,7 +30,8 @@ from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEnt
 
 EXTRAS = {
     "excel": "openpyxl",
-    "local": "xllamacpp",
+    "gguf": "xllamacpp",
+    "local": "onnxruntime",
     "parquet": "pyarrow",
     "sandbox": "sandlock",
     "schema": "jsonschema",
@@ -69,7 +70,7 @@ def doctor(
     project = find_project()
     console = Console(highlight=False, quiet=as_json)
     console.print(f"adjudge {adjudge.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
-    console.print(Text(clean(_read_from(project))), soft_wrap=True)
+    console.print(Text(told(_read_from(project))), soft_wrap=True)
     console.print(_installed())
     console.print(_keys())
     at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
@@ -81,7 +82,7 @@ def doctor(
     if as_json:
         _print_json(project, entries, states)
     elif nothing:
-        console.print("no key is set and no model was named: nothing to reach (-m provider/model tries one)")
+        console.print(told("no key is set and no model was named: nothing to reach (-m provider/model tries one)"))
     else:
         console.print(_reached(entries, states))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
@@ -117,14 +118,14 @@ def _installed() -> Table:
     table = _table("extra", "state")
     for extra, module in EXTRAS.items():
         there = find_spec(module) is not None
-        table.add_row(extra, "installed" if there else Text(f"pip install 'adjudge[{extra}]'", style="dim"))
+        table.add_row(extra, told("installed") if there else Text(f"pip install 'adjudge[{extra}]'", style="dim"))
     return table
 
 
 def _keys() -> Table:
     table = _table("provider", "key")
     for spec in PROVIDERS.values():
-        table.add_row(spec.name, key_state(spec))
+        table.add_row(spec.name, told(key_state(spec)))
     return table
 
 
@@ -139,9 +140,7 @@ def _reached(entries: Sequence[ModelEntry], states: Sequence[State]) -> Table:
     table = _table("model", "reached")
     for entry, state in zip(entries, states, strict=True):
         place = f" at {shown(entry.base_url)}" if entry.base_url else ""
-        table.add_row(
-            Text(clean(shown(entry.model) + place)), Text(clean(state.words), style="green" if state.reached else "red")
-        )
+        table.add_row(Text(told(shown(entry.model) + place)), Text(told(state.words), style="green" if state.reached else "red"))
     return table
 
 
@@ -164,5 +163,5 @@ async def _reach(entry: ModelEntry) -> State:
 def _table(*headings: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for heading in headings:
-        table.add_column(heading)
+        table.add_column(told(heading))
     return table

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import click
 
+from adjudge.cli.json_text import print_results
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
-from adjudge.reports.numbers import number_text
 from adjudge.reports.sentences import Sentence, sentence
-from adjudge.reports.words import counted
+from adjudge.reports.words import counted, number_text
 
 
 def show_estimate(
-    found: Estimate, language: str = "en", what: Sentence = "judgments", ends: Sentence = "ends of judging"
+    found: Estimate,
+    language: str = "en",
+    what: Sentence = "judgments",
+    ends: Sentence = "ends of judging",
+    *,
+    as_json: bool,
 ) -> None:
     """Calls, tokens and money, each from … to …; what is not known is said. ``ends`` says what both ends mean."""
+    if as_json:
+        print_results("estimate", {"judgments": found.rows}, (_json(found),))
+        return
     click.echo(sentence(what, language, count=_thousands(found.rows, language)))
     if found.answered:
         click.echo(sentence("answered already", language, votes=counted(found.answered, "vote", language)))
@@ -22,6 +30,16 @@ def show_estimate(
     click.echo(sentence("tokens", language, span=_span(*found.tokens, language)))
     click.echo(sentence("cost", language, cost=_cost(found, language)))
     click.echo(sentence(ends, language))
+
+
+def _json(found: Estimate) -> dict[str, object]:
+    return {
+        "judgments": found.rows,
+        "answered": found.answered,
+        **{name: {"lower": low, "upper": high} for name, (low, high) in (("calls", found.calls), ("tokens", found.tokens))},
+        "cost_usd": {"lower": found.usd[0], "upper": found.usd[1]},
+        "unpriced_models": list(found.unpriced),
+    }
 
 
 def _cost(found: Estimate, language: str) -> str:

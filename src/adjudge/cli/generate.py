@@ -140,7 +140,7 @@ def generate(
     agent = Agent(schema_from(output_schema), llm=writers, strategy=strategy)
     inputs = _inputs(given)
     if flags.dry_run:
-        return _estimate(runtime, agent, task, inputs, flags.run)
+        return _estimate(runtime, agent, task, inputs, flags.run, as_json=as_json)
     selection = _select(runtime, agent, task, inputs, flags)
     if not as_json:
         show_selection(selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)))
@@ -156,9 +156,12 @@ def _costings(expressions: Sequence[str], scale: dict[str, Any], asked: dict[str
     return [QuantitativeCriteria(one, **scale, **asked) for one in expressions]
 
 
-def _estimate(runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None) -> ExitCode:
+def _estimate(
+    runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], run: Path | None, *, as_json: bool
+) -> ExitCode:
     known = KnownVotes(run) if run else None
-    show_estimate(runtime.estimate(agent, task, inputs=inputs, known=known), runtime.language, "candidates", "ends of candidates")
+    found = runtime.estimate(agent, task, inputs=inputs, known=known)
+    show_estimate(found, runtime.language, "candidates", "ends of candidates", as_json=as_json)
     return ExitCode.OK
 
 

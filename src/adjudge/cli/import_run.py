@@ -9,7 +9,7 @@ import click
 
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command
-from adjudge.cli.show import clean
+from adjudge.cli.show import told
 from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
@@ -54,7 +54,7 @@ def import_run(
         print_results("imports", {"judgments": report.tally.judgments, "labels": report.tally.labels}, [report.to_dict()])
     else:
         for line in _lines(report):
-            click.echo(clean(line))
+            click.echo(told(line))
     return ExitCode.UNSCORED if report.bad_rows else ExitCode.OK
 
 

@@ -149,8 +149,8 @@ def improve(wanted: Wanted) -> int:
     before = _run_of(wanted, rows, entry.criteria, "before", wanted.run, language)
     if wanted.dry_run:
         after = _run_of(wanted, parts.held_out, entry.criteria, "after", wanted.run / AFTER, language)
-        show_estimate(before.estimate() + after.estimate(), language)
-        click.echo("and a request to the writer; asked again at most twice where its reply cannot be read")
+        show_estimate(before.estimate() + after.estimate(), language, as_json=wanted.as_json)
+        click.echo("and a request to the writer; asked again at most twice where its reply cannot be read", err=wanted.as_json)
         return ExitCode.OK
     old = _judged(before, rows, entry.criteria, wanted, ())
     cases = cases_of(old, parts.seen, wanted.cases)

@@ -26,7 +26,6 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import without_secrets
-from adjudge.runs.label_scales import label_scale
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
@@ -44,6 +43,8 @@ def typed_wrong() -> Iterator[None]:
 
 def check_criteria(run: Path, criteria: str | None) -> None:
     """Say so when a run of which nothing was found does not ask such criteria at all."""
+    from adjudge.runs.label_scales import label_scale  # not loaded by those who have no labels
+
     if criteria is not None:
         with typed_wrong():
             label_scale(run, criteria)

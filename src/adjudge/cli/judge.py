@@ -15,7 +15,7 @@ from click import UsageError
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, finish, gated, judge_all, ready, typed
+from adjudge.cli.execute import Judgments, Seen, data_entry, finish, gated, judge_all, ready, typed
 from adjudge.cli.inputs import check_given, columns_from, is_rows, refuse_files, rows_in, texts_in, typed_wrong
 from adjudge.cli.options import (
     PATH,
@@ -42,8 +42,9 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.pooling.composite import composite
 from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
+from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import DataEntry, DirectEntry, PairwiseEntry, Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry, Said
 from adjudge.runs.execute import Judged
 
 
@@ -94,12 +95,9 @@ def judge(text: str | None, feedback: bool, asked: Asked, flags: Flags) -> int:
     )
     data = data_entry(flags, rows_in(text, asked.file), columns_from(asked.column, judged))
     texts = texts_in(text, asked.file, judged, flags.encoding)
-    file = typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given)
-    outcome = gated(ready(file, flags), flags)
-    if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language)
+    outcome, judgments = _judged(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags)
+    if judgments is None:
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
     rows = Again(lambda: ((row, composite(each[0].instance, multi, each)) for row, each in _by_row(judgments, len(wanted))))
     shown = None if asked.as_json else partial(show_judgments, Again(lambda: (one for _, one in rows)), flags.language)
     aggregates = ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
@@ -138,20 +136,31 @@ def compare(responses: tuple[str, ...], contests: str, tie: bool, asked: Asked, 
         seed=flags.seed,
     )
     data, texts = _comparisons(responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags)
-    file = typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given)
-    outcome = gated(ready(file, flags), flags)
-    if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language)
+    outcome, judgments = _judged(typed(flags, entry, data, _complete(texts, asked.given, wanted), asked.given), asked, flags)
+    if judgments is None:
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
     results = judgments.results(PairwiseInstanceResult)
     shown = None if asked.as_json else partial(show_comparisons, results, flags.language)
     return finish(outcome, judgments, asked.output, shown)
 
 
+def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgments | None]:
+    """What came of it; no judgments where only the cost was asked for, which is printed."""
+    outcome = gated(ready(file, flags), flags)
+    if flags.dry_run:
+        show_estimate(outcome.run.estimate(), flags.language, as_json=asked.as_json)
+        return outcome, None
+    return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
+
+
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:
     found = [criteria_of(question, kind, language) for question in questions]
     for name in named:
+        if len(name.split()) > 1 and not Path(name).exists():
+            raise UsageError(
+                f"{name!r} is a text, and -c takes the name of ready-made criteria or a file: "
+                "give a question of your own with --criterion"
+            )
         found += read_criteria(name, kind) if Path(name).suffix else [_ready_made(name, kind, language)]
     if not found:
         raise UsageError("say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists the ready-made ones)")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean
 from adjudge.errors import RunError
@@ -21,7 +22,7 @@ from adjudge.runs.folder import reading
 def judge_card(run: Path, output: Path | None) -> int:
     """Print a page about the judges of a run: what they judge and how, agreement with people, leanings, cost, limits."""
     with reading(run):
-        page = judge_card_page(run)
+        page = judge_card_page(run, spoken())
     if output is None:
         click.echo(clean(page), nl=False)
         return ExitCode.OK

@@ -14,7 +14,7 @@ from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import screen
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, command
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, told
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
@@ -224,13 +224,12 @@ def _import(run: Path, source: Path, said: tuple[tuple[str, ...], str | None, Ki
     if new:
         store.add(*new)
     for row in bad:
-        click.echo(f"skipped {clean(str(row))}", err=True)
+        click.echo(told(f"skipped {row}"), err=True)
     again = f", {len(found) - len(new)} were there already" if len(new) < len(found) else ""
-    click.echo(clean(f"{_labels(len(new))} imported from {source}{again}"))
+    click.echo(told(f"{_labels(len(new))} imported from {source}{again}"))
     if chosen := sum(not one.is_random for one in new):
-        click.echo(
-            f"{chosen} of them of chosen rows: they do not move the corrected rate (--design random says that they were drawn)"
-        )
+        drawn = "--design random says that they were drawn"
+        click.echo(told(f"{chosen} of them of chosen rows: they do not move the corrected rate ({drawn})"))
     return ExitCode.UNSCORED if bad else ExitCode.OK
 
 
@@ -254,7 +253,7 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
     if not found:
         check_criteria(run, criteria)
     count = write_labels(target, found, wide=wide)
-    click.echo(clean(f"{_labels(count)} written to {target}"))
+    click.echo(told(f"{_labels(count)} written to {target}"))
     return ExitCode.OK
 
 
@@ -268,8 +267,8 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
         return ExitCode.OK
     for one in found:
         answers = ", ".join(f"{each.annotator} {each.answer}" for each in one.labels)
-        click.echo(clean(f"{one.criteria}, row {one.labels[0].id or one.row}: {answers}"))
-    click.echo(f"annotators differ on {len(found)} {'row' if len(found) == 1 else 'rows'}")
+        click.echo(told(f"{one.criteria}, row {one.labels[0].id or one.row}: {answers}"))
+    click.echo(told(f"annotators differ on {len(found)} {'row' if len(found) == 1 else 'rows'}"))
     return ExitCode.OK
 
 

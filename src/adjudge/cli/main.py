@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import logging
 import signal
 import sys
 from importlib import import_module
@@ -97,8 +98,17 @@ def app(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+class _Warnings(logging.Handler):
+    """Warnings of the package, in the language that the command speaks."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line on standard error."""
+        click.echo(_in_its_language(record.getMessage()), err=True)
+
+
 def main() -> None:
     """Run a command; its exit code is the process's."""
+    logging.getLogger("adjudge").addHandler(_Warnings(logging.WARNING))
     gc.disable()  # loading makes no garbage, and a fifth of a short command went into looking for it; see ``Entry.load``
     atexit.register(gc.freeze)  # nor does the end of the process need another look
     for stream in (sys.stdout, sys.stderr):
@@ -136,10 +146,13 @@ def _show_usage(error: click.ClickException) -> int:
 
 
 def _complain(message: str, code: int) -> int:
+    click.echo(f"adjudge: {_in_its_language(' '.join(message.split()))}", err=True)
+    return code
+
+
+def _in_its_language(message: str) -> str:
     from adjudge.cli.inputs import spoken  # not loaded by those who have nothing to complain of
     from adjudge.cli.show import clean
     from adjudge.reports.russian import localised
 
-    one_line = localised(" ".join(message.split()), spoken())
-    click.echo(clean(f"adjudge: {one_line}"), err=True)
-    return code
+    return clean(localised(message, spoken()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import TracebackType
@@ -14,6 +15,7 @@ from rich.table import Table
 
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import Group, argument, as_json
+from adjudge.cli.show import told
 from adjudge.domain.message import Capabilities
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for
@@ -39,10 +41,11 @@ def models(context: click.Context, as_json: bool) -> int:
 @models.command()
 @argument("name", f"Which weights: {', '.join(KNOWN)}.")
 def pull(name: str) -> int:
-    """Fetch the weights of a model that runs in this process, check them, and keep them as this CPU reads them fastest.
+    """Fetch the weights of a model that runs in this process, check them, and make them ready.
 
     A second call does nothing; one after damage repairs it.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin while they wait, and stop each other
     with PullWatch() as watch:
         weights.pull(name, watch.say, watch.on_result)
     return 0
@@ -59,7 +62,7 @@ class PullWatch:
 
     def say(self, line: str) -> None:
         """Print a line."""
-        self._progress.console.print(line, soft_wrap=True, markup=False)
+        self._progress.console.print(told(line), soft_wrap=True, markup=False)
 
     def on_result(self, what: str, done: int, total: int) -> None:
         """Move the bar of ``what``; without a total it only shows that something is done."""
@@ -103,9 +106,10 @@ def _entries() -> Iterator[_Entry]:
 def _listed(entries: Sequence[_Entry]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("provider", "for example", "key", "can do"):
-        table.add_column(heading)
+        table.add_column(told(heading))
     for one in entries:
-        table.add_row(one.provider, one.example, key_state(one.spec) if one.spec else one.state, ", ".join(one.can_do))
+        state = key_state(one.spec) if one.spec else one.state
+        table.add_row(one.provider, one.example, told(state), ", ".join(map(told, one.can_do)))
     return table
 
 

@@ -46,7 +46,28 @@ class Argument(click.Argument):
         self.metavar = f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
 
 
-class Command(click.Command):
+def _speaks(context: click.Context, parameter: click.Parameter, language: str | None) -> None:  # noqa: ARG001
+    from adjudge.cli.inputs import speak
+
+    if language is not None:
+        speak(language)
+
+
+_SPOKEN = click.Option(
+    ["--language"], type=LANGUAGE, expose_value=False, callback=_speaks, help="Of what is printed: en (the default) or ru."
+)
+
+
+class _Speaking(click.Command):
+    """A command that has ``--language``, of its own or this one."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """With the language, before ``--help``."""
+        found = super().get_params(ctx)
+        return found if any("--language" in one.opts for one in found) else [*found[:-1], _SPOKEN, *found[-1:]]
+
+
+class Command(_Speaking):
     """A command whose help lists its arguments."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -55,7 +76,7 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
 
-class Group(click.Group):
+class Group(_Speaking, click.Group):
     """A command of several commands."""
 
     command_class = Command

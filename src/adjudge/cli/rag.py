@@ -81,7 +81,7 @@ def rag(
     data = data_entry(flags, csv, columns_from(column))
     outcome = gated(ready(typed(flags, entry, data, models=ids), flags, key), flags, entries)
     if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language)
+        show_estimate(outcome.run.estimate(), flags.language, as_json=as_json)
         return ExitCode.OK
     judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json), partial(_check_folder, output))
     judgments = judgments_of(outcome, judged)

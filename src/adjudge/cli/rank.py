@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_intervals
-from adjudge.cli.show import clean
+from adjudge.cli.show import told
 from adjudge.errors import RunError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.files import text_file
@@ -46,7 +47,7 @@ def rank(run: Path, confidence: float, draws: int, seed: int, length_control: bo
     found = leaderboards(run, RankingSettings(level=confidence, draws=Draws(draws, seed), length_control=length_control))
     data = json.dumps({"schema": SCHEMA, "leaderboards": [one.to_dict() for one in found]}, ensure_ascii=False, indent=2)
     if output is not None:
-        _write(output, data if output.suffix.lower() == ".json" else _PAGES[output.suffix.lower()](run.name, found))
+        _write(output, data if output.suffix.lower() == ".json" else _PAGES[output.suffix.lower()](run.name, found, spoken()))
     if as_json:
         print_results("leaderboards", {"leaderboards": len(found)}, [one.to_dict() for one in found])
         return ExitCode.OK
@@ -65,17 +66,17 @@ def _write(path: Path, text: str) -> None:
 
 def _show(found: Leaderboard) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    console.print(Text(clean(f"{found.criteria or found.judge}: {found.contests} contests on {found.rows} rows"), style="bold"))
+    console.print(Text(told(f"{found.criteria or found.judge}: {found.contests} contests on {found.rows} rows"), style="bold"))
     table = Table(box=None, padding=(0, 2, 0, 0))
     headings = ["rank", "system", "rating", "interval", "wins", "ties", "losses"]
     for heading in [*headings, *(["controlled"] if found.controlled else [])]:
-        table.add_column(heading)
+        table.add_column(told(heading))
     for one in found.ranking.places:
         limits = "–" if one.lower is None or one.upper is None else f"{one.lower:.0f}–{one.upper:.0f}"
         cells = [f"{one.rating:.0f}", limits, *map(str, (one.wins, one.ties, one.losses))]
         extra = [f"{found.controlled.ratings[one.name]:.0f}"] if found.controlled else []
-        table.add_row(shown_rank(one), Text(clean(one.name)), *cells, *extra)
+        table.add_row(shown_rank(one), Text(told(one.name)), *cells, *extra)
     console.print(table)
     for note in [found.ranking.reason, *found.notes]:
         if note:
-            console.print(Text(clean(note), style="yellow"))
+            console.print(Text(told(note), style="yellow"))

@@ -16,6 +16,7 @@ from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
+    LANGUAGE,
     PATH,
     RowFlags,
     argument,
@@ -35,7 +36,7 @@ from adjudge.cli.options import (
     server,
 )
 from adjudge.cli.run_data import print_run
-from adjudge.cli.show import clean, show_report, warn
+from adjudge.cli.show import clean, show_report, told, warn
 from adjudge.cli.show_diff import show_comparison
 from adjudge.errors import OtherConfiguration, RunStopped, SetupError
 from adjudge.ledger.file import holds_run
@@ -70,6 +71,7 @@ class Wanted(RowFlags):
     retry_failed: bool
     output: tuple[Path, ...]
     as_json: bool
+    language: str | None
 
     def file(self, path: Path) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates."""
@@ -77,8 +79,12 @@ class Wanted(RowFlags):
         use_prices(self.prices or project.prices_path)
         at = self.server()
         file = load_eval(path, project)
+        file = replace(file, language=self.language or file.language)
         speak(file.language)
-        file = by_models(file, model_entries(self.model, at, project=project)) if self.model else at_server(file, at)
+        if self.model:
+            file = by_models(file, model_entries(self.model, at, project=project))
+        elif at.says_anything:
+            file = at_server(file, at)
         return self._gated(self._reading(file))
 
     def reused(self) -> Path | None:
@@ -133,6 +139,7 @@ class Wanted(RowFlags):
     "-o", "--output", type=PATH, multiple=True, help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable."
 )
 @encoding
+@click.option("--language", type=LANGUAGE, help="Of prompts, explanations, criteria and reports, whatever the file says.")
 @as_json
 @dry_run
 @quiet
@@ -149,7 +156,7 @@ def run(file: Path | None, show_schema: bool, wanted: Wanted) -> int:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
-        click.echo(f"adjudge: say which eval file to run: adjudge run eval.yaml. A first one:\n\n{EXAMPLE}", err=True)
+        click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     return _carry_out(wanted.file(file), wanted)
 
@@ -164,7 +171,8 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
     check_resumed(made.folder, resume=wanted.resume)
     outcome = gated(made, wanted)
     if wanted.dry_run:
-        show_estimate(made.estimate(fork_of=fork, retry_failed=wanted.retry_failed), file.language)
+        found = made.estimate(fork_of=fork, retry_failed=wanted.retry_failed)
+        show_estimate(found, file.language, as_json=wanted.as_json)
         return ExitCode.OK
     seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json), made.folder or Path()
     try:

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.cli.inputs import typed_wrong
+from adjudge.cli.inputs import spoken, typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json, cluster, command, confidence_of_intervals
 from adjudge.cli.run_data import print_run, run_data
-from adjudge.cli.show import clean, reasons_told
+from adjudge.cli.show import clean, reasons_told, told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
@@ -48,10 +48,10 @@ def list_runs(parent: Path, as_json: bool) -> int:
         return 0
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("run", "started", "judgments", "without a score", "calls", "cost", "state"):
-        table.add_column(heading)
+        table.add_column(told(heading))
     for one in found:
-        table.add_row(*(Text(clean(text)) for text in _cells(one)))
-    Console(highlight=False).print(table if found else Text(clean(f"there are no runs in {parent}")))
+        table.add_row(*(Text(told(text)) for text in _cells(one)))
+    Console(highlight=False).print(table if found else Text(told(f"there are no runs in {parent}")))
     return 0
 
 
@@ -65,26 +65,26 @@ def show_run(folder: Path, as_json: bool) -> int:
         return 0
     info = run_info(folder)
     console = Console(highlight=False)
-    console.print(Text(clean(f"{info.folder}: {info.state}"), style="bold"))
+    console.print(Text(told(f"{info.folder}: {info.state}"), style="bold"))
     for one in info.criteria:
         counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
         mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
-        console.print(Text(clean(f"{one.name}: {counts}{mean}")))
+        console.print(Text(told(f"{one.name}: {counts}{mean}")))
     if any(status != "scored" for one in info.criteria for status in one.statuses):
         for line in reasons_told(report_of_run(folder, shown=0)):
             console.print(Text(line))
     for calibration in calibrations_of(folder):
-        console.print(Text(clean(trust_sentence(calibration)), style="bold"))
+        console.print(Text(clean(trust_sentence(calibration, spoken())), style="bold"))
     for judge, identity in info.identities.items():
-        console.print(Text(clean(f"{judge}: judge identity {identity}")))
+        console.print(Text(told(f"{judge}: judge identity {identity}")))
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
-            console.print(Text(clean(f"{judge}: without {model} on {rows} of {sum(info.judges[judge].values())} rows")))
+            console.print(Text(told(f"{judge}: without {model} on {rows} of {sum(info.judges[judge].values())} rows")))
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
-        console.print(Text(clean(f"{model}: {counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}")))
+        console.print(Text(told(f"{model}: {counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}")))
     votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
-    console.print(Text(f"{votes}; {counted(info.failed_calls, 'failed call')}"))
+    console.print(Text(told(f"{votes}; {counted(info.failed_calls, 'failed call')}")))
     console.print_json(clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False)))
     return 0
 
@@ -125,7 +125,9 @@ def diff_runs(
 def recover_run(folder: Path) -> int:
     """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
     votes, rows = recover(folder)
-    click.echo(f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the run: what is missing is asked again")
+    click.echo(
+        told(f"saved {counted(votes, 'vote')} and {counted(rows, 'judgment')}; resume the run: what is missing is asked again")
+    )
     return 0
 
 
@@ -142,14 +144,14 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
     now = time.time()
     old = [folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY]
     for folder in old:
-        click.echo(clean(_deleted(folder, parent, really=yes)))
+        click.echo(told(_deleted(folder, parent, really=yes)))
     if cache:
         count, size = user_cache().size()
-        click.echo(f"{'emptied' if yes else 'would empty'} the cache: {counted(count, 'reply')}, {size / 1e6:.1f} MB")
+        click.echo(told(f"{'emptied' if yes else 'would empty'} the cache: {counted(count, 'reply')}, {size / 1e6:.1f} MB"))
         if yes:
             user_cache().clear()
     if not old and not cache:
-        click.echo("nothing to delete")
+        click.echo(told("nothing to delete"))
     return 0
 
 
@@ -167,7 +169,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
     with typed_wrong():
         export_format(target, to)
     rows = export(folder, target, to)
-    click.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
+    click.echo(told(f"{counted(rows, 'judgment')} written to {target}"))
     return 0
 
 

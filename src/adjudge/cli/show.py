@@ -12,24 +12,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.domain.message import Usage
-from adjudge.domain.results import (
-    AspectResult,
-    DirectInstanceResult,
-    MultiCriteriaDirectInstanceResult,
-    PairwiseInstanceResult,
-    Result,
-    Status,
-)
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
+from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.vote import Vote
-from adjudge.reports.numbers import number_text, percent
-from adjudge.reports.russian import localised
+from adjudge.reports.russian import in_russian, localised
 from adjudge.reports.sentences import sentence
 from adjudge.reports.summary import Summary
 from adjudge.reports.table import record
 from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import Word, counted, is_word, word
+from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
 
 if TYPE_CHECKING:
     from adjudge.judges.aspect import AspectCritic
@@ -122,6 +116,11 @@ def _reason(result: Result, language: str) -> str:
 def clean(text: str) -> str:
     """``text`` without what a terminal would obey."""
     return _CONTROL.sub("�", text)
+
+
+def told(text: str) -> str:
+    """The same in the language that the command speaks."""
+    return clean(in_russian(text, terminal=True) if spoken() == "ru" else text)
 
 
 def _one(result: AspectResult, language: str) -> Table:

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.cli.show import clean
+from adjudge.cli.inputs import spoken
+from adjudge.cli.show import clean, told
 from adjudge.reports.calibrated import calibration_lines, limits_text, people_lines, value_text
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import counted
@@ -24,10 +25,10 @@ def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
     console = Console(highlight=False, soft_wrap=True)
     if name_judge:
         console.print(Text(clean(one.judge), style="bold underline"))
-    console.print(Text(clean(trust_sentence(one)), style="bold" if one.corrected else "bold yellow"))
+    console.print(Text(clean(trust_sentence(one, spoken())), style="bold" if one.corrected else "bold yellow"))
     console.print(_estimates(one))
-    for line in calibration_lines(one):
-        console.print(Text(clean(line)))
+    for line in calibration_lines(one, spoken()):
+        console.print(Text(told(line)))
     if one.agreement and one.agreement.count:
         _show_agreement(console, one.agreement)
     if one.panel:
@@ -48,43 +49,43 @@ def show_cascades(found: Iterable[CascadeReport]) -> None:
 def _estimates(one: Calibration) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("estimate", "value", "interval", "stands on"):
-        table.add_column(heading)
+        table.add_column(told(heading))
     named = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
     for name, found in [*named, *((each.method, each) for each in one.others)]:
         if found is not None:
             rows = counted(found.count, "row")
-            limits = Text(limits_text(found) if found.lower is not None else found.reason)
-            table.add_row(name, value_text(found), limits, rows if found is one.naive else f"labels of {rows}")
+            limits = Text(told(limits_text(found) if found.lower is not None else found.reason))
+            table.add_row(told(name), told(value_text(found)), limits, told(rows if found is one.naive else f"labels of {rows}"))
     for option, found in one.shares.items():
-        table.add_row(
-            Text(clean(f"share of {option}")), value_text(found), limits_text(found), f"labels of {counted(found.count, 'row')}"
-        )
+        rows = told(f"labels of {counted(found.count, 'row')}")
+        table.add_row(Text(told(f"share of {option}")), told(value_text(found)), told(limits_text(found)), rows)
     return table
 
 
 def _show_agreement(console: Console, found: AgreementReport) -> None:
     rows = "drawn at random" if found.drawn else "that somebody chose: the figures are about those alone"
     missing = f"; {found.left_out} without a verdict left out" if found.left_out else ""
-    console.print(Text(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}", style="bold"))
+    console.print(Text(told(f"agreement of judge and people on {counted(found.count, 'row')} {rows}{missing}"), style="bold"))
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("figure", "value", "interval", "rows"):
-        table.add_column(heading)
+        table.add_column(told(heading))
     for name, one in (*found.figures.items(), *((f"baseline {name}", one) for name, one in found.baselines.items())):
         limits = limits_text(one) if one.lower is not None else one.reason
-        table.add_row(Text(name), value_text(one), Text(clean(limits)), str(one.count))
+        table.add_row(Text(told(name)), told(value_text(one)), Text(told(limits)), str(one.count))
     for option, scores in found.classes.items():
         for name, one in scores.items():
-            table.add_row(Text(clean(f"{name} of {option}")), value_text(one), Text(clean(limits_text(one))), str(one.count))
+            table.add_row(Text(told(f"{name} of {option}")), told(value_text(one)), Text(told(limits_text(one))), str(one.count))
     console.print(table)
     for line in people_lines(found):
-        console.print(Text(clean(line)))
+        console.print(Text(told(line)))
 
 
 def _show_panel(console: Console, found: PanelReport) -> None:
-    console.print(Text(f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}", style="bold"))
+    console.print(Text(told(f"panel of {len(found.members)} models on labels of {counted(found.labels, 'row')}"), style="bold"))
     for name, share in found.members.items():
-        console.print(Text(clean(f"{name}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
+        console.print(Text(told(f"{name}: {share:.1%} right; weight that the labels support {found.usable[name]:g}")))
     worth = "" if found.alike.effective is None else f"; worth {found.alike.effective:.1f} independent members"
-    console.print(Text(f"the panel: {found.panel:.1%} right{worth}; with these weights {found.weighted:.1%} on the same labels"))
+    weighted = f"with these weights {found.weighted:.1%} on the same labels"
+    console.print(Text(told(f"the panel: {found.panel:.1%} right{worth}; {weighted}")))
     for warning in found.warnings:
-        click.secho(clean(warning), fg="yellow", err=True)
+        click.secho(told(warning), fg="yellow", err=True)

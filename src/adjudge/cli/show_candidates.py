@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from adjudge.cli.show import clean
+from adjudge.cli.inputs import spoken
+from adjudge.cli.show import clean, told
 from adjudge.domain.sampled import QualitativeResult, QuantitativeResult, SampledResult
+from adjudge.reports.sentences import sentence
 from adjudge.strategy.candidate import Candidate, Selection, Try
 
 _STYLES = {"won": "bold green", "lost": "bold", "failed": "bold red", "stopped": "yellow"}
@@ -22,17 +24,17 @@ def show_selection(selection: Selection, notes: Sequence[str]) -> None:
     for candidate in selection.candidates:
         _show(candidate, console)
     for note in notes:
-        console.print(Text(note, style="yellow"))
+        console.print(Text(told(note), style="yellow"))
     console.print(_outcome(selection))
 
 
 def _show(candidate: Candidate, console: Console) -> None:
-    heading = Text(f"candidate {candidate.number} ", style="bold")
-    heading.append(candidate.state, style=_STYLES[candidate.state])
-    heading.append(f": {clean(candidate.why)}")
+    heading = Text(told(f"candidate {candidate.number}") + " ", style="bold")
+    heading.append(told(candidate.state), style=_STYLES[candidate.state])
+    heading.append(f": {told(candidate.why)}")
     console.print(heading)
     for number, attempt in enumerate(candidate.tries[:-1], 1):
-        console.print(Text(f"  try {number} failed: {clean('; '.join(attempt.reasons))}", style="dim"))
+        console.print(Text(told(f"  try {number} failed: {'; '.join(attempt.reasons)}"), style="dim"))
     if candidate.tries:
         _show_last(candidate.tries[-1], console)
     console.print()
@@ -43,7 +45,7 @@ def _show_last(attempt: Try, console: Console) -> None:
     for result in attempt.results:
         console.print(Text(f"  {_said(result)}"))
     if attempt.cost is not None:
-        console.print(Text(f"  cost {attempt.cost:g}"))
+        console.print(Text(told(f"  cost {attempt.cost:g}")))
 
 
 def _said(result: SampledResult) -> str:
@@ -57,15 +59,15 @@ def _said(result: SampledResult) -> str:
         outcome = f"{result.score:g} ({result.agg} of {numbers or 'nothing'}{apart}, {votes})"
     fallback = f" [fallback: {result.fallback}]" if result.fallback else ""
     why = f" – {' '.join(result.explanation.split())}" if result.explanation else ""
-    return clean(f"{result.criteria.description}: {outcome}{fallback}{why}")
+    return told(f"{result.criteria.description}: {outcome}{fallback}{why}")
 
 
 def _outcome(selection: Selection) -> Text:
     if selection.winner is None:
-        return Text("no result: no candidate may be used", style="bold red")
-    shown = Text("result: ", style="bold")
+        return Text(sentence("no result", spoken()), style="bold red")
+    shown = Text(told("result") + ": ", style="bold")
     shown.append(clean(json.dumps(selection.raw, ensure_ascii=False)), style="bold green")
-    shown.append(f"\n{_how(selection)}", style="dim")
+    shown.append(f"\n{told(_how(selection))}", style="dim")
     return shown
 
 
@@ -79,7 +81,5 @@ def _how(selection: Selection) -> str:
     chosen += f"; cost {selection.cost:g}, the {extreme} of {selection.compared}{apart}"
     if selection.fresh is None:
         return chosen
-    again = (
-        f"{selection.fresh.cost:g}" if selection.fresh.cost is not None else f"not known: {clean(selection.fresh.reason or '')}"
-    )
+    again = f"{selection.fresh.cost:g}" if selection.fresh.cost is not None else f"not known: {selection.fresh.reason or ''}"
     return f"{chosen}; from fresh samples {again}"

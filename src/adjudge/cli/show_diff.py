@@ -9,9 +9,11 @@ from pathlib import Path
 
 import click
 
+from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
-from adjudge.cli.show import clean
+from adjudge.cli.show import told
 from adjudge.reports.compared import comparison_lines
+from adjudge.reports.sentences import sentence
 from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 
@@ -40,13 +42,13 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     with run_diff(one, two, flags.cluster) as found:
         alone = (found.alone(0), found.alone(1))
         for line in found.settings:
-            click.echo(clean(line))
+            click.echo(told(line))
         _show(map(_change, found.changes()), found.changed, most)
         _show((f"only in {one}: {_row(row)}: {_came(row.came)}" for row in found.only_in(0)), alone[0], most)
         _show((f"only in {two}: {_row(row)}: {_came(row.came)}" for row in found.only_in(1)), alone[1], most)
         settings, changed = _counted(len(found.settings), "setting"), _counted(found.changed, "judgment")
         both = f"{settings} and {changed} differ, of {found.compared} in both runs"
-        click.echo(clean(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
+        click.echo(told(f"{both}; {alone[0]} only in {one}, {alone[1]} only in {two}"))
         _show_comparisons(compare_runs(one, two, found, flags.settings), two)
 
 
@@ -56,13 +58,13 @@ def show_comparison(one: Path, two: Path) -> None:
         comparisons = compare_runs(one, two, found)
         _show_comparisons(comparisons, two)
     if not comparisons:
-        click.echo(clean(f"no criteria of {one} was judged again, so there is nothing to compare"))
+        click.echo(told(f"no criteria of {one} was judged again, so there is nothing to compare"))
 
 
 def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
     for comparison in comparisons:
         for line in comparison_lines(comparison, str(two)):
-            click.echo(clean(line))
+            click.echo(told(line))
 
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
@@ -78,9 +80,9 @@ def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
 
 def _show(lines: Iterable[str], count: int, most: int | None) -> None:
     for line in islice(lines, most):
-        click.echo(clean(line))
+        click.echo(told(line))
     if most is not None and count > most:
-        click.echo(f"… and {count - most} more: --all shows them")
+        click.echo(sentence("and more", spoken(), count=count - most))
 
 
 def _change(change: Change) -> str:
@@ -97,6 +99,8 @@ def _row(row: JudgedRow) -> str:
 
 def _came(to: Came) -> str:
     """The score, what was chosen, and the status of what was not scored."""
+    if to.score is None and to.status == "scored" and to.chosen is not None:
+        return f"response {to.chosen + 1}" if isinstance(to.chosen, int) else str(to.chosen)
     score = "no score" if to.score is None else f"{to.score:.3f}"
     more = [str(one) for one in (to.chosen, None if to.status == "scored" else to.status) if one is not None]
     return f"{score} ({', '.join(more)})" if more else score

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SHARE = click.FloatRange(0, 1)
 _WRITTEN = (".csv", ".jsonl", ".ndjson", "")
+_PAGES = (".md", ".html", ".parquet")
 """How the names of files end that results are written to; without an ending it is JSONL."""
 
 
@@ -72,6 +73,12 @@ def known_encoding(context: click.Context, parameter: click.Parameter, given: st
 
 def writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001
     """A name whose ending says how to write the file."""
-    if path is not None and path.suffix.lower() not in _WRITTEN:
+    ending = path.suffix.lower() if path is not None else ""
+    if path is not None and ending in _PAGES:
+        raise click.BadParameter(
+            f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl. "
+            f"For a page, keep the run: --run FOLDER, then adjudge export FOLDER --to {ending[1:]}"
+        )
+    if path is not None and ending not in _WRITTEN:
         raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl")
     return path

@@ -257,9 +257,9 @@ def _instance(wanted: _Reading, row: Row | BadRow) -> Instance | BadRow:
     if isinstance(row.cells, Instance):
         return row.cells
     try:
-        return wanted.instance(row.cells, wanted.origin.place(row.number))
+        return wanted.instance(row.cells, wanted.origin.place(row.number, row.nth))
     except (ValueError, SetupError) as error:
-        return wanted.origin.bad(row.number, str(error))
+        return wanted.origin.bad(row.number, str(error), row.nth)
 
 
 def _stop(bad: BadRow) -> None:

@@ -51,6 +51,11 @@ def plain(value: object) -> object:
     return value
 
 
+def some_of(value: object, *names: str) -> dict[str, object]:
+    """These attributes of ``value`` by their names, as JSON-ready data."""
+    return {name: plain(getattr(value, name)) for name in names}
+
+
 def json_text(value: object) -> str:
     """``value``, which is JSON-ready, as JSON that anybody reads: NaN and the infinities, which JSON does not know, as texts."""
     try:

@@ -71,6 +71,8 @@ def _spellings(value: object) -> tuple[str, ...]:
 def _named(text: str, options: tuple[str, ...]) -> tuple[str, ...]:
     """The options that ``text`` names in the strictest way in which it names any."""
     index = _index(options)
+    if text in index[0]:  # as most replies say it
+        return index[0][text]
     for names, way in zip((*index, index[-1]), (*_WAYS, _without_bullet), strict=True):
         spelling = way(text)
         if spelling and spelling in names:

@@ -8,10 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.frozen import FrozenDict, plain, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
-from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
@@ -45,17 +44,8 @@ class StepTaken:
 
     def to_dict(self) -> dict[str, object]:
         """This step as a JSON-ready dict."""
-        used = self.usage
-        return {
-            "step": self.step,
-            "verdict": self.verdict,
-            "confidence": self.confidence,
-            "needed": self.needed,
-            "accepted": self.accepted,
-            "calls": used.calls,
-            "prompt_tokens": used.prompt_tokens,
-            "completion_tokens": used.completion_tokens,
-        }
+        used = some_of(self.usage, "calls", "prompt_tokens", "completion_tokens")
+        return some_of(self, "step", "verdict", "confidence", "needed", "accepted") | used
 
 
 _UNSURE = "no step of the cascade was sure enough to be accepted"
@@ -371,84 +361,3 @@ class AspectResult(Result):
             "excluded_models": plain(self.excluded_models),
         }
         return super().to_dict(votes=votes) | own
-
-
-@dataclass(frozen=True, slots=True)
-class MultiCriteriaItemResult:
-    """One criteria's part in an aggregate."""
-
-    item: MultiCriteriaItem
-    result: Result
-    score: float | None
-    """What it contributes before its weight; None without a verdict."""
-    weighted_score: float | None
-
-
-@dataclass(frozen=True)
-class MultiCriteriaDirectInstanceResult:
-    """One text judged by several criteria."""
-
-    instance: Instance
-    multi_criteria: MultiCriteria
-    item_results: tuple[MultiCriteriaItemResult, ...]
-    aggregated_score: float | None
-    """None when an item has no verdict; the bounds then say between what it would lie."""
-    lower_bound: float
-    upper_bound: float
-
-    @property
-    def status(self) -> Status:
-        """Scored when every item is."""
-        if self.aggregated_score is not None:
-            return Status.SCORED
-        missing = [entry.result.status for entry in self.item_results if entry.score is None]
-        return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED
-
-    def __str__(self) -> str:
-        """A line for the aggregate, and one for each criteria."""
-        score = "–" if self.aggregated_score is None else f"{self.aggregated_score:.3g}"
-        name = f"{self.instance.id}: " if self.instance.id else ""
-        return "\n".join(
-            [f"{name}{self.status.value}, aggregated score {score}", *(f"  {one.result}" for one in self.item_results)]
-        )
-
-    @property
-    def per_criterion_score(self) -> dict[str, float | None]:
-        """Each criteria's own score, normalised where the MultiCriteria says so, before its weight."""
-        return {entry.item.criterion.name: entry.score for entry in self.item_results}
-
-    @property
-    def per_criterion_contribution(self) -> dict[str, float | None]:
-        """What each criteria adds to the aggregate: its score times its weight."""
-        return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
-
-    def to_dict(self) -> dict[str, object]:
-        """This result as a JSON-ready dict."""
-        return {**self.aggregate(), "items": [entry.result.to_dict() for entry in self.item_results]}
-
-    def aggregate(self) -> dict[str, object]:
-        """The same without the results by each criteria."""
-        return {
-            "id": self.instance.id,
-            "status": self.status.value,
-            "aggregated_score": self.aggregated_score,
-            "lower_bound": self.lower_bound,
-            "upper_bound": self.upper_bound,
-            "per_criterion_score": self.per_criterion_score,
-            "per_criterion_contribution": self.per_criterion_contribution,
-        }
-
-
-@dataclass(frozen=True)
-class MultiCriteriaPairwiseInstanceResult:
-    """Responses compared by several criteria."""
-
-    instance: Instance
-    multi_criteria: MultiCriteria
-    results: tuple[PairwiseInstanceResult, ...]
-    """One a criteria."""
-    winrates: tuple[float | None, ...]
-    """Of each response: its win rates, weighted; None when a criteria has no verdict."""
-    selected_option: Selection | None
-    tie: bool = False
-    """Whether several responses have the highest win rate, also where the first of them was selected."""

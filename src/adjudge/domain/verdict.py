@@ -49,6 +49,10 @@ class Chosen:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "score": self.score}
 
+    def explained(self, explanation: str | None) -> Chosen:
+        """The same for this reason."""
+        return Chosen(self.option, explanation, self.feedback, self.score)
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -71,6 +75,10 @@ class Compared:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "ranking": self.ranking}
 
+    def explained(self, explanation: str | None) -> Compared:
+        """The same for this reason."""
+        return Compared(self.winner, explanation, self.feedback, self.ranking)
+
 
 @dataclass(frozen=True, slots=True)
 class Rated:
@@ -90,6 +98,10 @@ class Rated:
     def details(self) -> Details:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "number": self.number}
+
+    def explained(self, explanation: str | None) -> Rated:
+        """The same for this reason."""
+        return Rated(self.number, explanation, self.feedback)
 
 
 Verdict = Chosen | Compared | Rated

@@ -38,9 +38,9 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     return await _ask_once(ballot, model, request, read_written)
 
 
-async def reply_to(request: Request, model: Model) -> Reply:
+def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
     """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
-    return await model.complete(request)
+    return model.complete(request)
 
 
 def prompt_for(ballot: Ballot) -> Prompt:

@@ -15,6 +15,7 @@ from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
+from adjudge.local.priors import keep_prior, kept_prior
 from adjudge.pooling.majority import winner
 from adjudge.prompts.render import neutral_instances, render_likelihood, shown_fields
 from adjudge.verdicts.likelihood import (
@@ -136,8 +137,21 @@ async def _estimate(ballot: Ballot, model: Model, fields: tuple[str, ...]) -> Ma
         question, compared = question.listed(), (ballot.criteria.to_evaluate_field, len(question.order))
     instances = neutral_instances(ballot.language, fields, compared)
     neutral = [replace(ballot, instance=instance, question=question) for instance in instances]
+    key = _kept_under(neutral, model)
+    kept = kept_prior(key, _orders(ballot)[0].options) if key else None
+    if kept is not None:
+        return kept
     reads = await asyncio.gather(*(_read(one, model) for one in neutral))
-    return mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
+    prior = mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
+    if key:
+        keep_prior(key, prior)
+    return prior
+
+
+def _kept_under(neutral: Sequence[Ballot], model: Model) -> str:
+    """Changes with the weights and with everything that is shown; empty where priors are not kept."""
+    weights = model.capabilities.priors_kept_as
+    return content_hash(weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]) if weights else ""
 
 
 def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:

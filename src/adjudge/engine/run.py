@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -30,6 +30,7 @@ from adjudge.verdicts import VERSION as READER
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
 _NO_PRICES = PriceTable({})
+Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Asker:
 
     label: str
     """What its judgments are filed under."""
-    ask: Callable[[Ballot], Awaitable[Vote]]
+    ask: Ask
     key: Callable[[Ballot, Mapping[str, str]], bytes]
     """What a ballot's vote is found by, in a run whose prompts were worded so."""
     at_once: Mapping[str, int]
@@ -80,9 +81,9 @@ class LiveVotes:
         """Nothing was kept."""
         return [None] * len(ballots)
 
-    async def ask(self, ballot: Ballot) -> Vote:
+    def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         """Ask the model."""
-        return await self._judge.ask(ballot)
+        return self._judge.ask(ballot)
 
     async def ask_shared(self, ballot: Ballot) -> Vote:
         """Ask what other ballots need before they can be asked, such as a persona: once for all of them.
@@ -275,6 +276,8 @@ async def begun(
 
     ``judges``: label → configuration; it need not be known where neither a run nor a budget is given.
     """
+    if budget is not None and not isinstance(budget, Budget):
+        raise SetupError(f"budget says which limit it is, such as Budget(max_calls=100), not {budget!r}")
     if run is not None:
         async with opened(Run.of(run), judges, budget) as under_way:
             yield under_way

@@ -58,6 +58,11 @@ class OpenModel(Layer):
     def __repr__(self) -> str:
         return f"<model {self.name}>"
 
+    def seed_for(self, sample: int, wanted: int | None = None) -> int | None:
+        """Sample *i* gets seed + i, where a seed is ``wanted`` or the model has one."""
+        seed = self.seed if wanted is None else wanted
+        return None if seed is None else seed + sample
+
     def complete(self, request: Request) -> Replying:
         """Answer, or raise a ModelError."""
         asked = self.inner.complete(request)
@@ -157,7 +162,7 @@ def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, Open
 
 def default_model() -> str:
     """The model that is asked when none is named: the embedded one."""
-    if find_spec("xllamacpp") is None:
+    if find_spec("onnxruntime") is None:
         raise SetupError(
             "no model was named, and the embedded one is not installed: pip install 'adjudge[local]', or name a model "
             "such as openai/gpt-4o-mini ('adjudge models' lists the providers)"

@@ -28,7 +28,7 @@ from adjudge.importers.values import fields_of, first, listed, mapping, number, 
 
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+|select-best|conversation-relevance|"
-    r"[a-z]+-rubric|pi|classifier|moderation|max-score|trajectory:goal-success|promptfoo:redteam:.+)"
+    r"[a-z]+-rubric|pi|classifier|moderation|trajectory:goal-success|promptfoo:redteam:.+)"
 )
 _BY_A_PERSON = "human"
 _SET = "assert-set"

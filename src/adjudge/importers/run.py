@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.folder import IMPORTED, ImportedRun, Tally, imported_run, refuse_existing
@@ -54,25 +55,15 @@ class ImportReport:
 
     def to_dict(self) -> dict[str, object]:
         """This report as a JSON-ready dict."""
-        tally = self.tally
         return {
-            "source": self.source,
-            "folder": self.folder,
+            **some_of(self, "source", "folder"),
             "format": self.kind,
-            "written_against": self.written_against,
-            "version": self.version,
-            "files": self.files,
-            "judgments": tally.judgments,
-            "statuses": dict(tally.statuses),
-            "votes": dict(tally.votes),
-            "labels": tally.labels,
-            "rows_without_a_verdict": tally.unjudged,
-            "judges": dict(tally.judges),
+            **some_of(self, "written_against", "version", "files"),
+            **some_of(self.tally, "judgments", "statuses", "votes", "labels"),
+            "rows_without_a_verdict": self.tally.unjudged,
+            "judges": dict(self.tally.judges),
             "fields": self.used,
-            "left": self.left,
-            "notes": self.notes,
-            "bad_rows": self.bad_rows,
-            "ignored_files": self.ignored_files,
+            **some_of(self, "left", "notes", "bad_rows", "ignored_files"),
         }
 
 

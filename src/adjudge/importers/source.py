@@ -11,6 +11,7 @@ from typing import Literal
 
 from adjudge.data.sources.delimited import delimited_rows
 from adjudge.data.sources.json_rows import JsonDocument, is_lines, line_rows
+from adjudge.data.sources.parquet import parquet_rows
 from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.frozen import NOTHING
@@ -22,7 +23,7 @@ KeyPath = tuple[str, ...]
 _HEAD = 8_000_000
 """Characters of a document in which its format must show."""
 _DEEPEST_OF_HEAD = 5
-_ARCHIVE = b"PK\x03\x04"
+_ARCHIVE, _PARQUET = b"PK\x03\x04", b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,13 @@ class ForeignFile:
 
     def heads(self) -> list[Head]:
         """The ways to read how the file begins: one object may be a document or the only line."""
-        if self._is_archive():
+        if self._begins_with(_ARCHIVE):
             from adjudge.importers.archive import entry_names
 
             return [Head("archive", names=entry_names(self.path))]
+        if self._begins_with(_PARQUET):
+            cells = next(self._parquet(), None)
+            return [Head("list", record=cells if isinstance(cells, Mapping) else NOTHING)]
         self._as_json = self._as_json or self._yaml()
         with self._text() as text:
             start = text.head.lstrip()[:1]
@@ -113,6 +117,9 @@ class ForeignFile:
     def walk(self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...] = ()) -> Iterator[tuple[KeyPath, object]]:
         """(path, item) of every item of these lists, and (path, value) of these values, as they stand in the document."""
         form = self.head.form
+        if self._begins_with(_PARQUET):
+            yield from (((), cells) for cells in self._parquet() if lists or not values)
+            return
         with self._text() as text:
             if form in ("list", "object"):
                 document = JsonDocument(text)
@@ -146,10 +153,14 @@ class ForeignFile:
             found = is_yaml(text.head)
         return yaml_as_json(self.path) if found else None
 
-    def _is_archive(self) -> bool:
+    def _parquet(self) -> Iterator[object]:
+        for row in parquet_rows(self.path, Origin(self.name, self.path.name, "row")):
+            yield row.cells if isinstance(row, Row) else NOTHING
+
+    def _begins_with(self, mark: bytes) -> bool:
         try:
             with self.path.open("rb") as file:
-                return file.read(4) == _ARCHIVE
+                return file.read(len(mark)) == mark
         except OSError as error:
             raise RunError(f"{self.path} cannot be read: {error.strerror or error}") from error
 

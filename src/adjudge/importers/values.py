@@ -6,6 +6,7 @@ import ast
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from adjudge.domain.message import Usage
@@ -61,11 +62,9 @@ def parsed(value: object) -> object:
     if not isinstance(value, str) or value[:1] not in ("{", "[") or len(value) > _LONGEST_CELL:
         return value
     for read in (json.loads, ast.literal_eval):
-        try:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             found: object = read(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        return found
+            return found
     return value
 
 

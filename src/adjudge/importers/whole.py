@@ -11,6 +11,8 @@ from adjudge.errors import RunError
 
 _LARGEST = 50_000_000
 """Bytes of a file, and of what its aliases make of it."""
+_DEEPEST = 200
+"""What makes a document of YAML calls itself for each level, in C."""
 _FIRST_KEY = re.compile(r"(?:---\s*\n|#.*\n|\s*\n)*[A-Za-z_][\w-]*:(?: [^,\n]*)?\n")
 
 
@@ -24,8 +26,14 @@ def yaml_as_json(path: Path) -> bytes:
     import yaml
 
     _check_size(path, "YAML")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where that is there
+    depth, content = 0, path.read_bytes()
     try:
-        found = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe, and in C
+        for event in yaml.parse(content, loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise RunError(f"{path}, line {event.start_mark.line + 1}: is nested too deep")
+        found = yaml.load(content, loader)  # noqa: S506 - safe, both of them
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise RunError(f"{path} is not YAML: {' '.join(str(error).split())[:200]}") from error
     made, size = [], 0

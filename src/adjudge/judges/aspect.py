@@ -309,6 +309,8 @@ class AspectCritic(Judge[Instance, AspectResult]):
     def _plan_model(self, name: str, instance: Instance, votes: Sequence[Vote]) -> list[Ballot]:
         own = [vote for vote in votes if vote.model == name]
         remaining = self.strictness - len(own)
+        if remaining <= 0:
+            return []
         if self.early_stop:
             said = [vote.verdict.option for vote in own if vote.verdict]
             remaining = samples_still_needed(said, remaining, self.criteria, self.min_valid)

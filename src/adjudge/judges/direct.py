@@ -12,8 +12,9 @@ from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Usage
 from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
 from adjudge.domain.question import Choice, Rating, question_of
-from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, PositionalBias
+from adjudge.domain.results import DirectInstanceResult, PositionalBias
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Mode, Outcome, Vote
 from adjudge.engine.ask import ask_as
@@ -21,7 +22,7 @@ from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name, frozen_or_not
+from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, check_mode, failure_by_either_name
 from adjudge.pooling.composite import composite
 from adjudge.pooling.contests import flip_rate, noise_rate
 from adjudge.pooling.majority import majority, notes_on, samples_still_needed, status_of
@@ -139,7 +140,6 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         return composite(instance, multi, results)
 
 
-@frozen_or_not
 @dataclass(kw_only=True, eq=False)
 class BaseDirectJudge(OwnSettings, Direct):
     """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.run import Asker, LiveVotes, RunLike, answering, provenance
+from adjudge.engine.run import Ask, Asker, LiveVotes, RunLike, answering, provenance
 from adjudge.engine.schedule import judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -34,7 +34,6 @@ from adjudge.judges.settings import (
     check_picklable,
     check_samples,
     one_of,
-    seed_for,
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of
@@ -176,12 +175,12 @@ class Judge(ABC, Generic[I, R]):
             mode=mode or asked.mode if question.labels else "generate",
             sample=sample,
             temperature=self.temperatures[model],
-            seed=seed_for(asked, self.seed, sample),
+            seed=asked.seed_for(sample, self.seed),
         )
 
-    async def ask(self, ballot: Ballot) -> Vote:
+    def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         """One vote; a failure is a vote too."""
-        return await ask(ballot, self.panel[ballot.model], self.max_repairs)
+        return ask(ballot, self.panel[ballot.model], self.max_repairs)
 
     async def ask_shared(self, ballot: Ballot) -> Vote:
         """The vote on a ballot that others wait for: asked once a run, kept and counted like any other."""
@@ -291,7 +290,7 @@ _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", defa
 """The judge whose ballots are being asked, and who answers them."""
 
 
-def _told(ask: Callable[[Ballot], Awaitable[Vote]], on_vote: Callable[[], None]) -> Callable[[Ballot], Awaitable[Vote]]:
+def _told(ask: Ask, on_vote: Callable[[], None]) -> Ask:
     async def asked(ballot: Ballot) -> Vote:
         vote = await ask(ballot)
         on_vote()

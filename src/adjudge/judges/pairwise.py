@@ -14,8 +14,9 @@ from adjudge.data.sources.row import Row
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
+from adjudge.domain.multi_results import MultiCriteriaPairwiseInstanceResult
 from adjudge.domain.question import Comparison
-from adjudge.domain.results import MultiCriteriaPairwiseInstanceResult, PairwiseInstanceResult, PositionalBias
+from adjudge.domain.results import PairwiseInstanceResult, PositionalBias
 from adjudge.domain.verdict import TIE, letter
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.errors import SetupError
@@ -29,7 +30,6 @@ from adjudge.judges.settings import (
     OwnSettings,
     check_mode,
     failure_by_either_name,
-    frozen_or_not,
     one_of,
 )
 from adjudge.pooling.contests import (
@@ -199,7 +199,6 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         return MultiCriteriaPairwiseInstanceResult(instance, multi, tuple(results), tuple(rates), chosen, tie=tie)
 
 
-@frozen_or_not
 @dataclass(kw_only=True, eq=False)
 class BasePairwiseJudge(OwnSettings, Pairwise):
     """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns for each case the index

@@ -10,13 +10,9 @@ from typing import ClassVar, Generic
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.message import Prompt, Reply
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaPairwiseInstanceResult
 from adjudge.domain.question import Choice, Comparison, Rating
-from adjudge.domain.results import (
-    DirectInstanceResult,
-    MultiCriteriaDirectInstanceResult,
-    MultiCriteriaPairwiseInstanceResult,
-    PairwiseInstanceResult,
-)
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.ask import ask_as

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -84,35 +83,6 @@ _MOST_VOTES = 10_000
 """Per model and row."""
 
 
-class _ParamsOfAnySubclass:
-    """What ``dataclass`` knows of a base class that may have frozen subclasses and others.
-
-    It refuses to mix them, which is right where the base class sets attributes; ours sets none. So it is told what it wants
-    to hear: its own ``frozen``, when it asks.
-    """
-
-    def __init__(self, params: object) -> None:
-        self._params = params
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._params, name)
-
-    def __repr__(self) -> str:
-        return repr(self._params)
-
-    @property
-    def frozen(self) -> bool:
-        asking = sys._getframe(1)
-        return asking.f_code.co_name == "_process_class" and bool(asking.f_locals.get("frozen"))
-
-
-def frozen_or_not(cls: type[T]) -> type[T]:
-    """Let subclasses of a dataclass be frozen dataclasses as well as others."""
-    cls.__dataclass_params__ = _ParamsOfAnySubclass(cls.__dict__["__dataclass_params__"])  # type: ignore[attr-defined]
-    return cls
-
-
-@frozen_or_not
 @dataclass(kw_only=True, eq=False)
 class OwnSettings:
     """Of judges of one's own, which may be changed and added to."""
@@ -225,12 +195,6 @@ def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> flo
         if chosen is not None:
             return chosen
     return 0.0 if samples == 1 else 1.0
-
-
-def seed_for(model: OpenModel, wanted: int | None, sample: int) -> int | None:
-    """Sample *i* gets seed + i, where the judge or the model has a seed."""
-    seed = wanted if wanted is not None else model.seed
-    return None if seed is None else seed + sample
 
 
 def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict[str, float]:

@@ -3,14 +3,8 @@
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.instance import DirectInstance, Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.results import (
-    DirectInstanceResult,
-    MultiCriteriaDirectInstanceResult,
-    MultiCriteriaItemResult,
-    PairwiseInstanceResult,
-    PositionalBias,
-    SystemResult,
-)
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaItemResult
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, PositionalBias, SystemResult
 
 InstanceResult = DirectInstanceResult
 DirectPositionalBiasResult = PairwisePositionalBiasResult = PositionalBias

@@ -20,7 +20,7 @@ from adjudge.errors import HALTS, ModelError, SetupError
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.direct import BaseDirectJudge, Direct
 from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
-from adjudge.judges.settings import Contests, ModelPanel, VoteSettings, seed_for
+from adjudge.judges.settings import Contests, ModelPanel, VoteSettings
 from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import GATE, EngineLike, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
@@ -257,7 +257,7 @@ async def _judged(
     case: _UnitxtCase,
     question: Question,
 ) -> UnitxtVote:
-    seed = seed_for(model, judge.seed, ballot.sample)
+    seed = model.seed_for(ballot.sample, judge.seed)
     asked = replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
     call = _Call(model, asked, asyncio.get_running_loop())
     try:

@@ -13,7 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.ledger.file import FILE, connect, migrate, trouble, write_meta
-from adjudge.ledger.ledger import judgment_row, vote_row
+from adjudge.ledger.ledger import judgment_row, storable, vote_row
 from adjudge.ledger.rows import COLUMNS, INPUT, input_of, insert, sealed
 
 _ROWS_A_COMMIT = 2000
@@ -88,7 +88,11 @@ def _exported_vote(number: int, key: bytes, vote: Mapping[str, object]) -> tuple
         **{name: vote[name] for name in shown if name in vote},
     }
     values.update(number=number, ballot=key, more=json_text(rest) if rest else None)
-    return sealed(*(float(value) if name in ("latency", "at") else value for name, value in values.items()))  # type: ignore[arg-type]
+    return sealed(*(float(value) if name in ("latency", "at") else _kept(value) for name, value in values.items()))  # type: ignore[arg-type]
+
+
+def _kept(value: object) -> object:
+    return storable(value) if isinstance(value, str) else value
 
 
 def _exported_judgment(record: Mapping[str, object], ballots: bytes) -> tuple[object, ...]:
@@ -98,7 +102,5 @@ def _exported_judgment(record: Mapping[str, object], ballots: bytes) -> tuple[ob
     if INPUT in kept:
         kept.update(input_of(Instance(dict(fields), metadata={"row": kept[INPUT]})))
     points = float(score) if isinstance(score, int | float) else None
-    named = record.get("id")
-    return sealed(
-        record["judge"], number - 1, named, json_text(fields), ballots, str(record.get("status")), points, json_text(kept)
-    )
+    judge, id = _kept(record["judge"]), _kept(record.get("id"))
+    return sealed(judge, number - 1, id, json_text(fields), ballots, str(record.get("status")), points, json_text(kept))

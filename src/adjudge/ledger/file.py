@@ -19,9 +19,11 @@ from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
+    as_begun,
     checked,
     checksum,
     columns_in,
+    earlier_in,
     insert,
     refuse_damaged_rows,
     refuse_implausible_rows,
@@ -29,8 +31,8 @@ from adjudge.ledger.rows import (
     sealed,
     select,
     view_sql,
+    wordings_in,
 )
-from adjudge.ledger.wordings import as_begun, earlier_in, wordings_in
 
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"

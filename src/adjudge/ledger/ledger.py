@@ -31,8 +31,7 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.rows import KEY_BYTES, checked, checked_key, input_of, insert, sealed, select, whole
-from adjudge.ledger.wordings import ballot_as_begun
+from adjudge.ledger.rows import KEY_BYTES, ballot_as_begun, checked, checked_key, input_of, insert, sealed, select, whole
 from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26
@@ -128,7 +127,7 @@ class Ledger:
 
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:
         """Store what came of a row, unless that is what is stored already."""
-        ballots, label, id = b"".join(keys), _storable(judge), _storable(result.instance.id)
+        ballots, label, id = b"".join(keys), storable(judge), storable(result.instance.id)
         now = (ballots, result.status.value, id, result.votes_valid)  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
@@ -138,7 +137,7 @@ class Ledger:
 
     async def finish(self, judge: str, rows: int) -> None:
         """All rows have passed: forget judgments of rows that are no longer there."""
-        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (_storable(judge), rows))
+        self._writer.put("DELETE FROM judgments WHERE judge = ? AND number >= ?", (storable(judge), rows))
         await self._writer.flush()
 
     async def note(self, name: str, value: object) -> None:
@@ -218,8 +217,8 @@ def judgment_row(judge: str, number: int, result: Result, ballots: bytes) -> tup
     instance = json_text(dict(result.instance.fields))
     kept = json_text({**result.to_dict(votes=False), **input_of(result.instance)})
     score = None if result.score is None else float(result.score)
-    id = _storable(result.instance.id)
-    return sealed(_storable(judge), number, id, instance, ballots, result.status.value, score, kept)
+    id = storable(result.instance.id)
+    return sealed(storable(judge), number, id, instance, ballots, result.status.value, score, kept)
 
 
 def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tuple[object, ...]:
@@ -240,13 +239,13 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
     return sealed(
         number,
         key,
-        _storable(vote.model),
+        storable(vote.model),
         vote.sample,
         vote.outcome.value,
-        _storable(said.option if said else None),
-        _storable(said.explanation if said else None),
-        _storable(vote.reason),
-        _storable(vote.text),
+        storable(said.option if said else None),
+        storable(said.explanation if said else None),
+        storable(vote.reason),
+        storable(vote.text),
         vote.prompt_hash,
         *map(_count, (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)),
         float(vote.latency),
@@ -260,7 +259,7 @@ def _count(number: float) -> float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _storable(text: str | None) -> str | None:
+def storable(text: str | None) -> str | None:
     """Half a surrogate pair has no UTF-8: it is kept as its escape."""
     return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 

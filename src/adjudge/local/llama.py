@@ -19,7 +19,7 @@ from typing import Any
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.message import Message, Prompt
 from adjudge.errors import ModelError, SetupError
-from adjudge.local.weights.calibrate import import_xllamacpp, threads
+from adjudge.local.libraries import import_xllamacpp, threads
 from adjudge.local.weights.gguf import Header, read_header
 
 _LONGEST_CONTEXT = 4096

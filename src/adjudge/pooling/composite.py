@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
-from adjudge.domain.results import DirectInstanceResult, MultiCriteriaDirectInstanceResult, MultiCriteriaItemResult, Status
+from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult, MultiCriteriaItemResult
+from adjudge.domain.results import DirectInstanceResult, Status
 
 
 def composite(

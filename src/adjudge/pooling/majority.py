@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.results import ModelVerdict, Status
 from adjudge.domain.vote import Outcome, Vote
 
 
-@dataclass(frozen=True, slots=True)
-class Majority:
+class Majority(NamedTuple):
     """The winning option and how clearly it won."""
 
     option: str
@@ -68,8 +67,7 @@ def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
     return (score if score is not None else float("inf"), criteria.option_names.index(name))
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(NamedTuple):
     """What the models say, and which of them could not be counted."""
 
     counted: tuple[ModelVerdict, ...]
@@ -93,7 +91,7 @@ def panel(votes: Sequence[Vote], models: Sequence[str], criteria: Criteria, min_
     counted: list[ModelVerdict] = []
     excluded: dict[str, str] = {}
     for model in models:
-        own = [vote for vote in votes if vote.model == model]
+        own = [vote for vote in votes if vote.ballot.model == model]
         entry = _model_verdict(model, own, criteria, min_valid)
         if entry:
             counted.append(entry)
@@ -125,7 +123,7 @@ def _model_verdict(model: str, votes: Sequence[Vote], criteria: Criteria, min_va
     won = majority(said, criteria)
     if won is None or len(said) < min_valid:
         return None
-    score = criteria.option(won.option).score
+    score = criteria.options[criteria.option_names.index(won.option)].score
     if score is None:
         return None
     return ModelVerdict(model, won.option, score, won.agreement, won.tie, len(said), len(votes))

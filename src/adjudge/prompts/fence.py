@@ -18,12 +18,12 @@ _MARK = (
     rf"|[\s{_UNSEEN}]*{_DATA}[{_UNSEEN}]*[-‐‑–—－][\w{_UNSEEN}]{{3}})"  # <data-abc…; "i < data-1" stays
 )
 _CHAT_MARK = (
-    r"[<＜](?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
-    r"|<(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance|(?:start|end)_of_(?:turn|image)"
+    r"[<＜\[](?:(?<=[<＜])(?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
+    r"|(?<=<)(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance|(?:start|end)_of_(?:turn|image)"
     r"|(?:start|end)_header_id|(?:extra_id|reserved)_\d+)\s*>)"
-    r"|<(?=</?SYS>>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|THINK|gMASK)\])"
-    r"|\[(?=\|[^\[\]\n]{0,64}\|\])"  # [|user|]
+    r"|(?<=<)(?=</?SYS>>)"
+    r"|(?<=\[)(?=/?(?:INST|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|THINK|gMASK)\])"
+    r"|(?<=\[)(?=\|[^\[\]\n]{0,64}\|\]))"  # [|user|]
 )
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from secrets import token_hex
 
@@ -99,51 +99,20 @@ _GAP = f"\x00{token_hex(8)}\x00"
 """Stands in a rendered template for the evaluated text; no criterion can hold it, since nobody knows it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What many ballots have in common."""
-
-    template: str
-    language: str
-    asked: str
-    """The identity of the criteria: it stands for them where questions are compared."""
-    criteria: Criteria = field(compare=False)
-    question: Question
-    persona: str | None
-    feedback: bool
-
-    def values(self) -> dict[str, object]:
-        """What templates may show of it."""
-        criteria, question = self.criteria, self.question
-        return {
-            "title": criteria.title,
-            "definition": criteria.definition,
-            "options": list(criteria.option_names),
-            "integers": criteria.any_integer,
-            "rubric": [(option.name, option.description) for option in question.shown(criteria.options)],
-            "field": criteria.to_evaluate_field,
-            "persona": self.persona,
-            "feedback": self.feedback,
-            "offered": list(question.labels),
-            "tie": TIE in question.labels,
-            "ranking": question.ranked,
-            "bounds": _bounds(question),
-            "examples": [_example(criteria, place, bool(question.compared)) for place in range(len(criteria.examples))],
-        }
+_frames: dict[Hashable, tuple[Message, tuple[str, ...]]] = {}
+_MOST_FRAMES = 1024
 
 
 def render(ballot: Ballot) -> Prompt:
     """The question as the model gets it."""
-    question = _Question(
-        ballot.template,
-        ballot.language,
-        ballot.criteria.identity,
-        ballot.criteria,
-        ballot.question,
-        ballot.persona,
-        ballot.feedback,
-    )
-    system, around = _frame(question)
+    criteria = ballot.criteria
+    asked = (ballot.template, ballot.language, criteria.identity, ballot.question, ballot.persona, ballot.feedback)
+    frame = _frames.get(asked)
+    if frame is None:
+        if len(_frames) >= _MOST_FRAMES:
+            _frames.clear()
+        frame = _frames[asked] = _frame(ballot)
+    system, around = frame
     return Prompt((system, Message("user", _PARTS.join(fence(_shown(ballot))).join(around))))
 
 
@@ -213,14 +182,15 @@ def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     judged = judged_field(criteria, instance)
     wanted = instance.fields if criteria.context_fields is None else criteria.context_fields
     context = [name for name in wanted if name not in (judged, criteria.to_evaluate_field)]
-    for name in (*context, judged):
-        if name not in instance.fields:
-            found = ", ".join(sorted(instance.fields))
-            raise SetupError(
-                f"criteria {criteria.name!r} reads the field {name!r}; the instance has only: {found}. Give it that field, "
-                "or criteria that do not read it"
-            )
-    return {name: instance.fields[name] for name in (*context, judged)}
+    fields = instance.fields
+    try:
+        return {name: fields[name] for name in (*context, judged)}
+    except KeyError as missing:
+        found = ", ".join(sorted(fields))
+        raise SetupError(
+            f"criteria {criteria.name!r} reads the field {missing.args[0]!r}; the instance has only: {found}. Give it that "
+            "field, or criteria that do not read it"
+        ) from None
 
 
 def judged_field(criteria: Criteria, instance: Instance) -> str:
@@ -254,13 +224,32 @@ def _example(criteria: Criteria, place: int, compared: bool) -> tuple[list[str],
     return fence(fields), json.dumps(answer, ensure_ascii=False)
 
 
-@lru_cache(maxsize=1024)
-def _frame(question: _Question) -> tuple[Message, tuple[str, ...]]:
+def _frame(ballot: Ballot) -> tuple[Message, tuple[str, ...]]:
     """What is the same whatever is judged: the system turn, and what stands around the evaluated text in the user's."""
-    template, values = load(question.template, question.language), question.values()
+    template, values = load(ballot.template, ballot.language), _values(ballot)
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": [_GAP]})
     return Message("system", system), tuple(user.split(_GAP))
+
+
+def _values(ballot: Ballot) -> dict[str, object]:
+    """What templates may show of a question."""
+    criteria, question = ballot.criteria, ballot.question
+    return {
+        "title": criteria.title,
+        "definition": criteria.definition,
+        "options": list(criteria.option_names),
+        "integers": criteria.any_integer,
+        "rubric": [(option.name, option.description) for option in question.shown(criteria.options)],
+        "field": criteria.to_evaluate_field,
+        "persona": ballot.persona,
+        "feedback": ballot.feedback,
+        "offered": list(question.labels),
+        "tie": TIE in question.labels,
+        "ranking": question.ranked,
+        "bounds": _bounds(question),
+        "examples": [_example(criteria, place, bool(question.compared)) for place in range(len(criteria.examples))],
+    }
 
 
 _LONGEST_REASON = 2000

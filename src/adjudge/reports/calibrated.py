@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from adjudge.reports.words import counted
+from adjudge.reports.words import counted, word
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
 from adjudge.trust.agreement import CROWD, AgreementReport, Pair
@@ -23,10 +23,10 @@ def limits_text(one: Estimate | None) -> str:
     return "–" if one is None or one.lower is None or one.upper is None else f"between {one.lower:.3f} and {one.upper:.3f}"
 
 
-def calibration_lines(one: Calibration) -> Iterator[str]:
+def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
     """What stands behind a corrected number."""
     yield "labelled rows: " + ", ".join(
-        f"{name} {number} of {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
+        f"{name} {number} {word('of', language)} {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
     )
     for truth, row in one.confusion.table.items():
         yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())

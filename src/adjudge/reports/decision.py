@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.reports.gate import GateResult
-from adjudge.reports.numbers import number_text
 from adjudge.reports.report import Report, Section
 from adjudge.reports.sentences import sentence
 from adjudge.reports.trusted import trust_sentence
-from adjudge.reports.words import Word, counted, is_word, word
+from adjudge.reports.words import Word, counted, is_word, number_text, word
 
 if TYPE_CHECKING:
     from adjudge.reports.contests import ContestSummary

@@ -18,6 +18,7 @@ from adjudge.reports.shapes import (
     Count,
     CriteriaShape,
     EntryShape,
+    EstimateShape,
     FindingShape,
     GateShape,
     ImportShape,
@@ -54,6 +55,14 @@ class Judgments(Envelope):
     files: NotRequired[Annotated[Sequence[str], "what was written"]]
     run: NotRequired[RunShape]
     results: Sequence[JudgmentShape]
+
+
+class Estimates(Envelope):
+    """Any command with --dry-run."""
+
+    kind: Literal["estimate"]
+    summary: Count
+    results: Annotated[Sequence[EstimateShape], "one"]
 
 
 class Runs(Envelope):
@@ -182,7 +191,7 @@ class Improvements(Envelope):
 
 
 DOCUMENTS: tuple[type, ...] = (
-    *(Judgments, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
+    *(Judgments, Estimates, Runs, Diff, Models, Doctor, Selections, Catalogue, Findings, Conflicts),
     *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
 )
 """One for each ``kind``."""

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,7 @@ from adjudge.reports.setup import KEPT, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
-from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info, votes_of
+from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_info
 
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that decides its verdicts."""
@@ -114,40 +115,14 @@ def _to_html(run: Path, target: Path) -> int:
     return report.total
 
 
-def _to_evalassist(run: Path, target: Path) -> int:
-    from adjudge.reports.foreign import to_evalassist
+def _later(module: str, name: str) -> Callable[[Path, Path], int]:
+    """A writer that is loaded when it is called."""
 
-    return to_evalassist(run, target)
+    def write(run: Path, target: Path) -> int:
+        found: Callable[[Path, Path], int] = getattr(import_module(f"adjudge.reports.{module}"), name)
+        return found(run, target)
 
-
-def _to_promptfoo(run: Path, target: Path) -> int:
-    from adjudge.reports.foreign import to_promptfoo
-
-    return to_promptfoo(run, target)
-
-
-def _to_inspect(run: Path, target: Path) -> int:
-    from adjudge.reports.foreign import to_inspect
-
-    return to_inspect(run, target)
-
-
-def _to_langfuse(run: Path, target: Path) -> int:
-    from adjudge.reports.scores_out import to_langfuse
-
-    return to_langfuse(run, target)
-
-
-def _to_phoenix(run: Path, target: Path) -> int:
-    from adjudge.reports.scores_out import to_phoenix
-
-    return to_phoenix(run, target)
-
-
-def _to_junit(run: Path, target: Path) -> int:
-    from adjudge.reports.junit import to_junit
-
-    return to_junit(run, target)
+    return write
 
 
 ENDINGS: Mapping[str, str] = {
@@ -161,12 +136,12 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "parquet": _to_parquet,
     "md": _to_markdown,
     "html": _to_html,
-    "evalassist": _to_evalassist,
-    "promptfoo": _to_promptfoo,
-    "inspect": _to_inspect,
-    "langfuse": _to_langfuse,
-    "phoenix": _to_phoenix,
-    "junit": _to_junit,
+    "evalassist": _later("foreign", "to_evalassist"),
+    "promptfoo": _later("foreign", "to_promptfoo"),
+    "inspect": _later("foreign", "to_inspect"),
+    "langfuse": _later("scores_out", "to_langfuse"),
+    "phoenix": _later("scores_out", "to_phoenix"),
+    "junit": _later("junit", "to_junit"),
 }
 
 
@@ -177,17 +152,14 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
     tally = ReportTally(setup, shown)
     kept = info.facts.get(KEPT)
     tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
-    for one in _judgments(judgments(run), setup):
+    for one in judgments_of_run(run, setup, votes=True):
         tally.add(one)
     made = tally.report()
-    with reading(run) as ledger:
-        entries = tuple(replace(one, votes=votes_of(ledger, one.judge, one.number - 1)) for one in made.entries)
     gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
     counts = _counts(info, setup.language)
     return replace(
         made,
         gates=gates,
-        entries=entries,
         used=info.usage,
         counts=counts,
         calibrations=calibrations,

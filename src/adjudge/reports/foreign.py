@@ -18,6 +18,14 @@ from adjudge.reports.passed import Ends, Row, passed, scale_ends
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.label_scales import JudgedScale, label_scales
 
+_PROMPT = {
+    "raw": "(the texts were made elsewhere)",
+    "label": "(the texts were made elsewhere)",
+    "provider": "adjudge",
+    "id": "adjudge",
+}
+"""promptfoo takes no result without a prompt."""
+_NO_STATS = {"successes": 0, "failures": 0, "errors": 0, "tokenUsage": {}}
 _TRUTHS = {"PASS": True, "FAIL": False}
 
 
@@ -94,7 +102,7 @@ def _evalassist_criteria(criteria: Criteria) -> dict[str, object]:
 def to_promptfoo(run: Path, target: Path) -> int:
     """Results of version 3: each judgment is the result of one model-graded assertion."""
     labels = {(label.row, label.criteria): mark for label, mark in _marked(run)}
-    head = {"version": 3, "timestamp": _now(), "prompts": []}
+    head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
     count, ends = 0, scale_ends(run)
     with text_file(target) as file:
         file.write(f'{{"evalId": {json.dumps(run.name)}, "results": {json.dumps(head)[:-1]}, "results": [')
@@ -102,7 +110,7 @@ def to_promptfoo(run: Path, target: Path) -> int:
             _refuse_comparison(row, "promptfoo")
             file.write((",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels, ends)))
             count += 1
-        file.write('\n], "stats": {}}, "config": {}, "shareableUrl": null}\n')
+        file.write(f'\n], "stats": {json.dumps(_NO_STATS)}}}, "config": {{}}, "shareableUrl": null}}\n')
     return count
 
 
@@ -120,11 +128,16 @@ def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row
     own = {**part, **({"metadata": {"graderError": True}} if failed else {})}
     label = labels.get((Instance(fields).identity, str(row.get("criteria"))))
     people = [] if label is None else [label]
+    shown = {name: value for name, value in fields.items() if name != "response"}
     return {
         "testIdx": count,
         "promptIdx": 0,
+        "promptId": _PROMPT["id"],
+        "prompt": {"raw": _PROMPT["raw"], "label": _PROMPT["label"]},
+        "testCase": {"vars": shown, "assert": [assertion]},
         "provider": {"id": "adjudge"},
-        "vars": {name: value for name, value in fields.items() if name != "response"},
+        "latencyMs": 0,
+        "vars": shown,
         "response": {"output": _text(fields.get("response", ""))},
         "success": good,
         "score": 0 if failed else score,

@@ -11,8 +11,8 @@ from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
-from adjudge.reports.numbers import RussianNumber
 from adjudge.reports.summary import Summary
+from adjudge.reports.words import RussianNumber
 from adjudge.runs.eval_file import FailUnder
 
 if TYPE_CHECKING:

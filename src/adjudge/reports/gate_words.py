@@ -62,7 +62,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "{level}, допустимая потеря {margin_allowed:.3f}.",
         "worse inconclusive": "Порог не проверен: хуже ли «{of}», чем в {against}, сказать нельзя: разница {value:+.3f}, "
         "от {lower:+.3f} до {upper:+.3f} при {level}, допустимая потеря {margin_allowed:.3f}.",
-        "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих запусках {scored} (другой: {against}), нужно хотя "
+        "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих прогонах {scored} (другой: {against}), нужно хотя "
         "бы 8.",
         "no system": "Порог не проверен: системы «{of}» нет.",
         "few missing": "Порог выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}.",

@@ -14,6 +14,7 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.reports.cascades import learnt_by
 from adjudge.reports.export import report_of_run
 from adjudge.reports.report import Report, Section
+from adjudge.reports.russian import in_russian
 from adjudge.reports.template import environment
 from adjudge.reports.trusted import trust_sentence
 from adjudge.runs.folder import RunInfo, run_info
@@ -85,11 +86,11 @@ def _options(criteria: Mapping[str, object]) -> str:
     return ", ".join(named)
 
 
-def judge_card_page(folder: str | Path) -> str:
+def judge_card_page(folder: str | Path, language: str = "en") -> str:
     """The cards of a run as a Markdown page."""
     info = run_info(folder)
     made = environment(html=False)
-    made.filters |= {"sentence": trust_sentence, "figure": _figure}
+    made.filters |= {"sentence": lambda one: trust_sentence(one, language), "figure": _figure}
     page = made.get_template("judge_card.md.jinja").render(
         run=Path(folder).name,
         cards=judge_cards(folder),
@@ -99,7 +100,16 @@ def judge_card_page(folder: str | Path) -> str:
         cost=_cost(info),
         figures=_SHOWN,
     )
-    return page.strip() + "\n"
+    return "\n".join(_line(text, language) for text in page.strip().splitlines()) + "\n"
+
+
+def _line(text: str, language: str) -> str:
+    """A line in ``language``; of a table, each cell; of a list, what stands behind the dash."""
+    if text.startswith("- "):
+        return f"- {_line(text[2:], language)}"
+    if text.startswith("| ") and text.endswith(" |"):
+        return f"| {' | '.join(_line(cell, language) for cell in text[2:-2].split(' | '))} |"
+    return in_russian(text, terminal=True) if language == "ru" else text
 
 
 def _figure(one: Estimate) -> str:

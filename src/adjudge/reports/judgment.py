@@ -34,7 +34,7 @@ class Judgment:
     left_out: tuple[str, ...] = ()
     """The models of a panel that did not count."""
     used: Mapping[str, Usage] = field(default_factory=FrozenDict)
-    """Model → what it took; empty of a judgment that a run folder keeps, which adds it up itself."""
+    """Model → what it took; empty of one that was read from a run folder without its votes."""
 
     @classmethod
     def of(cls, judge: str, number: int, result: Result, *, votes: bool = False) -> Judgment:
@@ -67,6 +67,7 @@ class Judgment:
             result={name: value for name, value in record.items() if name not in own},
             votes=votes if isinstance(votes, list) else (),
             left_out=tuple(map(str, lost)) if panel and isinstance(lost, Mapping) else (),
+            used=_used_by(votes) if isinstance(votes, list) else {},
         )
 
     @cached_property
@@ -149,6 +150,22 @@ def _used(result: Result) -> dict[str, Usage]:
     for vote in result.votes:
         found[vote.model] = found.get(vote.model, Usage()) + vote.usage
     return found
+
+
+def _used_by(votes: Sequence[Mapping[str, object]]) -> dict[str, Usage]:
+    """The same, of votes that a run folder keeps."""
+    found: dict[str, Usage] = {}
+    for vote in votes:
+        counts = (
+            _count(vote.get(name)) for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated")
+        )
+        model = str(vote.get("model"))
+        found[model] = found.get(model, Usage()) + Usage(*counts)
+    return found
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def number_of(value: object) -> float | None:

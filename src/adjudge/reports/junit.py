@@ -63,7 +63,7 @@ def _write_case(file: TextIO, row: Row, ends: Ends) -> None:
     file.write("<properties>\n" + "".join(_properties(one)) + "</properties>\n")
     why = one.text("explanation") or one.reason or ""
     if kind in _CASE:
-        said = one.reason or "no verdict" if kind != "failure" else f"{one.verdict or one.score}: {why}"
+        said = one.reason or "no verdict" if kind != "failure" else ": ".join(filter(None, (str(one.verdict or one.score), why)))
         body = "" if kind == "skipped" else f">{_words(why)}</{kind}"
         type_ = "" if kind == "skipped" else f" type={_attribute('judged as failed' if kind == 'failure' else 'no verdict')}"
         file.write(f"<{kind} message={_attribute(said, _LONGEST_MESSAGE)}{type_}{body or '/'}>\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adjudge.reports.russian import in_russian
 from adjudge.reports.template import environment
 from adjudge.stats.ranking import Place
 from adjudge.trust.leaderboard import Leaderboard
@@ -16,18 +17,21 @@ def shown_rank(place: Place) -> str:
     return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
 
 
-def leaderboard_markdown(title: str, found: Sequence[Leaderboard]) -> str:
+def leaderboard_markdown(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
     """For code hosts and mail."""
-    return _render("leaderboard.md.jinja", title, found, html=False).strip() + "\n"
+    return _render("leaderboard.md.jinja", title, found, language, html=False).strip() + "\n"
 
 
-def leaderboard_html(title: str, found: Sequence[Leaderboard]) -> str:
+def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
     """One file with everything in it: nothing is loaded, nothing is sent."""
-    return _render("leaderboard.html.jinja", title, found, html=True)
+    return _render("leaderboard.html.jinja", title, found, language, html=True)
 
 
-def _render(template: str, title: str, found: Sequence[Leaderboard], *, html: bool) -> str:
-    return environment(html=html).get_template(template).render(title=title, boards=found, shown_rank=shown_rank, span=_span)
+def _render(template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool) -> str:
+    made = environment(html=html)
+    made.filters |= {"ours": lambda text: in_russian(str(text), terminal=True) if language == "ru" else text}
+    values = {"title": title, "boards": found, "shown_rank": shown_rank, "span": _span, "language": language}
+    return made.get_template(template).render(values)
 
 
 def _span(board: Leaderboard, place: Place) -> tuple[float, float, float]:

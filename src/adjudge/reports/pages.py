@@ -22,7 +22,6 @@ from adjudge.reports.decision import decision, standing
 from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
-from adjudge.reports.numbers import RussianNumber, number_text, quoted_name
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
@@ -32,7 +31,7 @@ from adjudge.reports.summary import Summary, kind_of
 from adjudge.reports.table import write_judgments
 from adjudge.reports.template import environment
 from adjudge.reports.trusted import titled, trust_sentence
-from adjudge.reports.words import Word, counted, is_word, word
+from adjudge.reports.words import RussianNumber, Word, counted, is_word, number_text, quoted_name, word
 
 _LONGEST_LINE = 200
 _MOST_FOUND = 50_000

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
@@ -351,14 +352,19 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
     named = {other.name for other in setup.bars if other.judge == bar.judge and other.name}
     for one in sections:
         if one.contests:
-            systems = {system.name: system for system in one.contests.systems}
-            yield _win_rate(one.judge, bar, systems.get(bar.name), setup.confidence)
+            yield _win_rate(one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence)
         elif bar.name in ("", one.criteria, one.judge) and not (bar.name == "" and one.criteria in named):
             kind: Measure = "composite" if one.rag else "mean"
             yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
         elif one.rag and (found := [each for each in one.rag.dimensions if each.dimension.name == bar.name]):
             summary = found[0].as_summary(setup.confidence)
             yield mean_gate(one.judge, bar.name, summary, bar.least, confidence=setup.confidence)
+
+
+def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
+    """The system of that name; a column that was typed in another case is found, so it is here."""
+    exact = (one for one in systems if one.name == name)
+    return next(exact, None) or next((one for one in systems if folded(one.name) == folded(name)), None)
 
 
 def _win_rate(judge: str, bar: Bar, system: SystemSummary | None, confidence: float | None) -> GateResult:
@@ -369,7 +375,7 @@ def _win_rate(judge: str, bar: Bar, system: SystemSummary | None, confidence: fl
     lower, upper = widened((lower, upper), system.winrate if system else None, sure, share)
     return GateResult(
         judge=judge,
-        name=bar.name,
+        name=system.name if system else bar.name,
         measure="win rate",
         value=system.winrate if system else None,
         bar=bar.least,

@@ -144,7 +144,7 @@ _SENTENCES: Mapping[Sentence, tuple[str, str]] = {
     "price of": ("the price of {models} is not known", "цена {models} неизвестна"),
     "random rows": (
         "Rows in random order (seed {seed}). You do not see what the judge said.",
-        "Строки в случайном порядке (зерно {seed}). Вердикт судьи не показывается.",
+        "Строки в случайном порядке (seed {seed}). Вердикт судьи не показывается.",
     ),
     "response": ("Response {label}", "Ответ {label}"),
     "resume": ("Resume it with: adjudge resume {folder}", "Продолжить: adjudge resume {folder}"),

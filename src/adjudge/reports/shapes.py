@@ -215,6 +215,24 @@ class AggregateShape(TypedDict):
     per_criterion_contribution: Mapping[str, float | None]
 
 
+class EndsShape(TypedDict):
+    """What has to be spent in any case, and what may be."""
+
+    lower: float
+    upper: float
+
+
+class EstimateShape(TypedDict):
+    """What judging would take; of ``generate`` its candidates count as judgments."""
+
+    judgments: int
+    answered: Annotated[int, "votes that the run holds already"]
+    calls: EndsShape
+    tokens: EndsShape
+    cost_usd: EndsShape
+    unpriced_models: Annotated[Sequence[str], "not in the cost"]
+
+
 class RunShape(TypedDict):
     """A run folder."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.judgment import Judgment, number_of
@@ -78,18 +79,10 @@ class Summary:
     def to_dict(self) -> dict[str, object]:
         """This summary as a JSON-ready dict."""
         return {
-            "attempted": self.attempted,
-            "scored": self.scored,
-            "abstained": self.abstained,
-            "failed": self.failed,
-            "without_number": self.without_number,
-            "mean": self.mean,
+            **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
             "interval": interval_dict(self.interval),
-            "options": dict(self.options),
-            "reasons": dict(self.reasons),
-            "calls": self.usage.calls,
-            "prompt_tokens": self.usage.prompt_tokens,
-            "completion_tokens": self.usage.completion_tokens,
+            **some_of(self, "options", "reasons"),
+            **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
             "calls_with_estimated_tokens": self.usage.estimated,
             "excluded_models": dict(self.excluded),
             **({"models": {model: one._asdict() for model, one in self.models.items()}} if self.models else {}),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.reports.words import counted
+from adjudge.reports.words import counted, number_text
 
 if TYPE_CHECKING:
     from adjudge.stats.estimate import Estimate
@@ -54,11 +54,11 @@ def trust_sentence(one: Calibration, language: str = "en") -> str:
         name=titled(one, language),
         what=_what(one, words),
         labels=f"{counted(one.count, 'label', language)}{made}",
-        value=figure(found),
-        lower=_number(found.lower if found else None),
-        upper=_number(found.upper if found else None),
+        value=_number(found.value if found else None, language),
+        lower=_number(found.lower if found else None, language),
+        upper=_number(found.upper if found else None, language),
         level=f"{one.level:.0%}",
-        naive=figure(one.naive),
+        naive=_number(one.naive.value, language),
         why=_why(one, language),
     )
 
@@ -88,8 +88,8 @@ def figure(one: Estimate | None) -> str:
     return _number(one.value if one else None)
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _number(value: float | None, language: str = "en") -> str:
+    return "–" if value is None else number_text(value, 3, language)
 
 
 def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:

@@ -370,3 +370,25 @@ def blank_rows(count: int, places: str, language: str) -> str:
         skipped = russian_form(count, "Пропущена", "Пропущены", "Пропущено")
         return f"{skipped} {count} {russian_form(count, 'пустая строка', 'пустые строки', 'пустых строк')}: {places}."
     return f"{count} blank {'row was' if count == 1 else 'rows were'} skipped: {places}."
+
+
+class RussianNumber(float):
+    """A number that is written with a decimal comma."""
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec).replace(".", ",")
+
+
+def quoted_name(name: str, language: str) -> str:
+    """A name of ours in the quotation marks of the language."""
+    return f"«{name}»" if language == "ru" else f"“{name}”"
+
+
+def percent(share: float, language: str) -> str:
+    """A share in percent: 67%, or 67 % in Russian."""
+    return f"{100 * share:.0f}\u00a0%" if language == "ru" else f"{share:.0%}"
+
+
+def number_text(value: float, digits: int, language: str) -> str:
+    """A number with so many decimals: 0.50, or 0,50 in Russian."""
+    return f"{RussianNumber(value) if language == 'ru' else value:.{digits}f}"

@@ -21,7 +21,7 @@ from adjudge.ledger.file import differences
 from adjudge.runs.folder import cell_of_column, judgments, run_info
 
 Side = Literal[0, 1]
-_PLACE = re.compile(r"(.*\.\w+|stdin):\d+|row \d+")
+_PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?")
 """What rows without a name are called: by their place, which says nothing of what they are."""
 _TABLE = (
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, judge TEXT, criteria TEXT, line TEXT, row INTEGER, name TEXT, "
@@ -144,17 +144,43 @@ _CHANGED = f"{_PAIRED} AND (a.status IS NOT b.status OR a.score IS NOT b.score O
 @contextmanager
 def run_diff(one: str | Path, two: str | Path, cluster: str | None = None) -> Iterator[RunDiff]:
     """Compare two run folders. ``cluster``: the column whose rows belong together."""
-    settings = [str(change) for change in differences(run_info(one).configuration, run_info(two).configuration)]
+    made = [run_info(folder).configuration for folder in (one, two)]
+    settings = [str(change) for change in differences(*made)]
+    systems = _Systems(made[0])
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
-            rows = (_values(side, row, cluster) for row in judgments(folder))
+            rows = (_values(side, systems.as_in_the_first_run(row), cluster) for row in judgments(folder))
             table.executemany(f"INSERT INTO judged VALUES (NULL,{','.join('?' * 13)},NULL)", rows)  # noqa: S608 - only marks
         _join_renamed_judges(table)
         for keys in _ALIKE:
             _join(table, keys)
         _join(table, "line, name", _ONE_OF_ITS_NAME)
         yield RunDiff(settings, table)
+
+
+class _Systems:
+    """Has responses that are known by their systems' names stand in the order in which the first run compared them."""
+
+    def __init__(self, configuration: Mapping[str, Any]) -> None:
+        self._judged: dict[tuple[str, str], str] = {}
+        """(judge, criteria) → the field with the responses."""
+        for judge, own in configuration.get("judges", {}).items():
+            for one in own.get("criteria") or ():
+                self._judged[judge, one.get("name", "")] = one.get("to_evaluate_field", "response")
+        self._order: dict[tuple[str, str], list[str]] = {}
+
+    def as_in_the_first_run(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The judgment, its responses and its winner put into that order; as it is where the names are others."""
+        line, own = (row["judge"], str(row.get("criteria") or "")), row.get("systems")
+        if not isinstance(own, list) or len(set(own)) < len(own):
+            return row
+        order, field = self._order.setdefault(line, own), self._judged.get(line, "response")
+        texts, chosen = row["fields"].get(field), row.get("selected_option")
+        if order == own or sorted(order) != sorted(own) or not isinstance(texts, list) or len(texts) != len(own):
+            return row
+        fields = {**row["fields"], field: [texts[own.index(name)] for name in order]}
+        return {**row, "fields": fields, "selected_option": order.index(own[chosen]) if isinstance(chosen, int) else chosen}
 
 
 def _values(side: int, row: Mapping[str, Any], cluster: str | None) -> tuple[object, ...]:

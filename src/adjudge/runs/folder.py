@@ -141,6 +141,13 @@ def run_info(folder: str | Path) -> RunInfo:
         )
 
 
+def settings_in(folder: str | Path) -> list[Mapping[str, Any]]:
+    """How each judge of a run is set up, as it was begun."""
+    with reading(folder) as connection:
+        judges = read_meta(connection).get("configuration", {}).get("judges", {})
+    return [one["settings"] for one in judges.values() if isinstance(one.get("settings"), Mapping)]
+
+
 def _order(facts: Mapping[str, Any]) -> list[str]:
     """The judges as they were given."""
     given = facts.get("configuration")

@@ -14,8 +14,7 @@ from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.estimate import Known
 from adjudge.ledger.file import FILE, trouble
 from adjudge.ledger.ledger import BloomFilter
-from adjudge.ledger.rows import checked_key
-from adjudge.ledger.wordings import wordings_in
+from adjudge.ledger.rows import checked_key, wordings_in
 from adjudge.runs.folder import reading, run_info
 
 _ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> 'model_error' ORDER BY number"

@@ -12,9 +12,7 @@ from adjudge.runs.project import ModelEntry, ServerEntry, StepEntry
 
 
 def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
-    """The file with its models asked there, as far as anything was said."""
-    if not server.says_anything:
-        return file
+    """The file with its models asked there."""
     if not file.models and not all(one.models or _is_cascade(one) for one in file.judges):
         raise SetupError(f"{file.path} names no model to ask at a server: add models, such as models: openai/gpt-4o-mini")
     judges = tuple(with_models(one, server.over) for one in file.judges)

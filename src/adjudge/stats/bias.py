@@ -139,6 +139,14 @@ def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool], *
     )
 
 
+def preference_among_equals(picked_own: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95) -> Estimate:
+    """Without labels: of pairs that are equally good, how much oftener than half the judge picks its own family's."""
+    if not picked_own:
+        return undefined("Wilson", 0, "no pair of equal quality with one answer by its own family", level=level)
+    interval = label_interval([float(own) for own in picked_own], level=level, clusters=clusters)
+    return Estimate(fmean(picked_own) - 0.5, interval.lower - 0.5, interval.upper - 0.5, len(picked_own), "Wilson", level)
+
+
 def _difference_of_shares(
     one: Sequence[bool], other: Sequence[bool], missing: str, sides: tuple[str, str], level: float
 ) -> Estimate:

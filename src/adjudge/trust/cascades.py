@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label
 from adjudge.engine.identity import judge_identity, step_identities
@@ -65,27 +66,11 @@ class CascadeReport(Judged):
 
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
-        found = self.thresholds
+        step = ("step", "identity", "confidence", "rows", "accepted", "errors", "limit", "reason")
         return {
-            "judge": self.judge,
-            "criteria": self.criteria,
-            "risk": found.risk,
-            "delta": found.delta,
-            "labels": found.labels,
-            "date": found.date,
-            "steps": [
-                {
-                    "step": one.step,
-                    "identity": one.identity,
-                    "confidence": one.confidence,
-                    "rows": one.rows,
-                    "accepted": one.accepted,
-                    "errors": one.errors,
-                    "limit": one.limit,
-                    "reason": one.reason,
-                }
-                for one in found.steps
-            ],
+            **some_of(self, "judge", "criteria"),
+            **some_of(self.thresholds, "risk", "delta", "labels", "date"),
+            "steps": [some_of(one, *step) for one in self.thresholds.steps],
             "refusal": self.refusal and {"code": self.refusal.code, "text": self.refusal.text},
             "notes": list(self.notes),
         }

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.judged import Judged
 from adjudge.errors import SetupError
@@ -47,23 +48,12 @@ class Leaderboard(Judged):
         """This leaderboard as a JSON-ready dict."""
         found = self.ranking
         return {
-            "judge": self.judge,
-            "criteria": self.criteria,
-            "rows": self.rows,
-            "contests": self.contests,
-            "failed": self.failed,
+            **some_of(self, "judge", "criteria", "rows", "contests", "failed"),
             "places": [
                 {
                     "rank": one.rank,
                     "system": one.name,
-                    "rating": one.rating,
-                    "lower": one.lower,
-                    "upper": one.upper,
-                    "best_rank": one.best_rank,
-                    "worst_rank": one.worst_rank,
-                    "wins": one.wins,
-                    "ties": one.ties,
-                    "losses": one.losses,
+                    **some_of(one, "rating", "lower", "upper", "best_rank", "worst_rank", "wins", "ties", "losses"),
                     "rating_with_control": self.controlled.ratings.get(one.name) if self.controlled else None,
                 }
                 for one in found.places

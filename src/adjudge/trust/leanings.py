@@ -1,4 +1,4 @@
-"""What a judge leans to, as far as a run shows it: the order things are shown in, and the length of answers."""
+"""What a judge leans to, as far as a run shows it: the order things are shown in, the length of answers, who wrote them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from adjudge.errors import RunError
 from adjudge.ledger.file import holds_labels
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.stats.bias import verbosity_slope
 from adjudge.trust.labelled_rows import labelled_rows
+from adjudge.trust.self_preference import self_preference_text
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     """What the judgments of one judge show."""
     yield _order(folder, judge)
     yield _length(folder, judge)
+    yield Leaning("self-preference", _own_family(folder, judge))
 
 
 def _order(folder: str | Path, judge: str) -> Leaning:
@@ -41,6 +44,13 @@ def _order(folder: str | Path, judge: str) -> Leaning:
         return Leaning("order", "not measured: judge with --check-positional-bias")
     floor = f"{fmean(noise):.2f} of votes differ within one order" if noise else "the noise within one order was not measured"
     return Leaning("order", f"{turned} of {rows} verdicts turn with the order ({fmean(flips or [0.0]):.2f} of votes; {floor})")
+
+
+def _own_family(folder: str | Path, judge: str) -> str:
+    try:
+        return self_preference_text(folder, judge)
+    except RunError:  # a judge of one's own need not say what it asks
+        return "not measured: the run does not say what was asked"
 
 
 def _length(folder: str | Path, judge: str) -> Leaning:

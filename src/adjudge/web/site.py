@@ -18,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.domain.vote import Outcome
-from adjudge.reports.numbers import number_text, percent
+from adjudge.reports.russian import in_russian
+from adjudge.reports.words import number_text, percent
 from adjudge.web.guard import Access
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
@@ -83,6 +84,11 @@ def russian() -> Mapping[str, str]:
 def said(text: str, language: str) -> str:
     """A text of our pages in the language of whoever reads it."""
     return russian().get(text, text) if language == "ru" else SHORT_NAMES.get(text, text)
+
+
+def our_words(text: str, language: str) -> str:
+    """A sentence of a report in the language of whoever reads it."""
+    return in_russian(text, terminal=True) if language == "ru" else text
 
 
 @dataclass

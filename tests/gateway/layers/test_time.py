@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 
 import pytest
 
-from adjudge.domain.message import Reply
+from adjudge.domain.message import Capabilities, Message, Prompt, Reply, Request
 from adjudge.errors import Unavailable
+from adjudge.gateway.layers.limit import Timed
 from adjudge.gateway.open import open_model
 from support.asking import ask, ask_all, open_at, wait_until
 from support.fake_provider import HANGS, STALLS, FakeProvider, Fault, always
@@ -55,3 +57,52 @@ def test_functions_that_hang_keep_no_other_call_waiting() -> None:
     replies = ask_all(model, ["hang", "hang", "hang", "REC-00001-Y", "REC-00002-Y"])
     release.set()
     assert [type(reply) for reply in replies] == [Unavailable] * 3 + [Reply] * 2
+
+
+class _Slow:
+    """Answers after as long as the prompt says, and can be asked from a test's own loop."""
+
+    name, capabilities = "slow", Capabilities()
+
+    async def complete(self, request: Request) -> Reply:
+        await asyncio.sleep(float(request.prompt.text))
+        return Reply("PASS")
+
+
+def _waiting(seconds: str) -> Request:
+    return Request(Prompt((Message("user", seconds),)))
+
+
+def _asked(model: Timed, seconds: str) -> asyncio.Task[Reply]:
+    return asyncio.ensure_future(model.complete(_waiting(seconds)))
+
+
+def test_one_timer_ends_all_attempts_that_take_too_long_and_those_that_begin_later() -> None:
+    async def asked() -> list[object]:
+        model = Timed(_Slow(), 0.1)
+        together = [_asked(model, seconds) for seconds in ("60", "0", "60")]
+        early = await asyncio.gather(*together, return_exceptions=True)
+        return [*early, *await asyncio.gather(_asked(model, "60"), _asked(model, "0"), return_exceptions=True)]
+
+    assert [type(one) for one in asyncio.run(asked())] == [Unavailable, Reply, Unavailable, Unavailable, Reply]
+
+
+def test_who_cancels_an_attempt_is_not_told_that_it_took_too_long() -> None:
+    async def cancelled() -> None:
+        asking = _asked(Timed(_Slow(), 60), "60")
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asking
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+def test_a_task_goes_on_after_an_attempt_that_took_too_long() -> None:
+    async def twice(model: Timed) -> tuple[Reply, int]:
+        with pytest.raises(Unavailable):
+            await model.complete(_waiting("60"))
+        reply, task = await model.complete(_waiting("0")), asyncio.current_task()
+        return reply, task.cancelling() if task else -1
+
+    assert asyncio.run(twice(Timed(_Slow(), 0.1))) == (Reply("PASS"), 0)

@@ -42,9 +42,9 @@ def raw_of(header: Header, tensor: Tensor) -> bytes:
         return file.read(tensor.size or 0)
 
 
-def model(folder: Path, **options: int) -> Path:
+def model(folder: Path, *, kind: int = Q4_1, seed: int = 0) -> Path:
     path = folder / "model.gguf"
-    path.write_bytes(tiny_model(**options))
+    path.write_bytes(tiny_model(kind=kind, seed=seed))
     return path
 
 

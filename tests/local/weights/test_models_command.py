@@ -48,7 +48,7 @@ def test_a_script_sees_a_line_at_the_start_and_one_at_the_end(tiny: KnownWeights
     assert done.returncode == 0, done.stderr
     start, end = done.stdout.splitlines()
     assert start.startswith("pulling tiny")
-    assert "times as fast as Q4_1 on this CPU" in end
+    assert end.startswith("tiny is ready: ")
     assert done.stderr == ""
     again = run(tiny, "models", "pull", NAME)
     assert again.stdout.splitlines() == [f"tiny is ready: {end.rpartition(': ')[2]}"]

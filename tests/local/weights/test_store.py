@@ -148,10 +148,9 @@ def test_a_cache_folder_that_is_a_file_is_named(tiny: KnownWeights, cache: Path)
         find(NAME)
 
 
-def test_the_manifest_says_what_was_chosen_and_why(pulled: Path, tiny: KnownWeights) -> None:
+def test_the_manifest_says_what_was_pulled(pulled: Path, tiny: KnownWeights) -> None:
     manifest = store.read_manifest(NAME)
     assert manifest is not None
     assert (manifest.file, manifest.licence, manifest.source_sha256) == (pulled.name, "Apache-2.0", tiny.sha256)
     assert manifest.format in pulled.name
-    assert set(manifest.speeds) == {"Q4_1", "F16"}
     assert (manifest.size, manifest.mtime_ns) == (pulled.stat().st_size, pulled.stat().st_mtime_ns)

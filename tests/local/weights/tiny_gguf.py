@@ -42,12 +42,20 @@ def value(kind: int, content: Any) -> bytes:
     return struct.pack({UINT32: "<I", 5: "<i", FLOAT: "<f", BOOL: "<?"}[kind], content)
 
 
-def tiny_model(*, kind: int = Q4_1, seed: int = 0, layers: int = LAYERS, hidden: int = HIDDEN) -> bytes:
+PLAIN = "{% for m in messages %}{{ m.content }}{% endfor %}"
+CHATML = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def tiny_model(*, kind: int = Q4_1, seed: int = 0, layers: int = LAYERS, hidden: int = HIDDEN, template: str = PLAIN) -> bytes:
     """A llama of 64 by ``hidden`` that knows single bytes and three control tokens."""
     chance = random.Random(seed)
-    fields = _fields(layers, hidden)
+    fields = _fields(layers, hidden) | {"tokenizer.chat_template": (STRING, template)}
     tokens = len(fields["tokenizer.ggml.tokens"][1][1])
-    tensors: Tensors = {"token_embd.weight": ((WIDTH, tokens), Q8_0, _blocks(chance, Q8_0, WIDTH * tokens))}
+    looked_up = F32 if kind == F32 else Q8_0
+    tensors: Tensors = {"token_embd.weight": ((WIDTH, tokens), looked_up, _blocks(chance, looked_up, WIDTH * tokens))}
     for layer in range(layers):
         tensors |= {f"blk.{layer}.{name}": tensor for name, tensor in _layer(chance, kind, hidden).items()}
     return gguf(fields, tensors | {"output_norm.weight": _ones()})
@@ -72,6 +80,9 @@ def _ones() -> tuple[tuple[int, ...], int, bytes]:
 
 
 def _blocks(chance: random.Random, kind: int, weights: int) -> bytes:
+    if kind == F32:
+        return struct.pack(f"<{weights}f", *(chance.gauss(0, 0.1) for _ in range(weights)))
+
     def scale() -> bytes:
         return struct.pack("<e", chance.uniform(0.001, 0.05))
 
@@ -107,5 +118,4 @@ def _fields(layers: int, hidden: int) -> Fields:
         "tokenizer.ggml.merges": (ARRAY, (STRING, ["a b"])),
         "tokenizer.ggml.eos_token_id": (UINT32, 2),
         "tokenizer.ggml.add_bos_token": (BOOL, False),
-        "tokenizer.chat_template": (STRING, "{% for m in messages %}{{ m.content }}{% endfor %}"),
     }

@@ -50,12 +50,14 @@ def is_lines(head: str) -> bool:
 def document_rows(text: Text) -> Rows:
     """The objects of a list, or of the one list of objects inside an object."""
     document = JsonDocument(text)
+    before = nth = 0
     for number, value in document.rows():
+        before, nth = number, nth + 1 if number == before else 1
         flaw = text.flaw_in(document.last) if text.flaw else None
         if flaw:
-            yield text.origin.bad(number, flaw)
+            yield text.origin.bad(number, flaw, nth)
         else:
-            yield Row(number, value) if isinstance(value, dict) else text.origin.bad(number, "is not a JSON object")
+            yield Row(number, value, nth) if isinstance(value, dict) else text.origin.bad(number, "is not a JSON object", nth)
 
 
 class JsonDocument:

@@ -26,6 +26,8 @@ class Row(NamedTuple):
     """The line it begins on, or which row it is; from 1."""
     cells: Mapping[str, object] | Instance
     """Its values by column; or an instance, where the caller made one."""
+    nth: int = 1
+    """Of those that begin on its line: JSON is often written on a single one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +101,25 @@ class Origin:
     unit: str = "row"
     """What is counted: rows, or the lines they begin on."""
 
-    def place(self, number: int) -> str:
-        """What a row is called that has no name of its own."""
-        return f"{self.short}:{number}" if self.short else f"row {number}"
+    def place(self, number: int, nth: int = 1) -> str:
+        """What a row is called that has no name of its own; ``nth``: of those on its line."""
+        return f"{self.short}:{number}{_nth(nth)}" if self.short else f"row {number}{_nth(nth)}"
 
-    def where(self, number: int) -> str:
+    def where(self, number: int, nth: int = 1) -> str:
         """Where a row stands, for errors."""
-        return f"{self.name}, {self.unit} {number}"
+        return f"{self.name}, {self.unit} {number}{_nth(nth)}"
 
-    def bad(self, number: int, reason: str) -> BadRow:
+    def bad(self, number: int, reason: str, nth: int = 1) -> BadRow:
         """What is wrong with a row."""
-        return BadRow(self.where(number), reason)
+        return BadRow(self.where(number, nth), reason)
 
     def wrong(self, number: int, reason: str) -> RunError:
         """What to raise when nothing after a row can be read either."""
         return RunError(f"{self.where(number)}: {reason}")
+
+
+def _nth(nth: int) -> str:
+    return "" if nth == 1 else f" ({nth})"
 
 
 Rows = Iterator[Row | BadRow]

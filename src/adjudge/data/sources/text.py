@@ -114,9 +114,9 @@ class Text:
 def likely_encoding(raw: bytes) -> str:
     """What to do about bytes that are not UTF-8. Whole words above ASCII are Cyrillic, single letters have accents."""
     high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
-    name = "cp1251" if words * 2 >= high else "cp1252"
-    guess = f", probably {name}" if name == "cp1251" else ""
-    return f"save the file as UTF-8, or say which encoding it is in{guess}: --encoding {name}, or encoding={name!r}"
+    if words * 2 >= high:
+        return "save the file as UTF-8, or say which encoding it is in, probably cp1251: --encoding cp1251, or encoding='cp1251'"
+    return "save the file as UTF-8, or say which encoding it is in: --encoding cp1252, or encoding='cp1252'"
 
 
 class _Rest(io.RawIOBase):

@@ -108,7 +108,8 @@ class Account:
 
     def add(self, model: str, usage: Usage) -> None:
         """A reply came."""
-        self.used[model] = self.used.get(model, Usage()) + usage
+        known = self.used.get(model)
+        self.used[model] = usage if known is None else known + usage
 
     def lease(self, calls: int, each: Spent) -> None:
         """So many requests may be sent; of what each takes, the most so far counts."""

@@ -107,18 +107,15 @@ class OpenBudget:
         self.account.leased = self._begun
         return self.account.to_dict()
 
-    async def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+    def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Replying:
         """Ask; what the request may cost is set aside while it is under way, then what it did cost is counted."""
-        if not self._limited:
-            self.raise_if_halted()
-            if self._keep is not None:
-                await self._begin(model, request)
-            return await self._counted(model, request, ask)
+        return self._within_limits(model, request, ask) if self._limited else self._counted(model, request, ask)
+
+    async def _within_limits(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         most = await self._room_for(model, request)
         self._reserved += most
         self._asking[model] += 1
         try:
-            await self._begin(model, request)
             return await self._counted(model, request, ask)
         finally:
             self._reserved -= most
@@ -126,6 +123,9 @@ class OpenBudget:
             self._wake()
 
     async def _counted(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        self.raise_if_halted()
+        if self._keep is not None:
+            await self._begin(model, request)
         usage = None
         try:
             reply = measured(request, await ask())

@@ -95,8 +95,7 @@ class HttpProvider(ABC):
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             message = f"the server's answer has no reply in it ({type(error).__name__}: {error})"
             raise self._endpoint("").error(Unavailable, message) from None
-        ignored = self._ignored(request, reply)
-        return replace(reply, latency=perf_counter() - started, ignored=ignored)
+        return reply.after(perf_counter() - started, self._ignored(request, reply))
 
     async def probe(self) -> Presence:
         """Reach the server without paying for an answer, and see whether it says that the model is there.

@@ -1,10 +1,14 @@
-"""``local/…``: a model in this process. One load is shared by all judges."""
+"""``local/…``: a model in this process. One load is shared by all judges.
+
+The weights known by name are scored on onnxruntime, many prompts at a time; other GGUF files, and everything that is
+written, run on xllamacpp, one prompt at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -17,7 +21,11 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
-from adjudge.local.llama import Llama
+from adjudge.local.batches import Batches
+from adjudge.local.libraries import import_onnxruntime, threads
+from adjudge.local.llama import Llama, Score
+from adjudge.local.onnx.graph import Precision
+from adjudge.local.onnx.made import made_path, made_weights, precision
 from adjudge.local.prefix_queue import PrefixQueue
 from adjudge.local.weights.shipped import RAW, adapter_for, calibration_for
 from adjudge.local.weights.store import KNOWN, find
@@ -39,26 +47,37 @@ class LocalModel:
     def __init__(self, id: str) -> None:
         base, _, adapter = id.removeprefix("local/").partition("+")
         self.name = f"local/{base}+{Path(adapter).stem}" if adapter else f"local/{base}"
-        known = KNOWN.get(base.removesuffix(RAW))
+        name = base.removesuffix(RAW)
+        self._scored_as = name if name in KNOWN and adapter_for(name) else None
+        self._precision = precision()
+        known = KNOWN.get(name)
         self.note = known.note if known else None
         """What a reader of scores made with this model must know."""
         self._path, self._adapter = weights_of(id)
         if base in KNOWN and not adapter:
             self._adapter = adapter_for(base)
-            self.capabilities = replace(self.capabilities, calibration=calibration_for(base))
+            self.capabilities = replace(self.capabilities, calibration=calibration_for(base), priors_kept_as=self.identity)
 
     @cached_property
     def identity(self) -> str:
-        """The name and the very files: converted or trained again, they are another model."""
+        """The name and the very files: converted or trained again, or rounded otherwise, they are another model."""
+        if self._scored_as:
+            return f"{self.name}@{made_path(self._scored_as, self._path, self._adapter, self._precision).stem}"
         weights = f"{self.name}@{self._path.name}:{self._path.stat().st_size}"
         return f"{weights}@{sha256(self._adapter)[:16]}" if self._adapter else weights
 
     async def complete(self, request: Request) -> Reply:
         """Score the labels where some are given, else write."""
+        if request.labels and self._scored_as:
+            return await self._scored(self._scored_as, request)
         loaded = await _in_thread(lambda: _loaded(self._path, self._adapter, os.getpid()))
         kind = request.prompt.shared_text if request.labels else ""
         async with loaded.turns.turn(kind):
             return await _in_thread(lambda: loaded.answer(request))
+
+    async def _scored(self, name: str, request: Request) -> Reply:
+        batches = await _in_thread(lambda: _batches(name, self._path, self._adapter, self._precision, os.getpid()))
+        return await batches.ask(request.prompt.shared_text, request)
 
 
 def weights_of(id: str) -> tuple[Path, Path | None]:
@@ -81,17 +100,20 @@ class _Loaded:
         return replace(reply, latency=perf_counter() - started)
 
     def _scored(self, request: Request) -> Reply:
-        score = self.llama.score(request.prompt, request.labels)
-        reused = score.prompt_tokens - score.evaluated_tokens
-        best = max(score.logprobs, key=score.logprobs.__getitem__)
-        usage = Usage(1, score.prompt_tokens, 1, max(0, reused))
-        return Reply(best, usage=usage, logprobs=(FrozenDict(score.logprobs),))
+        return _reply(self.llama.score(request.prompt, request.labels))
 
     def _written(self, request: Request) -> Reply:
         data = self.llama.write(request.prompt.messages, _options(request))
         choice = data["choices"][0]
         text = choice["message"].get("content") or ""
         return Reply(text, usage=openai_usage(data.get("usage") or {}), finish=finish_of(choice.get("finish_reason")))
+
+
+def _reply(score: Score, latency: float = 0.0) -> Reply:
+    reused = score.prompt_tokens - score.evaluated_tokens
+    best = max(score.logprobs, key=score.logprobs.__getitem__)
+    usage = Usage(1, score.prompt_tokens, 1, max(0, reused))
+    return Reply(best, usage=usage, logprobs=(FrozenDict(score.logprobs),), latency=latency)
 
 
 def _options(request: Request) -> dict[str, object]:
@@ -122,6 +144,28 @@ def _loaded(path: Path, adapter: Path | None, process: int) -> _Loaded:  # noqa:
     return _Loaded(path, adapter)
 
 
+@lru_cache(maxsize=2)
+def _batches(
+    name: str,
+    base: Path,
+    adapter: Path | None,
+    wanted: Precision,
+    process: int,  # a fork has to load its own
+) -> Batches[Request, Reply]:
+    import_onnxruntime()
+    from adjudge.local.onnx.scorer import Scorer
+
+    scorer = Scorer(made_weights(name, base, adapter, wanted), wanted)
+
+    def answer(requests: Sequence[Request]) -> list[Reply | Exception]:
+        started = perf_counter()
+        scores = scorer.score([request.prompt for request in requests], [request.labels for request in requests])
+        share = (perf_counter() - started) / len(requests)
+        return [_reply(score, share) if isinstance(score, Score) else score for score in scores]
+
+    return Batches(answer, _threads(process), threads())
+
+
 def _existing(path: str) -> Path:
     found = Path(path).expanduser()
     if not found.is_file():
@@ -129,8 +173,15 @@ def _existing(path: str) -> Path:
     return found
 
 
-_thread = ThreadPoolExecutor(1, thread_name_prefix="adjudge local")
+@lru_cache(maxsize=1)
+def _threads(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive a fork
+    return ThreadPoolExecutor(threads(), thread_name_prefix="adjudge local")
+
+
+@lru_cache(maxsize=1)
+def _thread(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive a fork
+    return ThreadPoolExecutor(1, thread_name_prefix="adjudge local")
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_thread, work)
+    return await asyncio.get_running_loop().run_in_executor(_thread(os.getpid()), work)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, ClassVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.http import Encoded
 from adjudge.gateway.layers.account import token_count
-from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.providers.base import Connection, HttpProvider, mapping
 
 _CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _FINISH = {**dict.fromkeys(_CUT_OFF, "length"), "content_filter": "refusal", "refusal": "refusal"}
@@ -27,6 +30,10 @@ class OpenAICompatible(HttpProvider):
         "max_tokens": "max_(?:completion_)?tokens",
     }
 
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._last_format: tuple[Mapping[str, object] | None, Encoded] = None, Encoded("")
+
     def _path(self) -> str:
         return "/chat/completions"
 
@@ -39,10 +46,16 @@ class OpenAICompatible(HttpProvider):
         if request.max_tokens is not None:
             body["max_completion_tokens" if self.connection.provider == "openai" else "max_tokens"] = request.max_tokens
         if request.schema is not None:
-            body["response_format"] = response_format(request.schema)
+            body["response_format"] = self._format_of(request.schema)
         if request.logprobs:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
         return body
+
+    def _format_of(self, schema: Mapping[str, object]) -> Encoded:
+        """Most requests have the schema of the one before."""
+        if schema is not self._last_format[0]:
+            self._last_format = schema, Encoded(json.dumps(response_format(schema)))
+        return self._last_format[1]
 
     def _read(self, data: dict[str, Any]) -> Reply:
         first = data["choices"][0]
@@ -58,9 +71,19 @@ class OpenAICompatible(HttpProvider):
         )
 
 
-def openai_messages(request: Request) -> list[dict[str, str]]:
+def openai_messages(request: Request) -> Encoded:
     """The conversation as most providers take it."""
-    return [{"role": message.role, "content": message.content} for message in request.prompt.messages]
+    messages = request.prompt.messages
+    turns = [_shared_turn(message.role, message.content) for message in messages[:-1]]
+    return Encoded(f"[{', '.join([*turns, *(_turn(message.role, message.content) for message in messages[-1:])])}]")
+
+
+def _turn(role: str, content: str) -> str:
+    return f'{{"role": {_quoted(role)}, "content": {_quoted(content)}}}'
+
+
+_shared_turn = lru_cache(maxsize=256)(_turn)
+"""What stands before the last turn is the same in many requests."""
 
 
 def said_in(message: Mapping[str, Any]) -> str:

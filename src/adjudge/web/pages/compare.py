@@ -15,7 +15,7 @@ from adjudge.reports.compared import comparison_lines
 from adjudge.runs.diff import Came, JudgedRow, Pair, RunDiff, run_diff
 from adjudge.trust.comparison import compare_runs
 from adjudge.web.library import RunPlace
-from adjudge.web.site import site_of
+from adjudge.web.site import our_words, site_of
 
 TABS = ("changed", "higher", "lower", "only_a_right", "only_b_right", "both_failed", "only_a", "only_b")
 _SHOWN = 200
@@ -30,7 +30,7 @@ def show(request: Request) -> Response:
     if not asked.get("a") or not asked.get("b"):
         raise SetupError("choose a run as A and another as B in the list of runs")
     one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
-    tab = asked.get("tab") or "changed"
+    tab, language = asked.get("tab") or "changed", site.language_of(request)
     if tab not in TABS:
         raise SetupError(f"tab must be one of {', '.join(TABS)}, not {tab!r}")
     found = site.library.kept(one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two))
@@ -42,7 +42,7 @@ def show(request: Request) -> Response:
         "tab": tab,
         "held_back": held_back,
         **{name: value for name, value in found.items() if name in ("settings", "same_judges", "compared")},
-        "lines": [] if held_back else found["lines"],
+        "lines": [] if held_back else [[our_words(line, language) for line in one] for one in found["lines"]],
         "counts": {} if held_back else found["counts"],
         "moves": [] if held_back else found["moves"],
         "rows": [] if held_back else found["rows"][tab],

@@ -12,7 +12,7 @@ from adjudge.reports.calibrated import calibration_lines, people_lines
 from adjudge.reports.trusted import trust_sentence
 from adjudge.trust.calibration import Calibration, calibrate_run
 from adjudge.web.library import RunPlace
-from adjudge.web.site import site_of
+from adjudge.web.site import our_words, site_of
 
 
 def show(request: Request) -> Response:
@@ -39,13 +39,13 @@ def _conflict(one: Conflict) -> dict[str, Any]:
 
 
 def _data(one: Calibration, language: str) -> dict[str, Any]:
-    about = one.to_dict()
+    agreed = one.agreement if one.agreement and one.agreement.count else None
     estimates = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
     return {
         "sentence": trust_sentence(one, language),
         "refused": one.refusal is not None,
-        "lines": list(calibration_lines(one)),
-        "people": list(people_lines(one.agreement)) if one.agreement and one.agreement.count else [],
+        "lines": [our_words(line, language) for line in calibration_lines(one, language)],
+        "people": [our_words(line, language) for line in people_lines(agreed)] if agreed else [],
         "estimates": [
             {"name": name, "value": found.value, "lower": found.lower, "upper": found.upper, "count": found.count}
             for name, found in estimates
@@ -54,7 +54,7 @@ def _data(one: Calibration, language: str) -> dict[str, Any]:
         "confusion": {truth: dict(said) for truth, said in one.confusion.table.items()},
         "figures": [
             {"name": name, "value": found.value, "lower": found.lower, "upper": found.upper}
-            for name, found in (one.agreement.figures.items() if one.agreement and one.agreement.count else ())
+            for name, found in (agreed.figures.items() if agreed else ())
         ],
-        "data": about,
+        "data": one.to_dict(),
     }

@@ -1,0 +1,107 @@
+"""The libraries that run local models, imported when they are needed, and how many threads they get."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from adjudge.errors import SetupError
+
+_WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+"""How OpenMP's threads wait for each other."""
+_NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+def import_onnxruntime() -> Any:
+    """The library that runs the embedded model, or the SetupError that says how to get it."""
+    try:
+        with _one_thread_for_numpy():
+            import numpy  # noqa: F401
+        import onnxruntime
+    except ModuleNotFoundError as error:
+        raise SetupError(f"the embedded model needs {error.name}: pip install 'adjudge[local]'") from error
+    except ImportError as error:
+        raise SetupError(f"onnxruntime cannot be loaded ({error}): pip install --force-reinstall onnxruntime") from error
+    return onnxruntime
+
+
+def import_xllamacpp() -> Any:
+    """The library that runs other GGUF files and writes, or the SetupError that says how to get it."""
+    try:
+        with _threads_that_sleep():
+            import xllamacpp  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            "GGUF files, and written answers of the embedded model, need xllamacpp: pip install 'adjudge[gguf]'"
+        ) from error
+    except ImportError as error:  # it brings all but the system's libgomp and libstdc++
+        raise SetupError(
+            f"xllamacpp cannot be loaded ({error}): on Debian and Ubuntu, apt install libgomp1 libstdc++6"
+        ) from error
+    return xllamacpp
+
+
+@contextmanager
+def _one_thread_for_numpy() -> Iterator[None]:
+    """OpenBLAS reads its setting when numpy is loaded. Its threads spin, too, and our products are too small for several.
+
+    A setting of the user's is kept.
+    """
+    if _NUMPY_THREADS in os.environ:
+        yield
+        return
+    os.environ[_NUMPY_THREADS] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_NUMPY_THREADS, None)
+
+
+@contextmanager
+def _threads_that_sleep() -> Iterator[None]:
+    """OpenMP reads its settings when it is loaded. Threads that spin at barriers stop each other on a busy machine.
+
+    A setting of the user's is kept. Where another library has loaded OpenMP before, its setting holds.
+    """
+    if any(name in os.environ for name in _WAITING):
+        yield
+        return
+    os.environ[_WAITING[0]] = "passive"
+    try:
+        yield
+    finally:
+        os.environ.pop(_WAITING[0], None)
+
+
+def threads() -> int:
+    """Cores this process may use: hyper-threads of one core count once, and a container's share of the CPU is kept to."""
+    cores = {_core_of(cpu) for cpu in _allowed_cpus()}
+    return max(1, min(len(cores), _container_share()))
+
+
+def _allowed_cpus() -> list[int]:
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def _core_of(cpu: int) -> str:
+    siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+    return _read(siblings) or str(cpu)
+
+
+def _container_share() -> int:
+    quota, _, period = _read(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
+    return math.ceil(int(quota) / int(period)) if quota.isdecimal() else 1_000_000
+
+
+def _read(path: Path) -> str:
+    """What a file of the system says; nothing where the system has no such file."""
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,158 @@
+"""The weights that onnxruntime reads: made once of a pulled GGUF file and an adapter, and kept beside it.
+
+The file's name holds a hash of both, so that another adapter or other weights are another file. One that is damaged or gone
+is made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from hashlib import sha256 as hash_of
+from importlib.resources import files
+from pathlib import Path
+from typing import cast, get_args
+
+from adjudge.aio.files import locked, sha256, written_whole
+from adjudge.errors import SetupError
+from adjudge.local.onnx.graph import Precision
+from adjudge.local.onnx.tokenizer import Tokenizer
+from adjudge.local.weights.gguf import Header, read_header
+from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
+
+_EDITION = 3
+"""Raised whenever the same sources are made into other weights."""
+_SLOTS = ("\x01system\x01", "\x01user\x01")
+_WANTED = "ADJUDGE_LOCAL_PRECISION"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seal:
+    """The file as it was when its hash was last checked."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+def precision() -> Precision:
+    """``mixed``, or what ``ADJUDGE_LOCAL_PRECISION`` says."""
+    wanted = os.environ.get(_WANTED) or "mixed"
+    if wanted not in get_args(Precision):
+        raise SetupError(f"{_WANTED} is {wanted!r}: it can be {', '.join(get_args(Precision))}")
+    return cast(Precision, wanted)
+
+
+def made_weights(
+    name: str, base: Path, adapter: Path | None, wanted: Precision, say: Callable[[str], None] = lambda _line: None
+) -> Path:
+    """The file for the weights called ``name``, whole; it is made where it is not there."""
+    path = made_path(name, base, adapter, wanted)
+    if _whole(path):
+        return path
+    try:
+        with locked(path.parent / LOCK):
+            if not _whole(path):
+                say(f"making {wanted} weights of {base.name}{' and its adapter' if adapter else ''}")
+                _make(base, adapter, wanted, path)
+    except OSError as error:
+        raise SetupError(
+            f"the weights of {name} could not be made in {path.parent}: {error.strerror or error}; free some space there, or set "
+            "ADJUDGE_CACHE to a folder you may write to and run 'adjudge models pull'"
+        ) from error
+    return path
+
+
+def made_path(name: str, base: Path, adapter: Path | None, wanted: Precision) -> Path:
+    """Where that file is kept."""
+    manifest = read_manifest(name)
+    source = manifest.sha256 if manifest is not None and manifest.file == base.name else sha256(base)
+    changes = _hash(adapter, adapter.stat().st_mtime_ns) if adapter else "none"
+    key = hash_of(f"{_EDITION} {wanted} {source} {changes}".encode()).hexdigest()[:16]
+    return weights_folder(name) / f"{name}.{wanted}.{key}.safetensors"
+
+
+@lru_cache(maxsize=16)
+def _hash(path: Path, changed: int) -> str:  # noqa: ARG001 - a file that has changed is hashed again
+    return sha256(path)
+
+
+def _whole(path: Path) -> bool:
+    """Whether the file is there as it was written. One that has not changed since is not hashed again."""
+    seal = path.with_suffix(".json")
+    try:
+        known = _Seal(**json.loads(seal.read_bytes()))
+        now = path.stat()
+    except (OSError, ValueError, TypeError):
+        return False
+    if now.st_size != known.size:
+        return False
+    if now.st_mtime_ns == known.mtime_ns:
+        return True
+    if sha256(path) != known.sha256:
+        return False
+    with suppress(OSError):  # a folder that is only there to be read
+        _write_seal(seal, _Seal(known.size, now.st_mtime_ns, known.sha256))
+    return True
+
+
+def _write_seal(path: Path, seal: _Seal) -> None:
+    with written_whole(path) as file:
+        file.write(json.dumps(asdict(seal)).encode())
+
+
+def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> None:
+    from adjudge.local.onnx.merge import merged
+    from adjudge.local.onnx.tensors import write_tensors
+
+    header = read_header(base)
+    metadata = _metadata(header)
+    weights = merged(base, adapter, _samples(header, *json.loads(metadata["frame"])))
+    with written_whole(path) as file:
+        write_tensors(file, weights.layouts(wanted), metadata, weights.arrays(wanted))
+    now = path.stat()
+    _write_seal(path.with_suffix(".json"), _Seal(now.st_size, now.st_mtime_ns, sha256(path)))
+
+
+def _metadata(header: Header) -> dict[str, str]:
+    """What scoring has to know besides the numbers: sizes, the chat template around two turns, and the vocabulary."""
+    from adjudge.local.onnx.merge import rotation_base, shape_of
+
+    known = header.metadata
+    return {
+        "shape": json.dumps(asdict(shape_of(header))),
+        "rotation_base": str(rotation_base(header)),
+        "frame": json.dumps(_frame(header)),
+        "context": str(header.context_length),
+        "tokens": "\n".join(known["tokenizer.ggml.tokens"]),
+        "merges": "\n".join(known["tokenizer.ggml.merges"]),
+        "control": json.dumps(header.special_tokens),
+    }
+
+
+def _frame(header: Header) -> tuple[str, str, str]:
+    """What the chat template puts before, between and after a system and a user turn."""
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
+    template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(header.chat_template or "")
+    before, _, rest = template.render(messages=turns, add_generation_prompt=True).partition(_SLOTS[0])
+    between, found, after = rest.partition(_SLOTS[1])
+    if not found:
+        raise SetupError(f"{header.path}: its chat template has no place for a system and a user turn")
+    return before, between, after
+
+
+def _samples(header: Header, before: str, between: str, after: str) -> list[list[int]]:
+    """The tokens of ordinary prompts. All prompts have to begin with the same control token."""
+    known = header.metadata
+    tokenizer = Tokenizer(known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens)
+    if not any(before.startswith(token) for token in header.special_tokens):
+        raise SetupError(f"{header.path}: its chat template does not begin with a control token")
+    text = (files(__package__) / "samples.txt").read_text(encoding="utf-8")
+    turns = (sample.partition("\n") for sample in text.strip().split("\n---\n"))
+    return [tokenizer.encode_frame(f"{before}{system}{between}{user}{after}") for system, _, user in turns]

@@ -1,0 +1,35 @@
+"""What a model in this process says of neutral texts, kept on disk so that the next process need not ask again."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from adjudge.aio.files import cache_folder, written_whole
+from adjudge.errors import SetupError
+
+
+def kept_prior(key: str, options: Sequence[str]) -> Mapping[str, float] | None:
+    """Log-probability of each of ``options``; None where nothing usable is kept under ``key``."""
+    try:
+        found = json.loads(_path(key).read_bytes())
+        prior = {option: float(found[option]) for option in options}
+    except (OSError, ValueError, TypeError, KeyError, SetupError):
+        return None
+    return prior if all(map(math.isfinite, prior.values())) else None
+
+
+def keep_prior(key: str, prior: Mapping[str, float]) -> None:
+    """Keep it, where that is possible: in a folder that is only there to be read it is asked again."""
+    with suppress(OSError, SetupError):
+        path = _path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as file:
+            file.write(json.dumps(dict(prior)).encode())
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "priors" / key[:2] / f"{key}.json"

@@ -1,0 +1,161 @@
+"""Whether a judge prefers what its own family of models wrote, where the run says who wrote what.
+
+With labels: how much oftener the better answer is picked where the judge's own family wrote it. Without: which it picks of pairs
+that other judges of the run find equally good; a fair judge picks its own in half of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import LabelScale
+from adjudge.domain.verdict import TIE
+from adjudge.errors import SetupError
+from adjudge.ledger.labels import LabelStore
+from adjudge.runs.folder import cell_of_column, judgments_in, reading, run_info
+from adjudge.runs.label_queue import FAILED, verdict_of
+from adjudge.runs.label_scales import JudgedScale, label_scales
+from adjudge.stats.bias import preference_among_equals, self_preference
+from adjudge.trust.measure import measure_of
+from adjudge.trust.rows import systems_of
+
+_FAMILIES: Mapping[str, str] = {
+    "chatgpt": "gpt",
+    "davinci": "gpt",
+    "text": "gpt",
+    "o": "gpt",
+    "codex": "gpt",
+    "mixtral": "mistral",
+    "ministral": "mistral",
+    "codestral": "mistral",
+    "magistral": "mistral",
+    "meta": "llama",
+    "gemma": "gemini",
+}
+"""Models that the same people made under several names."""
+
+
+def family(model: str) -> str:
+    """What a model belongs to: "openai/gpt-4o-mini" and "gpt-3.5-turbo" are both "gpt"."""
+    name = re.split(r"[/:#]", model.strip().casefold())[-1]
+    first = re.match(r"[^\W\d_]+", name)
+    found = first[0] if first else name
+    return _FAMILIES.get(found, found)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A judged row, and who wrote what."""
+
+    identity: str
+    said: str
+    """The option, or the place of the better response."""
+    writers: tuple[str, ...]
+    """The family behind each response."""
+
+
+def self_preference_text(folder: str | Path, judge: str) -> str:
+    """What the run shows of it, in words."""
+    models = run_info(folder).configuration.get("judges", {}).get(judge, {}).get("models") or {}
+    own = {family(str(one)) for one in models}
+    for judged in label_scales(folder):
+        if judge in judged.judges and (cases := _cases(folder, judge, judged.scale)):
+            return _measured(folder, judge, judged, cases, own)
+    return "not measured: it takes a column generator, or model_a and model_b, that says which model wrote what"
+
+
+def _measured(folder: str | Path, judge: str, judged: JudgedScale, cases: list[_Case], own: set[str]) -> str:
+    theirs = sum(bool(own & {*one.writers}) for one in cases)
+    if not theirs or all({*one.writers} <= own for one in cases):
+        return f"not measured: {theirs} of {len(cases)} rows hold a text by {', '.join(sorted(own))}, its own family"
+    truth = _truth(folder, judged.name)
+    if any(one.identity in truth for one in cases):
+        return _by_labels(cases, truth, judged.scale, own)
+    if not judged.scale.compares:
+        return "not measured: of single answers it takes people's labels"
+    return _among_equals(cases, _level_pairs(folder, judge, judged), own)
+
+
+def _by_labels(cases: list[_Case], truth: Mapping[str, str], scale: LabelScale, own: set[str]) -> str:
+    good = None if scale.compares else measure_of(scale).options[-1]
+    upheld: dict[bool, list[bool]] = {True: [], False: []}
+    for one in cases:
+        best = truth.get(one.identity)
+        if best is None or (best not in (good, None) if good else not best.isdecimal()):
+            continue
+        writer = one.writers[0 if good else int(best)]
+        upheld[writer in own].append(one.said == best)
+    found = self_preference(upheld[True], upheld[False])
+    if found.value is None:
+        return f"not measured: {found.reason}"
+    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} rows"
+    return f"a good answer is upheld {found.value:+.3f} more often where its own family wrote it ({limits})"
+
+
+def _among_equals(cases: list[_Case], level: set[str], own: set[str]) -> str:
+    picked = [
+        one.writers[int(one.said)] in own
+        for one in cases
+        if one.identity in level and one.said.isdecimal() and len(own & {*one.writers}) == 1 and len({*one.writers}) > 1
+    ]
+    found = preference_among_equals(picked)
+    if found.value is None:
+        return f"not measured: it takes people's labels, or judges of other families in the run ({found.reason})"
+    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} pairs"
+    return f"of pairs that other judges call level, its own family's is picked {found.value:+.3f} more often than half ({limits})"
+
+
+def _cases(folder: str | Path, judge: str, scale: LabelScale) -> list[_Case]:
+    with reading(folder) as ledger:
+        found = (_case(record, scale) for record in judgments_in(ledger, judge=judge))
+        return [one for one in found if one is not None]
+
+
+def _case(record: Mapping[str, object], scale: LabelScale) -> _Case | None:
+    said, fields = verdict_of(record, scale.name), record.get("fields")
+    writers = _writers(record, scale)
+    if said in (None, FAILED) or not isinstance(fields, Mapping) or not writers:
+        return None
+    return _Case(Instance(fields).identity, str(said), writers)
+
+
+def _writers(record: Mapping[str, object], scale: LabelScale) -> tuple[str, ...]:
+    """The family behind each response; nothing where the row does not say."""
+    columns = ("model_a", "model_b") if scale.compares else ("generator",)
+    try:
+        return tuple(family(str(cell_of_column(record, column))) for column in columns)
+    except SetupError:
+        named = isinstance(record.get("systems"), list | tuple) and scale.compares
+        return tuple(map(family, systems_of(record))) if named else ()
+
+
+def _truth(folder: str | Path, criteria: str) -> dict[str, str]:
+    """Row → what most people say of it."""
+    said: dict[str, Counter[str]] = defaultdict(Counter)
+    for label in LabelStore(folder).current(criteria):
+        if label.state == "given" and label.kind != "model":
+            said[label.row][str(label.answer)] += 1
+    best = {row: counts.most_common(2) for row, counts in said.items()}
+    return {row: top[0][0] for row, top in best.items() if len(top) == 1 or top[0][1] > top[1][1]}
+
+
+def _level_pairs(folder: str | Path, judge: str, judged: JudgedScale) -> set[str]:
+    """Pairs that the other judges of the run call a tie, or are evenly split on."""
+    said: dict[str, Counter[str]] = defaultdict(Counter)
+    for name in judged.judges:
+        for one in _said(folder, name, judged.scale) if name != judge else ():
+            said[one[0]][one[1]] += 1
+    return {row for row, counts in said.items() if counts[TIE] * 2 > counts.total() or counts["0"] == counts["1"]}
+
+
+def _said(folder: str | Path, judge: str, scale: LabelScale) -> Iterator[tuple[str, str]]:
+    with reading(folder) as ledger:
+        for record in judgments_in(ledger, judge=judge):
+            said, fields = verdict_of(record, scale.name), record.get("fields")
+            if said not in (None, FAILED) and isinstance(fields, Mapping):
+                yield Instance(fields).identity, str(said)
