@@ -121,9 +121,10 @@ def test_read_only_keeps_no_label(root: Path) -> None:
     assert not (root / "dates" / "labels.sqlite").exists()
 
 
-@pytest.mark.parametrize("more", ["&criteria=none", "&queue=none", "&count=0", "&count=x", "&annotator=%00"])
-def test_a_strange_desk_is_refused_in_words(page: Page, more: str) -> None:
-    assert page.get(f"{page.run('dates')}/label?annotator=ann{more}").status == 400
+def test_a_strange_desk_is_refused_in_words(page: Page) -> None:
+    run = page.run("dates")
+    for more in ("&criteria=none", "&queue=none", "&count=0", "&count=x", "&annotator=%00"):
+        assert page.get(f"{run}/label?annotator=ann{more}").status == 400
 
 
 def test_a_form_that_is_too_large_is_refused(page: Page) -> None:

@@ -21,8 +21,8 @@ HOSTILE = (
     "<a href='javascript:alert(1)' hx-get='/x' hx-on:click='x'>\"'`</textarea>"
 )
 
-CELL = int(os.environ.get("ADJUDGE_PAGE_CELL", "1000000"))
-AT_ONCE = int(os.environ.get("ADJUDGE_PAGE_AT_ONCE", "50"))
+CELL = int(os.environ.get("ADJUDGE_PAGE_CELL", "200000"))
+AT_ONCE = int(os.environ.get("ADJUDGE_PAGE_AT_ONCE", "40"))
 """Ten million characters and two hundred requests with make test-browser."""
 OURS = ("/", "#main", "data:,")
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.cli.main import app
+from adjudge.errors import SetupError
 from adjudge.web.site import SHORT_NAMES, russian
 from support.labels import compared, judged
 from support.page import Page, served
@@ -209,7 +211,5 @@ def test_the_command_prints_its_address_and_ends_with_ctrl_c(root: Path) -> None
 
 
 def test_the_command_says_what_is_wrong_with_a_folder(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "adjudge", "view", str(tmp_path / "nothing")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-    assert done.returncode == 1
-    assert "is no folder" in done.stderr
+    with pytest.raises(SetupError, match="is no folder"):
+        app(["view", str(tmp_path / "nothing")], standalone_mode=False)
