@@ -132,3 +132,34 @@ def test_json_says_how_sure_the_gate_is(project: Project) -> None:
     (gate,) = json.loads(done.stdout)["gates"]
     assert (done.returncode, gate["verdict"], gate["confidence"]) == (0, "holds", 0.95)
     assert 0.8 < gate["lower"] < gate["value"] == 1.0
+
+
+def talks(project: Project, passed: int, count: int, turns: int, gates: str, *words: str, run: str = "run") -> Done:
+    """So many conversations, of which so many are good in every one of their turns."""
+    rows = [(talk, turn) for talk in range(count) for turn in range(turns)]
+    lines = [f"q{talk}-{turn},t{talk},answer REC-{talk * 100 + turn:05}-{'Y' if talk < passed else 'N'}" for talk, turn in rows]
+    project.folder.joinpath("rows.csv").write_text("\n".join(["id,talk,answer", *lines]))
+    url = project.provider.base_url("openai")
+    project.folder.joinpath("eval.yaml").write_text(EVAL.format(run=run, gates=gates, url=url))
+    return commands.adjudge("run", "eval.yaml", "--no-cache", *words, cwd=project.folder)
+
+
+def test_turns_of_one_conversation_do_not_pass_for_independent_rows(project: Project) -> None:
+    """18 of 20 conversations are good: their 100 turns reach 0.8 for sure, if each were a row of its own."""
+    assert talks(project, 18, 20, 5, "{fail_under: 0.8, confidence: 0.95}").returncode == 0
+    done = talks(project, 18, 20, 5, "{fail_under: 0.8, confidence: 0.95, cluster: Talk}", run="grouped")
+    assert done.returncode == 5, done.stderr
+    assert "at 95% with rows of one Talk taken together" in done.stderr
+    shown = commands.adjudge("export", "grouped", "-o", "again.md", cwd=project.folder)
+    assert shown.returncode in (0, 5) and "with rows of one Talk taken together" in project.page("again.md")
+    worse = talks(project, 14, 20, 5, "{not_worse_than: run, margin: 0.02}", "--cluster", "talk", "--json", run="worse")
+    (gate,) = json.loads(worse.stdout)["gates"]
+    assert (worse.returncode, gate["verdict"], gate["cluster"]) == (5, "inconclusive", "talk")
+
+
+def test_a_cluster_that_is_no_column_is_refused_before_anything_is_asked(project: Project) -> None:
+    done = talks(project, 2, 2, 2, "{fail_under: 0.5, confidence: 0.95, cluster: tlak}")
+    assert done.returncode != 0 and "has no column 'tlak'; it has" in done.stderr
+    assert not project.folder.joinpath("run").exists()
+    alone = talks(project, 2, 2, 2, "{fail_under: 0.5, cluster: talk}")
+    assert "cluster says which rows belong together" in alone.stderr

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adjudge import DirectJudge, Instance, PairwiseJudge
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.label import Label
+from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import run_info
+from adjudge.trust.leanings import leanings_of
 from support import commands
+from support.labels import model
 from support.trust import labelled, labels_of, population, run_of
 
 
@@ -18,7 +24,9 @@ def test_the_card_tells_the_question_the_identity_and_the_agreement(tmp_path: Pa
     assert "The response gives a date" in done.stdout
     assert "corrected by 60 labels" in done.stdout
     assert "| kappa | 0." in done.stdout
-    assert "an answer twice as long gains" in done.stdout
+    assert "- length: not measured: no labelled answer is twice as long as another" in done.stdout
+    assert "- padding: not measured: it takes rows with a column padding" in done.stdout
+    assert "60 rows drawn at random, labelled by 1 (human).\n" in done.stdout  # and not in 1970
     assert "- order: not measured: judge with --check-positional-bias" in done.stdout
 
 
@@ -27,3 +35,52 @@ def test_without_labels_it_says_that_nothing_is_known(tmp_path: Path) -> None:
     page = tmp_path / "card.md"
     assert commands.adjudge("judge-card", run, "-o", page).returncode == 0
     assert "Not measured: nobody labelled rows of this run" in page.read_text(encoding="utf-8")
+
+
+def leanings(folder: Path) -> dict[str, str]:
+    return {one.name: one.text for one in leanings_of(folder, next(iter(run_info(folder).identities)))}
+
+
+def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -> None:
+    """It takes whatever it is shown first in all but each fifth row, where it is right; people find every second one better."""
+    rows = [Instance({"response": [f"one {n}", f"the other {n}"], "user_input": f"q {n} q"}) for n in range(40)]
+
+    def verdict(prompt: str) -> str:
+        number = int(prompt.split("q ")[1].split(" q", maxsplit=1)[0])
+        shown_first = prompt.index(f"one {number}") < prompt.index(f"other {number}")
+        return "A" if number % 5 else "A" if shown_first == (number % 2 == 0) else "B"
+
+    judge = PairwiseJudge(model(verdict), check_positional_bias=True)
+    judge.evaluate(rows, Criteria("better", "Which is better?"), run=tmp_path / "run")
+    found = leanings(tmp_path / "run")
+    assert found["first place"].startswith("the response shown first is picked in 0.900 of verdicts, where half is fair (0.8")
+    assert found["length"] == found["better shown first"] == "not measured: it takes people's labels"
+    LabelStore(tmp_path / "run").add(
+        *(Label(row=row.identity, criteria="better", annotator="ann", winner=n % 2) for n, row in enumerate(rows))
+    )
+    found = leanings(tmp_path / "run")
+    assert found["better shown first"].startswith("the better one is found +0.800 more often where it is shown first (+0.6")
+    assert found["length"].startswith("of two responses the longer is picked ") and "; 40 pairs)" in found["length"]
+
+
+def test_padding_length_and_halo_are_seen_where_rows_and_labels_allow_it(tmp_path: Path) -> None:
+    """The judge passes what is long, by both criteria; people go by the number, and by its half."""
+    criteria = [
+        Criteria(name, f"How {name}?", [CriteriaOption("good", score=1), CriteriaOption("bad", score=0)]) for name in ("a", "b")
+    ]
+    plain = [Instance({"response": f"row {n}."}, f"r{n}") for n in range(16)]
+    padded = [Instance({"response": f"row {n}. {'well ' * 20}", "padding_of": f"r{n}"}) for n in range(16)]
+    rows = [*plain, *padded]
+    judge = DirectJudge(model(lambda prompt: "good" if "well" in prompt else "bad"))
+    judge.evaluate([row for row in rows for _ in criteria], [one for _ in rows for one in criteria], run=tmp_path / "run")
+    LabelStore(tmp_path / "run").add(
+        *(
+            Label(row=row.identity, criteria=name, annotator="ann", option=("good", "bad")[n // every % 2])
+            for name, every in (("a", 1), ("b", 2))
+            for n, row in enumerate(rows)
+        )
+    )
+    found = leanings(tmp_path / "run")
+    assert found["padding"].startswith("answers pass +1.000 more often once they are padded (+0.8")
+    assert found["length"].startswith("an answer twice as long gains +0.")
+    assert found["halo"] == "a and b go together by +1.00 more than in people's labels (correlation; 32 rows)"

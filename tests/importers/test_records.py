@@ -182,3 +182,21 @@ def test_a_folder_of_one_format_is_one_run(tmp_path: Path) -> None:
     (folder / "README.md").write_text("# notes\n")
     found = imported_path(tmp_path / "model_judgment", tmp_path / "run")
     assert (found.verdicts, found.report.files, len(found.report.ignored_files)) == (["tie", "tie"], 2, 1)
+
+
+def test_records_without_a_label_are_kept_and_leave_the_labels_chosen_ones(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "response": "r", "label": "PASS", "judges": {"j": "PASS"}},
+        {"id": "2", "response": "s", "label": "FAIL", "judges": {"j": "PASS"}},
+        {"id": "3", "response": "t", "judges": {"j": "FAIL"}},
+    ]
+    found = imported(tmp_path, rows, lines=True)
+    assert (found.verdicts, sorted(found.answers)) == (["PASS", "PASS", "FAIL"], ["FAIL", "PASS"])
+    assert {one.design for one in found.labels} == {"chosen"}
+
+
+def test_an_empty_verdict_is_a_failed_vote_of_its_judge(tmp_path: Path) -> None:
+    verdicts: list[Any] = ["PASS", None, {"verdict": None}]
+    rows = [{"id": str(n), "response": f"r{n}", "label": "PF"[n % 2], "judges": {"j": said}} for n, said in enumerate(verdicts)]
+    found = imported(tmp_path, rows, lines=True)
+    assert (found.verdicts, found.outcomes) == (["PASS", None, None], {"ok": 1, "model_error": 2})

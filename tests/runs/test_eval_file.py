@@ -258,3 +258,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_the_example_is_right_for_reader_and_editor() -> None:
     assert len(load_eval(EXAMPLE).judges) == 2
     assert fits(yaml.safe_load(EXAMPLE.read_text()))
+
+
+def test_rows_that_are_named_elsewhere_need_not_be_named_in_the_file(tmp_path: Path) -> None:
+    assert parse_eval(JUDGE, data=tmp_path / "run").data.path == str(tmp_path / "run")

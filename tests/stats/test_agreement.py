@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
+from statistics import fmean, pvariance, stdev
 from types import ModuleType
 
 import pytest
@@ -32,7 +34,7 @@ from adjudge.stats.agreement import (
     recall,
     rows_with_missing,
 )
-from adjudge.stats.bootstrap import Draws, bootstrap
+from adjudge.stats.bootstrap import Draws, binomial, bootstrap, redrawn
 from adjudge.stats.correlation import Correlation, correlation_of, kendall, pearson, spearman
 from adjudge.stats.estimate import Figure
 from adjudge.stats.probability import auc, brier, calibration_error
@@ -281,3 +283,22 @@ def test_people_are_compared_with_each_other_on_the_rows_both_rated() -> None:
     found = pairwise({"ann": ["a", "b", None, "a"], "bob": ["a", "b", "a", "b"], "cid": [None, None, "a", None]}, accuracy)
     assert found["ann", "bob"].value == pytest.approx(2 / 3)
     assert found["ann", "cid"] == Figure(None, "no rows")
+
+
+@pytest.mark.parametrize(("tries", "share"), [(100_000, 0.3), (5000, 0.97), (5000, 0.001), (40, 0.5), (7, 0.0), (7, 1.0)])
+def test_many_tries_hit_as_often_as_one_by_one(tries: int, share: float) -> None:
+    choice = random.Random(1)
+    hits = [binomial(choice, tries, share) for _ in range(2000)]
+    spread = tries * share * (1 - share)
+    assert abs(fmean(hits) - tries * share) <= 4 * math.sqrt(spread / 2000)
+    assert abs(pvariance(hits) - spread) <= 0.2 * spread
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_rows_that_are_alike_are_drawn_at_once_and_give_the_same_interval(size: int) -> None:
+    """Of 6,000 pairs, in clusters of one or five: the spread of what is drawn is that of the rows drawn one by one."""
+    rows = [("a", "a")] * 3000 + [("a", "b")] * 1500 + [("b", "b")] * 1500
+    clusters = None if size == 1 else [place // size for place in range(len(rows))]
+    drawn = [table["a", "b"] for table in redrawn(rows, clusters, Draws(400))]
+    assert all(sum(table.values()) == 6000 for table in redrawn(rows, clusters, Draws(3)))
+    assert stdev(drawn) == pytest.approx(math.sqrt(6000 * 0.25 * 0.75 * size), rel=0.15)

@@ -301,6 +301,13 @@ def test_labels_needed_reach_the_width_and_save_some() -> None:
     assert (found.labels - 59) <= (found.more or 0) <= found.labels
 
 
+def test_labels_that_are_there_and_those_still_needed_add_up_and_failed_rows_are_called_so() -> None:
+    parts = [*strata(81, "00001" * 6, 279, "11110" * 14), Stratum(None, 40, _labels("1101" * 4))]
+    found = labels_needed(parts, 0.1)
+    assert found.labels == 30 + 70 + 16 + (found.more or 0)
+    assert {*found.by_verdict} == {"FAIL", "PASS", "failed"}
+
+
 def _spread(stratum: Stratum, count: int) -> tuple[float, ...]:
     hits = round(count * (stratum.mean or 0))
     return (1.0,) * hits + (0.0,) * (count - hits)

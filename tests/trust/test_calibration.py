@@ -17,8 +17,10 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.label import Label
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.errors import SetupError
+from adjudge.reports.trusted import trust_sentence
 from adjudge.runs.label_scales import label_scale
 from adjudge.stats.correction import corrected_mean
+from adjudge.stats.intervals import share_interval
 from adjudge.trust import Calibration, calibrate, calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
 from support.labels import identity, model
@@ -305,3 +307,45 @@ def test_labels_of_rows_that_are_not_there_are_told_of(run: Path, rows: list[Row
     away = [replace(one, row="f" * 32) for one in labels_of(rows[:3])]
     found = only(calibrate_run(run, [*labels_of(rows[:60]), *away], settings=NUMBER_ONLY))
     assert "3 labels are about rows that this judge has not judged" in found.notes
+
+
+def test_sensitivity_knows_of_rows_that_belong_together(tmp_path: Path) -> None:
+    rows = population(120, sensitivity=0.8)
+    run = labelled(run_of(tmp_path / "run", [(text, good, passed) for text, good, passed in rows * 2]), labels_of(rows))
+    found = only(calibrate_run(run, settings=NUMBER_ONLY)).confusion.sensitivity
+    assert found is not None and found.count == 2 * sum(good for _, good, _ in rows)
+    once = share_interval([float(passed) for _, good, passed in rows if good])
+    assert (found.upper or 0) - (found.lower or 1) >= once.upper - once.lower
+
+
+def test_a_level_is_never_rounded_to_certainty(run: Path, rows: list[Row]) -> None:
+    found = only(calibrate_run(labelled(run, labels_of(rows[:60])), settings=replace(NUMBER_ONLY, level=0.999)))
+    assert "at 99.9%" in trust_sentence(found)
+
+
+def test_copies_of_one_text_are_no_further_labels_of_a_score() -> None:
+    """Thirty labelled texts, four times over: the interval is about that of the thirty."""
+    choice = random.Random(3)
+    truth = [choice.uniform(2, 8) for _ in range(45)]
+    said = [f"{min(10.0, value + choice.uniform(0, 2)):.1f}" for value in truth]
+
+    def script(request: Request) -> str:
+        number = request.prompt.text.split("row ")[-1].split(": ")[1].split("!")[0]
+        return json.dumps({"explanation": "", "score": float(number)})
+
+    def found(times: int) -> Calibration:
+        criteria = QuantitativeCriteria("How good is it?", ScriptedModel(script))
+
+        async def judge_all() -> list[QuantitativeResult]:
+            return [await criteria.evaluate(f"row {n}: {said[n]}!") for n in range(45) for _ in range(times)]
+
+        results = asyncio.run(judge_all())
+        labels = [
+            Label(row=one.instance.identity, criteria=one.criteria.name, annotator="ann", score=truth[n], design="random")
+            for n, one in enumerate(results[::times][:30])
+        ]
+        return calibrate(results, labels, settings=NUMBER_ONLY)
+
+    once, often = found(1).corrected, found(4).corrected
+    assert once is not None and often is not None
+    assert (often.width or 0) > 0.8 * (once.width or 1)

@@ -106,6 +106,27 @@ def test_turns_of_one_conversation_are_not_independent(tmp_path: Path) -> None:
     assert (grouped.shown.width or 0) > 2 * (plain.shown.width or 1)
 
 
+def test_where_every_row_has_labels_they_alone_are_the_difference(tmp_path: Path) -> None:
+    """The judge passes all of the second system; people fail half of it."""
+    one, two = system(tmp_path / "one", [True] * 40), system(tmp_path / "two", [True] * 40, "b")
+    for folder, name, every in ((one, "a", 1), (two, "b", 2)):
+        LabelStore(folder).add(
+            *(
+                Label(
+                    row=Instance({"response": f"{name} {n} said yes"}).identity,
+                    criteria="dates",
+                    annotator="ann",
+                    option="FAIL" if n % every else "PASS",
+                    design="random",
+                )
+                for n in range(40)
+            )
+        )
+    found = only(one, two)
+    assert found.corrected is not None and found.corrected.method == "labels only"
+    assert (found.corrected.value, found.outcome, found.notes) == (-0.5, Outcome.WORSE, ())
+
+
 def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:
     """The judge passes everything that says yes; people fail half of what the second system says yes to."""
     a, b = drawn(200, 0.6, 1), drawn(200, 0.9, 2)
@@ -127,6 +148,7 @@ def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:
     assert found.difference.outcome is Outcome.BETTER
     assert (found.labels, found.outcome) == (80, Outcome.CANNOT_TELL)
     assert found.corrected is not None and abs(found.corrected.value or 1) < 0.15
+    assert found.to_dict()["p_value"] == found.adjusted  # of what is shown, as the outcome is
 
 
 def test_over_many_criteria_a_chance_difference_is_not_called_one(tmp_path: Path) -> None:

@@ -234,6 +234,8 @@ def _of_import(source: LabelledSource) -> LabelledSet:
         )
     name = _the_question(source, list(asked))
     gathered = _Gathered()
+    if any(one.named_only for one in recorded):
+        raise RunError(f"{source.path} holds the names of its rows and not their texts, so that they cannot be judged anew")
     for one in recorded:
         gathered.add(instance_of(one), one.marks if one.asked.name == name else ())
     for bad in found.bad_rows():

@@ -108,6 +108,7 @@ def typed(
             confidence=flags.confidence,
             not_worse_than=flags.not_worse_than,
             margin=flags.margin or 0.0,
+            cluster=flags.cluster,
         ),
         on_bad_row="stop" if flags.stop_at_bad_row else "report",
         typed=True,
@@ -137,7 +138,7 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
 
 def gated(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
-    typed_gate = (flags.fail_under, flags.confidence, flags.not_worse_than, flags.margin) != (None,) * 4
+    typed_gate = (flags.fail_under, flags.confidence, flags.not_worse_than, flags.margin, flags.cluster) != (None,) * 5
     with typed_wrong() if typed_gate else nullcontext():
         outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()

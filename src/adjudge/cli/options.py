@@ -234,6 +234,11 @@ confidence_of_intervals = click.option("--confidence", type=LEVEL, default=0.95,
 cluster = click.option(
     "--cluster", metavar="COLUMN", help="Rows that share a value here belong together: one conversation, one prompt."
 )
+gate_cluster = click.option(
+    "--cluster",
+    metavar="COLUMN",
+    help="Of gates with --confidence or --not-worse-than: rows that share a value here belong together, as one conversation.",
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
 
@@ -280,6 +285,7 @@ class RowFlags(Spending):
     confidence: float | None
     not_worse_than: str | None
     margin: float | None
+    cluster: str | None
     quiet: bool
 
     def server(self) -> ServerEntry:
@@ -323,6 +329,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "confidence": confidence,
     "not_worse_than": not_worse_than,
     "margin": margin,
+    "cluster": gate_cluster,
     "encoding": encoding,
     "bad_rows": bad_rows,
 }

@@ -165,7 +165,7 @@ def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, st
         yield "reads", _place(project.path)
         yield from _what_it_sends(project)
     if name == "run" and given["file"] and given["file"].is_file():
-        yield from _what_it_says(load_eval(given["file"], project))
+        yield from _what_it_says(load_eval(given["file"], project, given["data"]))
 
 
 def _what_it_says(file: EvalFile) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,7 @@ from adjudge.cli.options import (
     dry_run,
     encoding,
     fail_under,
+    gate_cluster,
     given_as,
     limits,
     margin,
@@ -78,7 +79,7 @@ class Wanted(RowFlags):
         project = find_project()
         use_prices(self.prices or project.prices_path)
         at = self.server()
-        file = load_eval(path, project)
+        file = load_eval(path, project, self.data)
         file = replace(file, language=self.language or file.language)
         speak(file.language)
         if self.model:
@@ -107,6 +108,8 @@ class Wanted(RowFlags):
             gates = replace(gates, confidence=self.confidence)
         if self.not_worse_than is not None:
             gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
+        if self.cluster is not None:
+            gates = replace(gates, cluster=self.cluster)
         return replace(file, gates=gates if self.margin is None else replace(gates, margin=self.margin))
 
 
@@ -128,6 +131,7 @@ class Wanted(RowFlags):
 @confidence
 @not_worse_than
 @margin
+@gate_cluster
 @click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     default=None,

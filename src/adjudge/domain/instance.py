@@ -17,6 +17,13 @@ NUMBERED = re.compile(
 )
 """How tools name the responses they compare: response_1, Answer A, …"""
 FieldValue = str | tuple[str, ...]
+NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
+"""What is kept of an imported row whose texts are elsewhere: its fields hold names, which a model must not be asked about."""
+
+
+def names_only(row: object) -> bool:
+    """Whether a row, as it was read, has names in place of its texts."""
+    return isinstance(row, Mapping) and all(row.get(name) == value for name, value in NAMED_ONLY.items())
 
 
 @dataclass(frozen=True)

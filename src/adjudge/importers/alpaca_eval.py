@@ -30,9 +30,10 @@ def _row(record: Mapping[str, object], place: int) -> Recorded:
     by_person = annotator.isdecimal() or annotator.startswith("human")
     systems = tuple(text(record.get(f"generator_{one}")) or f"output_{one}" for one in (1, 2))
     vote = RecordedVote(model=annotator, text=text(record.get("raw_completion")) or None, distribution=_shares(preference))
-    answer = None if preference is None else _winner(preference)
+    answer = _winner(preference)
     marks = () if not by_person or answer is None else (Mark(answer=answer, annotator=annotator, design="random"),)
-    vote = vote.failed("the preference is null") if answer is None else vote.said(answer)
+    wrong = "the preference is null" if preference is None else f"a preference of {preference:g} names no output"
+    vote = vote.failed(wrong) if answer is None else vote.said(answer)
     return Recorded(
         judge=UNJUDGED if by_person else annotator,
         asked=_ASKED,
@@ -45,8 +46,11 @@ def _row(record: Mapping[str, object], place: int) -> Recorded:
     )
 
 
-def _winner(preference: float) -> int | str:
-    return TIE if preference in (0, 1.5) else int(preference > 1.5)
+def _winner(preference: float | None) -> int | str | None:
+    """From 1, the first output, to 2, the second; some versions write a tie as 0."""
+    if preference in (0, 1.5):
+        return TIE
+    return int(preference > 1.5) if preference is not None and 1 <= preference <= 2 else None
 
 
 def _shares(preference: float | None) -> dict[str, float] | None:

@@ -36,6 +36,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
             fields={"question": shown_question(prompt) if prompt else id, "response": shown},
             id=f"{id}, {systems[1]}",
             systems=systems,
+            named_only=len(answers) != 2,
             votes=tuple(_vote(game, place, judge) for place, game in enumerate(games)),
             more=without(record, "games", "judge"),
             at=seconds(record.get("tstamp")),

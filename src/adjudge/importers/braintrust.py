@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Recorded, RecordedVote, by_model
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, mapping, number, parsed, seconds, text, without
+from adjudge.importers.values import answered, fields_of, mapping, number, parsed, seconds, text, without
 
 _PATHS = (("events",), ("rows",), ("data",), ("objects",))
 _READ = ("input", "output", "expected", "scores", "id", "error")
@@ -64,11 +64,13 @@ def _judged(event: Mapping[str, object], name: str, score: float | None, why: Ma
     return Recorded(
         judge=by_model(name, vote.model),
         asked=Asked(name, kind="rating"),
-        fields={
-            **fields_of(given if isinstance(given, Mapping) else {"input": given}),
-            **fields_of({"expected": event.get("expected")}),
-            "response": text(event.get("output")),
-        },
+        fields=answered(
+            {
+                **fields_of(given if isinstance(given, Mapping) else {"input": given}),
+                **fields_of({"expected": event.get("expected")}),
+            },
+            text(event.get("output")),
+        ),
         id=text(event.get("id")) or None,
         votes=(vote,),
         more=without(event, *_READ),

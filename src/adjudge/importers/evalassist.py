@@ -13,6 +13,7 @@ from adjudge.importers.record import NOT_SAID, Asked, Left, Mark, Recorded, Reco
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, first, listed, mapping, number, text, without
 
+_VERSION = 1
 _RESULT = (
     "selectedOption",
     "option",
@@ -36,7 +37,10 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         yield from _table(file, left)
         return
     content = _content(file)
-    left.version = f"content version {content.get('contentFormatVersion', 'not said')}"
+    version = content.get("contentFormatVersion", "not said")
+    left.version = f"content version {version}"
+    if isinstance(version, int) and version > _VERSION:
+        raise RunError(f"{file.name} is a test case of content version {version}, and versions up to {_VERSION} are read")
     left.use({"instances": "rows", "result": "votes", "expectedResult": "labels", "criteria": "criteria"})
     criteria = mapping(content.get("criteria"))
     model = _model(content)

@@ -61,6 +61,7 @@ def _score(record: Mapping[str, object], left: Left) -> Score | None:
     row = Recorded(
         asked=Asked(name),
         fields=subject_fields(*subject, {"input": record.get("input"), "response": record.get("output")}),
+        named_only=not record.get("output"),
         id=subject[1] or None,
         more=without(record, "name", "value", "comment", "input", "output", "stringValue"),
         at=seconds(record.get("timestamp")),

@@ -10,7 +10,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import Asked, Left, Mark, Recorded, RecordedVote, asked_for
 from adjudge.importers.scores import Score, joined, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, listed, mapping, parsed, seconds, text, without
+from adjudge.importers.values import answered, fields_of, first, listed, mapping, parsed, seconds, text, without
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -29,7 +29,7 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if "run_id" in record and "key" in record:
         left.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
         left.note("the texts that were scored are not in feedback rows: rows are named by their run")
-        yield from joined(lambda: map(_feedback, file.records(("data",), ("feedback",))))
+        yield from joined(lambda: (score for one in file.records(("data",), ("feedback",)) for score in _feedback(one)))
     elif "evaluation_results" in record:
         left.use({"run": "fields and response", "example": "reference", "evaluation_results": "votes and labels"})
         yield from joined(lambda: (score for one in file.records(("data",), ("results",)) for score in _evaluated(one)))
@@ -60,7 +60,7 @@ def _judged(record: Mapping[str, object], key: str, asked: Asked, place: int) ->
     return Recorded(
         judge=key,
         asked=question,
-        fields={**fields_of(_part(record, "inputs.")), **_reference(record), "response": answer_text},
+        fields=answered({**fields_of(_part(record, "inputs.")), **_reference(record)}, answer_text),
         id=text(first(record, "example_id", "id")) or f"row {place + 1}",
         votes=(vote,),
         more={name: one for name, one in without(record).items() if "." not in name},
@@ -82,17 +82,15 @@ def _evaluated(record: Mapping[str, object]) -> Iterator[Score]:
     """A row of ``evaluate()``: a run, its example, and what evaluators said."""
     run, example = mapping(record.get("run")), mapping(record.get("example"))
     outputs, wanted = mapping(run.get("outputs")), mapping(example.get("outputs"))
-    fields = {
-        **fields_of(mapping(run.get("inputs")) or mapping(example.get("inputs"))),
-        **fields_of({"reference": _one_or_all(wanted)}),
-        "response": text(_one_or_all(outputs)),
-    }
+    given = fields_of(mapping(run.get("inputs")) or mapping(example.get("inputs")))
+    fields = answered({**given, **fields_of({"reference": _one_or_all(wanted)})}, text(_one_or_all(outputs)))
     id = text(first(run, "id") or first(example, "id"))
     for one in map(mapping, listed(mapping(record.get("evaluation_results")).get("results"))):
-        found = _feedback({"run_id": id, **one})
-        failed = one.get("score") is None and one.get("value") is None and isinstance(found.by, RecordedVote)
-        by = found.by.failed(first(one, "comment", "error") or run.get("error")) if failed else found.by  # type: ignore[union-attr]
-        yield Score(replace(found.row, fields=fields), found.value, by)
+        for found in _feedback({"run_id": id, **one}):
+            by = found.by
+            if found.value is None and isinstance(by, RecordedVote):
+                by = by.failed(first(one, "comment", "error") or run.get("error"))
+            yield Score(replace(found.row, fields=fields, named_only=False), found.value, by)
 
 
 def _given(record: Mapping[str, object]) -> object:
@@ -105,26 +103,28 @@ def _one_or_all(found: Mapping[str, object]) -> object:
     return next(iter(found.values())) if len(found) == 1 else found or None
 
 
-def _feedback(record: Mapping[str, object]) -> Score:
+def _feedback(record: Mapping[str, object]) -> Iterator[Score]:
+    """A correction is a person's, and stands beside the score that it corrects."""
     source, run, key = mapping(parsed(record.get("feedback_source"))), text(record.get("run_id")), text(record.get("key"))
     correction, value = parsed(record.get("correction") or None), _given(record)
     row = Recorded(
         asked=Asked(key),
         fields=subject_fields("run", run),
+        named_only=True,
         id=run,
         more=without(record, "score", "value", "key", "comment", "run_id"),
         at=seconds(record.get("created_at")),
     )
     why = text(record.get("comment"))
-    if correction is not None or text(source.get("type") or record.get("feedback_source.type")) in _PEOPLE:
+    by_person = text(source.get("type") or record.get("feedback_source.type")) in _PEOPLE
+    if not by_person:
+        vote = RecordedVote(explanation=why or None)
+        yield Score(row, value, vote if value is not None else RecordedVote().failed(why or "the feedback has no score"))
+    if by_person or correction is not None:
         fixed = first(mapping(correction), "score", "value", key) if isinstance(correction, Mapping) else correction
         author = text(first(source, "user_name", "user_id")) or "annotator"
         mark = Mark(answer="", annotator=author, judge_visible=correction is not None, note=why)
-        return Score(row, value if fixed is None else fixed, mark)
-    vote = (
-        RecordedVote(explanation=why or None) if value is not None else RecordedVote().failed(why or "the feedback has no score")
-    )
-    return Score(row, value, vote)
+        yield Score(row, value if fixed is None else fixed, mark)
 
 
 LANGSMITH = Format("langsmith", "LangSmith results or feedback", "langsmith 0.14.17", _matches, _read)

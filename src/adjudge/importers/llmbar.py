@@ -74,6 +74,7 @@ def _flat(record: Mapping[str, object]) -> Recorded:
         id=id,
         votes=votes,
         marks=gold(record.get("label")),
+        named_only=True,
         more={**_subset(id), **without(record, *_FLAT, "label", "id")},
     )
 

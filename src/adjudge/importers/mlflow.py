@@ -86,6 +86,7 @@ def _score(one: Mapping[str, object], trace: Mapping[str, object]) -> Score:
     row = Recorded(
         asked=Asked(_name(one)),
         fields=subject_fields("trace", subject, {"input": request, "response": response}),
+        named_only=not response,
         id=subject or None,
         more=without({"metadata": one.get("metadata"), "span_id": one.get("span_id"), "overrides": one.get("overrides")}),
         at=seconds(first(one, "create_time", "last_update_time")),

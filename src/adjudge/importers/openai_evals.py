@@ -8,10 +8,11 @@ from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.record import FAIL, PASS, Asked, Left, Recorded, RecordedVote, by_model, pass_or_fail
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, listed, mapping, number, seconds, text, usage_of, without
+from adjudge.importers.values import answered, fields_of, listed, mapping, number, seconds, text, usage_of, without
 
 _INVALID = "__invalid__"
 _GRADED = ("match", "metrics")
+_ERRORED = ("error", "errored")
 
 
 def _matches(head: Head) -> bool:
@@ -29,6 +30,8 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
     if "datasource_item" in record:
         left.use({"datasource_item": "fields", "sample": "response", "results": "votes"})
         for item in file.records(("data",)):
+            if not listed(item.get("results")):
+                left.out("output item without results" + (f": {_wrong(item)}" if _wrong(item) else ""))
             yield from _item(item)
     else:
         left.version = "event log"
@@ -45,16 +48,22 @@ def _item(item: Mapping[str, object]) -> Iterator[Recorded]:
         yield Recorded(
             judge=by_model(name, model),
             asked=pass_or_fail(name),
-            fields={**fields, "response": _output(sample)},
+            fields=answered(fields, _output(sample)),
             id=text(item.get("datasource_item_id") if item.get("datasource_item_id") is not None else item.get("id")),
-            votes=(_vote(result, own, sample, model),),
+            votes=(_vote(result, own, _wrong(item), model),),
             more=without(item, "datasource_item", "results", "sample"),
             at=seconds(item.get("created_at")),
         )
 
 
-def _vote(result: Mapping[str, object], own: Mapping[str, object], sample: Mapping[str, object], model: str) -> RecordedVote:
-    error = _error(own) or _error(sample) or text(mapping(result.get("error")).get("message") or result.get("error"))
+def _wrong(item: Mapping[str, object]) -> str:
+    """How an item ended that was not answered; its graders did not judge an answer."""
+    ended = "its status is 'error'" if text(item.get("status")).casefold() in _ERRORED else ""
+    return _error(mapping(item.get("sample"))) or ended
+
+
+def _vote(result: Mapping[str, object], own: Mapping[str, object], wrong: str, model: str) -> RecordedVote:
+    error = _error(own) or wrong or text(mapping(result.get("error")).get("message") or result.get("error"))
     used = mapping(own.get("usage"))
     vote = RecordedVote(
         model=model,

@@ -55,6 +55,7 @@ def _score(record: Mapping[str, object]) -> Score:
     row = Recorded(
         asked=Asked(text(record.get("name"))),
         fields=subject_fields("span", id),
+        named_only=True,
         id=id,
         more=without(record, "result", "name", "label", "score", "explanation"),
         at=seconds(first(record, "created_at", "updated_at")),
@@ -143,15 +144,17 @@ def _vote(one: Mapping[str, object], rated: bool) -> RecordedVote:
 
 
 def _answer(one: Mapping[str, object], rated: bool) -> str | float | None:
-    return number(one.get("score")) if rated else text(one.get("label")) or None
+    """A number without a label, where others have labels, is an answer of its own."""
+    points = number(one.get("score"))
+    return points if rated else text(one.get("label")) or (None if points is None else f"{points:g}")
 
 
 def _mark_of(one: Mapping[str, object], group: list[Mapping[str, object]], rated: bool) -> str | float | None:
     """A number alone, where the judge's labels have numbers: the label that has this one."""
     points, said = number(one.get("score")), _answer(one, rated)
-    if said is not None or points is None:
+    if rated or text(one.get("label")) or points is None:
         return said
-    return next((text(each["label"]) for each in group if each.get("label") and number(each.get("score")) == points), None)
+    return next((text(each["label"]) for each in group if each.get("label") and number(each.get("score")) == points), said)
 
 
 def _options(group: list[Mapping[str, object]]) -> tuple[CriteriaOption, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import NAMED_ONLY, Instance
 from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
@@ -52,8 +52,8 @@ class UnjudgedRow(DirectInstanceResult):
 def instance_of(recorded: Recorded) -> Instance:
     """The row, with whatever else the file says of it as the row that was read."""
     known = {"systems": recorded.systems} if recorded.systems else {}
-    row = {"row": dict(recorded.more)} if recorded.more else {}
-    return Instance(recorded.fields, recorded.id, FrozenDict({**known, **row}))
+    more = {**recorded.more, **(NAMED_ONLY if recorded.named_only else {})}
+    return Instance(recorded.fields, recorded.id, FrozenDict({**known, **({"row": more} if more else {})}))
 
 
 def criteria_of(asked: Asked, answers: tuple[str, ...] = ()) -> Criteria:

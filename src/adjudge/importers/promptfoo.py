@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adjudge.data.cells import text_of
 from adjudge.domain.frozen import NOTHING
@@ -24,7 +25,7 @@ from adjudge.importers.record import (
     pass_or_fail,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, first, listed, mapping, number, text, usage_of, without
+from adjudge.importers.values import answered, fields_of, first, listed, mapping, number, text, usage_of, without
 
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+|select-best|conversation-relevance|"
@@ -123,6 +124,7 @@ def _judged(
     inverted = kind.startswith("not-")
     if inverted:
         left.note("verdicts of not-… assertions are turned round: the judge's own, on the criteria as it is written")
+        marks = tuple(replace(one, answer=FAIL if one.answer == PASS else PASS) for one in marks)
     vote = _vote(record, part, _provider(assertion.get("provider")) or default, inverted)
     base = kind.removeprefix("not-")
     return _row(record, by_model(base, vote.model), _asked(base, assertion, part), (vote,), marks)
@@ -207,7 +209,7 @@ def _row(
     return Recorded(
         judge=judge,
         asked=asked,
-        fields={**shown, "response": text(mapping(record.get("response")).get("output"))},
+        fields=answered(shown, text(mapping(record.get("response")).get("output"))),
         id=name or text(record.get("id")) or None,
         votes=votes,
         marks=marks,
@@ -255,7 +257,7 @@ def _cells(row: Mapping[str, object], columns: list[str], variables: Mapping[str
     return Recorded(
         judge="all assertions",
         asked=_OVERALL,
-        fields={**variables, "response": output},
+        fields=answered(variables, output),
         id=id,
         votes=() if by_person else (_status_vote(status, number(cells.get("Score")), reason),),
         marks=(mark,) if by_person and status in (PASS, FAIL) else (),

@@ -24,7 +24,9 @@ _SAMPLE = (
         "query_style",
     ),
     *("query_length", "synthesizer_name", "id", "index", "episode_done", "Unnamed: 0", "", "name", "timestamp", "row_id"),
+    "column 1",  # what a first column without a name is called: the rows' numbers, as pandas writes them
 )
+_TEXTS = _SAMPLE[:12]
 
 
 def _matches(head: Head) -> bool:
@@ -106,7 +108,7 @@ def _is_number(value: object) -> bool:
 
 
 def _fields(record: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
-    parts = {name: parsed(record[name]) for name in _SAMPLE[:9] if record.get(name)}
+    parts = {name: parsed(record[name]) for name in _TEXTS if record.get(name)}
     turns = parts.get("user_input")
     if isinstance(turns, list) and "response" not in parts:  # what is judged is the conversation
         parts["response"] = "\n".join(_turn(one) for one in turns)
@@ -136,7 +138,7 @@ def _annotations(file: ForeignFile, left: Left, metric: str) -> Iterator[Recorde
 def _annotated(name: str, record: Mapping[str, object], binary: bool, place: int, left: Left) -> Recorded:
     said, theirs = _verdict(record), _corrected(record, binary)
     asked = pass_or_fail(name) if binary else Asked(name, kind="rating")
-    if theirs is None:
+    if theirs is None and record.get("is_accepted") is not True:
         left.out("annotation that rejects a verdict and gives no other")
     marks = () if theirs is None else (Mark(answer=_answer(theirs, binary), judge_visible=True, note=_note(record)),)
     why = text(record.get("judge_reason")) or text(mapping(_output(record)).get("reason")) or None

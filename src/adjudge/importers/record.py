@@ -103,6 +103,8 @@ class Recorded:
     more: Mapping[str, object] = NOTHING
     """Whatever else the file says of the row."""
     at: float | None = None
+    named_only: bool = False
+    """Whether the texts that were judged are not in the file: then the fields hold what they are called."""
     only_marks: bool = False
     """Whether another record of the file brings the row's judgment: then this one brings labels alone."""
 

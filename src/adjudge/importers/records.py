@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.label import Design
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import FAIL, PASS, PASS_OR_FAIL, UNJUDGED, Asked, Left, Mark, Recorded, RecordedVote, pass_or_fail
@@ -31,6 +32,8 @@ _GOOD = ("correct", "yes", "pass", "true", "good")
 """Words for the better end of a scale."""
 _TRUTHS = ("verdict_pass", "passed", "core_passed")
 """Where a judge says whether it passes, whatever the labels are."""
+_SAID = ("verdict", "label", "option", "decision")
+"""Where it says what."""
 _NAME = "label"
 _LABELS = (_NAME, "human_consistency")
 _PREDICTED = "_pred"
@@ -52,15 +55,16 @@ def _read(file: ForeignFile, left: Left) -> Iterator[Recorded]:
         yield from (_arena(one) if "human_winner" in one else _cascade(one, place) for place, one in enumerate(file.records()))
         return
     left.use({"label": "labels", "judges": "votes"})
-    words = {text(first(one, *_LABELS)) for one in file.records()}
+    said = {text(first(one, *_LABELS)) for one in file.records()}
+    words, every = said - {""}, "" not in said
     for place, record in enumerate(file.records()):
         label = first(record, *_LABELS)
         scale = BETTER if all(name in record for name in _PAIR) else _scale(words)
         judges = list(_judged(record, scale, left))
         for judge, asked, votes in judges:
-            yield _row(record, judge, asked, votes, _marks(label, asked), place)
+            yield _row(record, judge, asked, votes, _marks(label, asked, every), place)
         if not judges:
-            yield _row(record, UNJUDGED, scale, (), _marks(label, scale), place)
+            yield _row(record, UNJUDGED, scale, (), _marks(label, scale, every), place)
 
 
 def _arena(record: Mapping[str, object]) -> Recorded:
@@ -74,6 +78,7 @@ def _arena(record: Mapping[str, object]) -> Recorded:
         systems=systems,
         votes=(pair_vote(record.get("judge_pick"), model=text(record.get("judge")) or "judge"),),
         marks=gold(record.get("human_winner"), "people"),
+        named_only=True,
         more=without(record, "id", "human_winner", "judge_pick"),
     )
 
@@ -111,14 +116,17 @@ def _option(name: str, score: float | None) -> CriteriaOption:
     return CriteriaOption(name, score=score)
 
 
-def _marks(label: object, asked: Asked) -> tuple[Mark, ...]:
-    """Every record has its label, so that the rows are no selection."""
+def _marks(label: object, asked: Asked, every: bool) -> tuple[Mark, ...]:
+    """``every``: all records have their label, so that the rows are no selection; else somebody may have picked them."""
+    if text(label) == "":
+        return ()
+    design: Design = "random" if every else "chosen"
     if asked.kind == "comparison":
-        return gold(label)
+        return tuple(replace(mark, design=design) for mark in gold(label))
     answer: str | float | None = number(label) if asked.kind == "rating" else text(label)
     if asked.options == PASS_OR_FAIL:
         answer = PASS if text(label).casefold() in _GOOD else FAIL
-    return () if answer in (None, "") else (Mark(answer=answer or 0.0, annotator="gold", kind="expert", design="random"),)
+    return () if answer is None else (Mark(answer=answer or 0.0, annotator="gold", kind="expert", design=design),)
 
 
 def _judged(record: Mapping[str, object], scale: Asked, left: Left) -> Iterator[tuple[str, Asked, tuple[RecordedVote, ...]]]:
@@ -136,7 +144,7 @@ def _judged(record: Mapping[str, object], scale: Asked, left: Left) -> Iterator[
 
 
 def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked) -> RecordedVote | None:
-    value, truth = first(part, "verdict", "label", "option", "decision"), first(part, *_TRUTHS)
+    value, truth = first(part, *_SAID), first(part, *_TRUTHS)
     vote = RecordedVote(
         model=judge,
         sample=sample,
@@ -151,7 +159,9 @@ def _vote(part: Mapping[str, object], judge: str, sample: int, asked: Asked) -> 
     if truth is not None:
         return vote.said(asked.options[0 if text(truth).casefold() == "true" else 1].name)
     answer = number(value) if asked.kind == "rating" else text(value) or None
-    return None if answer is None else vote.said(answer)
+    if answer is None:  # a verdict that is empty is a failure; what holds none at all is no judge of this
+        return vote.failed("no verdict is recorded") if any(name in part for name in _SAID) else None
+    return vote.said(answer)
 
 
 def _row(

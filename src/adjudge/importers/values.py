@@ -57,6 +57,11 @@ def fields_of(pairs: Mapping[str, object]) -> dict[str, str | tuple[str, ...]]:
     return {str(name): texts(value) for name, value in pairs.items() if value not in (None, "", [], {})}
 
 
+def answered(given: Mapping[str, str | tuple[str, ...]], response: str) -> dict[str, str | tuple[str, ...]]:
+    """What was given and what was answered; something given under the answer's own name is kept beside it."""
+    return {**{"given_response" if name == "response" else name: value for name, value in given.items()}, "response": response}
+
+
 def parsed(value: object) -> object:
     """A cell that holds an object or a list, as JSON or as Python writes it; anything else as it is."""
     if not isinstance(value, str) or value[:1] not in ("{", "[") or len(value) > _LONGEST_CELL:

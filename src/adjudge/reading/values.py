@@ -296,3 +296,14 @@ def what(value: object) -> str:
     if not isinstance(value, Scalar):
         return repr(short)
     return f"the text {short!r}" if isinstance(value.meant, str) else short
+
+
+def unfolded_size(value: object, known: dict[int, int] | None = None) -> int:
+    """How many values there are once every alias stands for what it means."""
+    known = {} if known is None else known
+    if not isinstance(value, Mapping | list):
+        return 1
+    if id(value) not in known:
+        parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+        known[id(value)] = 1 + sum(unfolded_size(part, known) for part in parts)
+    return known[id(value)]

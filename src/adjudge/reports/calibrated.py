@@ -34,7 +34,7 @@ def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
         if share is not None:
             limits = limits_text(share) if share.lower is not None else share.reason
             yield f"{name} {value_text(share)}, {limits} ({counted(share.count, 'label')})"
-    yield needed_text(one.needed)
+    yield needed_text(one.needed, one.measure.range)
     yield f"judge identity {one.lock or 'not known'}"
     yield from one.notes
 
@@ -43,9 +43,10 @@ def _verdicts(one: Calibration) -> list[tuple[str, int]]:
     return [(name, one.labels_by_verdict.get(name, 0)) for name in one.rows_by_verdict]
 
 
-def needed_text(needed: Needed) -> str:
+def needed_text(needed: Needed, scale: tuple[float, float]) -> str:
     """How many labels an interval of the wanted width takes."""
-    width = f"an interval {needed.target_width:g} wide"
+    of = "" if scale == (0, 1) else " of the scale"
+    width = f"an interval {needed.target_width:g}{of} wide"
     if needed.labels is None:
         return f"{width}: {needed.reason}"
     if not needed.more:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.reports.words import counted
+from adjudge.reports.words import counted, level_text
 from adjudge.stats.difference import Outcome
 from adjudge.trust.comparison import RunComparison
 
 
 def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     """Which run is better by one criteria, in words, and what stands behind it."""
-    shown, level = found.shown, f"{found.level:.0%}"
+    shown, level = found.shown, level_text(found.level)
     if found.first is None or found.second is None:
         yield f"{found.name}: cannot tell: no row has a number in both runs"
         return
@@ -28,7 +28,8 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
         yield f"  the smallest difference that {rows} would show in 80% of comparisons is {found.difference.smallest:.3f}"
     noise = found.noise
     if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
-        fewer = f"with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}"
-        yield f"  {noise.share:.0%} of the variance is vote noise: {fewer}"
+        narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
+        more = f": with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}" if narrower else ""
+        yield f"  {noise.share:.0%} of the variance is vote noise{more}"
     for note in found.notes:
         yield f"  {note}"

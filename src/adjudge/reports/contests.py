@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.reports.judgment import Judgment, number_of
-from adjudge.reports.summary import confident_interval, interval_dict, interval_of
+from adjudge.reports.summary import UNSURE, Sureness, interval_dict, interval_of
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -106,9 +106,10 @@ class _System:
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.rates = array("d")
+        self.groups: list[Hashable] = []
         self.missing = 0
 
-    def add(self, contests: object, rate: float | None) -> None:
+    def add(self, contests: object, rate: float | None, group: Sequence[Hashable]) -> None:
         for each in contests if isinstance(contests, list) else ():
             if (value := number_of(each)) in _OUTCOMES:
                 self.outcomes[_OUTCOMES[value or 0.0]] += 1
@@ -116,19 +117,20 @@ class _System:
             self.missing += 1
         else:
             self.rates.append(rate)
+            self.groups += group
 
-    def summary(self, name: str, confidence: float | None) -> SystemSummary:
+    def summary(self, name: str, sureness: Sureness) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
-        sure = confident_interval(self.rates, confidence)
-        return SystemSummary(name, wins, ties, losses, rate, interval_of(self.rates), self.missing, len(self.rates), sure)
+        sure, plain = sureness.interval(self.rates, self.groups), interval_of(self.rates, self.groups)
+        return SystemSummary(name, wins, ties, losses, rate, plain, self.missing, len(self.rates), sure)
 
 
 class ContestTally:
     """Adds up comparisons as they come."""
 
-    def __init__(self, confidence: float | None = None) -> None:
-        self._confidence = confidence
+    def __init__(self, sureness: Sureness = UNSURE) -> None:
+        self._sureness = sureness
         self._systems: dict[str, _System] = {}
         self._checked = self._turned = 0
         self._flips, self._noise = array("d"), array("d")
@@ -139,7 +141,8 @@ class ContestTally:
         each = [system for system in found if isinstance(system, Mapping)] if isinstance(found, list) else []
         for name, system in zip(systems_of(one, len(each)), each, strict=True):
             own = self._systems.setdefault(name, _System())
-            own.add(system.get("contest_results"), number_of(system.get("winrate")) if one.scored else None)
+            rate = number_of(system.get("winrate")) if one.scored else None
+            own.add(system.get("contest_results"), rate, self._sureness.group(one))
         bias = one.result.get("positional_bias")
         if isinstance(bias, Mapping):
             self._add_orders(bias)
@@ -155,7 +158,7 @@ class ContestTally:
 
     def summary(self) -> ContestSummary:
         """What they come to so far."""
-        systems = [one.summary(name, self._confidence) for name, one in self._systems.items()]
+        systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
         order = OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise)) if self._checked else None
         return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
 

@@ -33,11 +33,13 @@ def to_evalassist(run: Path, target: Path) -> int:
     """A test case: the rows, what the judge said, and what people expect."""
     scale = _only_scale(run)
     expected = _agreed(run, scale.name)
-    instances = [_evalassist_instance(row, scale, expected) for row in judgments(run) if row["judge"] == scale.judges[0]]
+    rows = [row for row in judgments(run, votes=True) if row["judge"] == scale.judges[0]]
+    instances = [_evalassist_instance(row, scale, expected) for row in rows]
+    names = dict.fromkeys(name for row in rows for name in _fields(row) if name != scale.scale.criteria.to_evaluate_field)
     content = {
         "type": "pairwise" if scale.scale.compares else "direct",
         "instances": instances,
-        "criteria": _evalassist_criteria(scale.scale.criteria),
+        "criteria": _evalassist_criteria(scale.scale.criteria, list(names)),
         "evaluator": {"name": _model(run, scale.judges[0]), "type": "adjudge", "provider": "adjudge"},
         "pipeline": None,
         "syntheticGenerationConfig": None,
@@ -78,7 +80,7 @@ def _evalassist_instance(row: Row, scale: JudgedScale, expected: Mapping[str, ob
             "selectedOption": chosen,
             "explanation": row.get("explanation"),
             "score": row.get("score"),
-            "positionalBias": None,
+            "positionalBias": _evalassist_bias(row),
         }
     return {
         "id": row.get("id") or str(row["row"]),
@@ -89,13 +91,24 @@ def _evalassist_instance(row: Row, scale: JudgedScale, expected: Mapping[str, ob
     }
 
 
-def _evalassist_criteria(criteria: Criteria) -> dict[str, object]:
+def _evalassist_bias(row: Row) -> dict[str, object] | None:
+    """What was said when the order was reversed; None where it never was."""
+    found, votes = row.get("positional_bias"), row.get("votes")
+    if not isinstance(found, Mapping) or not isinstance(votes, list):
+        return None
+    turned = [one for one in votes if one["outcome"] == "ok" and one.get("order") and one["order"] != sorted(one["order"])]
+    result = [{"selectedOption": one["option"], "explanation": one["explanation"]} for one in turned]
+    return {"detected": found["detected"], "result": result[0]} if result else None
+
+
+def _evalassist_criteria(criteria: Criteria, context: list[str]) -> dict[str, object]:
+    """Ours that name no context read all of it; EvalAssist's would read none."""
     return {
         "name": criteria.name,
         "description": criteria.description,
         "options": [{"name": one.name, "description": one.description, "score": one.score} for one in criteria.options],
         "predictionField": criteria.to_evaluate_field,
-        "contextFields": list(criteria.context_fields or ()),
+        "contextFields": context if criteria.context_fields is None else list(criteria.context_fields),
     }
 
 

@@ -12,7 +12,7 @@ from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
 from adjudge.reports.summary import Summary
-from adjudge.reports.words import RussianNumber
+from adjudge.reports.words import RussianNumber, level_text
 from adjudge.runs.eval_file import FailUnder
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class GateResult:
     """The run that must not be better, where two are compared; ``bar`` is then what may be lost, below 0."""
     among: int = 1
     """Criteria that were compared with it; ``upper`` is then a limit for all of them together (Holm)."""
+    cluster: str = ""
+    """The column whose equal values belong together, where rows are not independent."""
 
     @property
     def verdict(self) -> Verdict:
@@ -103,7 +105,7 @@ class GateResult:
             **{name: number(getattr(self, name) or 0.0) for name in ("value", "bar", "lower", "upper")},
             "margin": number(abs(self.margin or 0.0)),
             "allowed": math.floor(self.bar * self.rows),
-            "level": f"{self.confidence or 0.0:.0%}" + (words["of many"].format(among=self.among) if self._for_all else ""),
+            "level": self._level(words),
             "scored": self.rows - self.missing,
             "against": self.against,
             "margin_allowed": number(-self.bar),
@@ -113,6 +115,12 @@ class GateResult:
         if self.enough is not None:
             values["more"] = words["more rows"].format(**values)
         return words[self._said].format(**values)
+
+    def _level(self, words: Mapping[str, str]) -> str:
+        """How sure the limits are, over what, and which rows pass for one."""
+        many = words["of many"].format(among=self.among) if self._for_all else ""
+        together = words["together"].format(cluster=self.cluster) if self.cluster else ""
+        return level_text(self.confidence or 0.0) + many + together
 
     @property
     def _for_all(self) -> bool:
@@ -146,6 +154,7 @@ class GateResult:
         decided = {"bar": self.bar, "margin": self.margin, "needed": self.needed, "verdict": self.verdict}
         counts: dict[str, object] = {"rows": self.rows, "missing": self.missing, "confidence": self.confidence}
         counts |= {"against": self.against} if self.against else {}
+        counts |= {"cluster": self.cluster} if self.cluster else {}
         return {"judge": self.judge, "name": self.name, **measured, **decided, **counts, "message": self.sentence()}
 
 

@@ -8,6 +8,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "of a judge": "{name} (judge {judge})",
         "of many": " over all {among} criteria",
+        "together": " with rows of one {cluster} taken together",
         "mean": "mean score of {of}",
         "composite": "mean composite of {of}",
         "win rate": "win rate of {of}",
@@ -40,6 +41,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     "ru": {
         "of a judge": "{name} (судья {judge})",
         "of many": " по всем критериям ({among})",
+        "together": " (строки с одним значением {cluster} вместе)",
         "mean": "средняя оценка «{of}»",
         "composite": "средняя итоговая оценка «{of}»",
         "win rate": "доля побед «{of}»",

@@ -124,7 +124,8 @@ def _date(moment: object) -> str:
 
 
 def _labelled(folder: str | Path) -> str:
-    moments = [one.at for one in LabelStore(folder).current()] if holds_labels(folder) else []
+    """From when to when; nothing where no label says it."""
+    moments = [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
     return "" if not moments else f"{_date(min(moments))} to {_date(max(moments))}"
 
 

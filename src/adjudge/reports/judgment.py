@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -133,6 +133,12 @@ class Judgment:
     def name(self) -> str:
         """What the row is called."""
         return self.id or str(self.number)
+
+    def group(self, column: str) -> Hashable:
+        """What the row shares with those it belongs to, by a column; one that has nothing there stands alone."""
+        held = {**self.fields, **self.input}
+        found = next((value for name, value in held.items() if name.casefold() == column.casefold()), None)
+        return ("", self.number) if found in (None, "") else str(found)
 
     def text(self, name: str) -> str | None:
         """A text of the result, or None."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.errors import SetupError
-from adjudge.ledger.file import holds_labels
+from adjudge.ledger.file import holds_labels, holds_run
+from adjudge.ledger.rows import INPUT, input_from, input_of
 from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
@@ -52,6 +54,7 @@ class Outcome:
             confidence=self.run.file.gates.confidence,
             against=self._against(),
             margin=self.run.file.gates.margin,
+            cluster=self._cluster(),
             data=self.run.file.data.path,
             baseline=self._compared_with(),
         )
@@ -109,6 +112,13 @@ class Outcome:
             raise SetupError("not worse than another run can only be said of a run that is kept: add --run FOLDER")
         return str(other if self.run.file.typed else self.run.file.beside(other))
 
+    def _cluster(self) -> str:
+        """The column whose equal values belong together; refused where there is nothing that it could widen."""
+        gates = self.run.file.gates
+        if gates.cluster and gates.confidence is None and gates.not_worse_than is None:
+            raise SetupError("cluster says which rows belong together, for limits: add confidence, or not_worse_than")
+        return gates.cluster or ""
+
     def facts(self) -> Mapping[str, object]:
         """What the run folder keeps, so that its report can be made again later."""
         return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.to_dict()}}
@@ -124,6 +134,20 @@ class Outcome:
             unknown = [name for name in bars if name and name not in known]
             if unknown and not (ready.compares and not self._systems()):
                 raise SetupError(_no_such_name(unknown[0], known))
+        if self._setup.cluster:
+            self._check_cluster(self._setup.cluster)
+
+    def _check_cluster(self, column: str) -> None:
+        """The first row has to have it, here and in the run that this one is held to."""
+        from adjudge.runs.folder import cell_of_column, judgments  # not loaded by those who judge
+
+        row, other = self.run.first_row(), Path(self._setup.against)
+        if row is not None:
+            cell_of_column({"id": row.id, "fields": row.fields, INPUT: input_from(input_of(row).get(INPUT), row.fields)}, column)
+        before = next(judgments(other), None) if self._setup.against and holds_run(other) else None
+        if before is not None:
+            with _said_of(other):
+                cell_of_column(before, column)
 
     def exit_code(self) -> int:
         """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
@@ -157,6 +181,14 @@ class Outcome:
     def _gate(self, ready: ReadyJudge) -> FailUnder | None:
         gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)
         return next((one for one in gates if one is not None), None)
+
+
+@contextmanager
+def _said_of(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except SetupError as error:
+        raise SetupError(f"{folder}: {error}") from None
 
 
 def _no_such_name(name: str, known: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,10 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     if not holds_run(Path(setup.against)):
         raise RunError(f"the run that this one must not be worse than is not there: {setup.against}")
     level = setup.confidence or CONFIDENCE
-    with run_diff(setup.against, folder) as found:
+    with run_diff(setup.against, folder, setup.cluster or None) as found:
         compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
     for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
-        yield _gate(one, setup.against, setup.margin, upper, len(compared))
+        yield replace(_gate(one, setup.against, setup.margin, upper, len(compared)), cluster=setup.cluster)
     if not compared:
         yield _nothing_shared(setup, level)
 

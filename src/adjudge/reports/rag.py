@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.domain.message import Usage
 from adjudge.rag.composite import MEAN, MISSING
 from adjudge.reports.judgment import Judgment, composite_of, number_of, part_of, score_of
-from adjudge.reports.summary import Summary, Tally, confident_interval
+from adjudge.reports.summary import UNSURE, Summary, Sureness, Tally
 from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.rag.result import RagResult
+    from adjudge.stats.intervals import Interval
 
 BINS = 10
 """Of the composite's histogram."""
@@ -53,6 +54,8 @@ class DimensionSummary:
     normalized: Spread | None
     agreement: float | None
     """Mean share of the valid votes that agree with the score; None with one vote per row."""
+    confident: Interval | None = None
+    """Of the mean, at the confidence that gates ask for."""
 
     @property
     def scored(self) -> int:
@@ -69,13 +72,11 @@ class DimensionSummary:
         """Whether several rows got one and the same score: such a dimension tells no answers apart."""
         return self.scored > 1 and max(self.counts) == self.scored
 
-    def as_summary(self, confidence: float | None = None) -> Summary:
-        """Its normalised scores, for a gate of its own, at this confidence where one is asked for."""
+    def as_summary(self) -> Summary:
+        """Its normalised scores, for a gate of its own."""
         total, rows = (self.mean or 0.0) * self.scored, self.scored + self.missing
         lower, upper = (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
-        values = [self.dimension.normalized(score) for score, count in enumerate(self.counts) for _ in range(count)]
-        sure = confident_interval(values, confidence)
-        return Summary(rows, self.scored, 0, self.missing, self.mean, lower, upper, Usage(), confident=sure)
+        return Summary(rows, self.scored, 0, self.missing, self.mean, lower, upper, Usage(), confident=self.confident)
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,11 @@ class RagSummary:
 class RagTally:
     """Adds up answers as they come; a row takes a few bytes."""
 
-    def __init__(self, dimensions: Sequence[Dimension], confidence: float | None = None) -> None:
+    def __init__(self, dimensions: Sequence[Dimension], sureness: Sureness = UNSURE) -> None:
         self._dimensions = tuple(dimensions)
-        self._overall = Tally(confidence)
+        self._sureness = sureness
+        self._groups: list[Hashable] = []
+        self._overall = Tally(sureness)
         self._composites = array("d")
         self._scores = {one.name: array("h") for one in dimensions}
         self._agreements: dict[str, list[float]] = {one.name: [0.0, 0.0] for one in dimensions}
@@ -129,6 +132,7 @@ class RagTally:
     def add(self, one: Judgment) -> None:
         """One more answer."""
         self._overall.add(one)
+        self._groups += self._sureness.group(one)
         rule, value = composite_of(one)
         self._rules[rule] += 1
         self._rules[MISSING] += value is None and rule != MISSING
@@ -173,6 +177,8 @@ class RagTally:
     def _dimension(self, dimension: Dimension) -> DimensionSummary:
         scores = self._scores[dimension.name]
         known = [score for score in scores if score != _NONE]
+        groups = [group for group, score in zip(self._groups, scores, strict=True) if score != _NONE] if self._groups else []
+        values = [dimension.normalized(score) for score in known]
         counts = Counter(known)
         total, count = self._agreements[dimension.name]
         return DimensionSummary(
@@ -180,8 +186,9 @@ class RagTally:
             counts=tuple(counts[score] for score in range(dimension.maximum + 1)),
             missing=len(scores) - len(known),
             raw=_spread(known),
-            normalized=_spread([dimension.normalized(score) for score in known]),
+            normalized=_spread(values),
             agreement=total / count if count else None,
+            confident=self._sureness.interval(values, groups),
         )
 
 

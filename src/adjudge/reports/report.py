@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
-from adjudge.reports.summary import Summary, Tally, kind_of
+from adjudge.reports.summary import Summary, Sureness, Tally, kind_of
 from adjudge.reports.words import blank_rows
 
 if TYPE_CHECKING:
@@ -195,12 +195,12 @@ class _SectionTally:
 
     def __init__(self, first: Judgment, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criteria
-        dimensions, confidence = setup.dimensions.get(first.judge, ()), setup.confidence
+        dimensions, sureness = setup.dimensions.get(first.judge, ()), Sureness(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
-        self._tally = Tally(confidence)
-        self._rag = _rag_tally(dimensions, confidence) if first.kind == "rag" and dimensions else None
-        self._contests = _contest_tally(confidence) if first.kind == "pairwise" else None
+        self._tally = Tally(sureness)
+        self._rag = _rag_tally(dimensions, sureness) if first.kind == "rag" and dimensions else None
+        self._contests = _contest_tally(sureness) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
@@ -215,16 +215,16 @@ class _SectionTally:
         return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade)
 
 
-def _contest_tally(confidence: float | None) -> ContestTally:
+def _contest_tally(sureness: Sureness) -> ContestTally:
     from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
 
-    return ContestTally(confidence)
+    return ContestTally(sureness)
 
 
-def _rag_tally(dimensions: Sequence[Dimension], confidence: float | None) -> RagTally:
+def _rag_tally(dimensions: Sequence[Dimension], sureness: Sureness) -> RagTally:
     from adjudge.reports.rag import RagTally
 
-    return RagTally(dimensions, confidence)
+    return RagTally(dimensions, sureness)
 
 
 class ReportTally:
@@ -332,7 +332,7 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
     for bar in setup.bars:
         own = [one for one in sections if one.judge == bar.judge]
         nothing = mean_gate(bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence)
-        yield from _held_to(bar, own, setup) if own else [nothing]
+        yield from (replace(one, cluster=setup.cluster) for one in (_held_to(bar, own, setup) if own else [nothing]))
     for one in sections if setup.max_failed is not None else ():
         summary = one.summary
         yield GateResult(
@@ -357,8 +357,7 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
             kind: Measure = "composite" if one.rag else "mean"
             yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
         elif one.rag and (found := [each for each in one.rag.dimensions if each.dimension.name == bar.name]):
-            summary = found[0].as_summary(setup.confidence)
-            yield mean_gate(one.judge, bar.name, summary, bar.least, confidence=setup.confidence)
+            yield mean_gate(one.judge, bar.name, found[0].as_summary(), bar.least, confidence=setup.confidence)
 
 
 def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:

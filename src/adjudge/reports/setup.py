@@ -126,6 +126,8 @@ class Setup:
     """A run folder that no criteria may be worse than."""
     margin: float = 0.0
     """By how much it may."""
+    cluster: str = ""
+    """A column: rows that share its value belong together, and do not pass for independent ones."""
     data: str = ""
     """Where the rows came from."""
     modes: tuple[str, ...] = ()
@@ -177,6 +179,7 @@ class Setup:
             confidence=number_of(known.get("confidence")),
             against=str(known.get("against") or ""),
             margin=number_of(known.get("margin")) or 0.0,
+            cluster=str(known.get("cluster") or ""),
             data=str(known.get("data") or ""),
             modes=_texts(known.get("modes")),
             columns={name: str(column) for name, column in _part(known, "columns").items()},
@@ -192,6 +195,7 @@ class Setup:
             "confidence": self.confidence,
             "against": self.against,
             "margin": self.margin,
+            "cluster": self.cluster,
             "data": self.data,
             "modes": list(self.modes),
             "columns": dict(self.columns),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,11 +89,37 @@ class Summary:
         }
 
 
+@dataclass(frozen=True)
+class Sureness:
+    """How sure gates must be, and which rows pass for one."""
+
+    confidence: float | None = None
+    cluster: str = ""
+    """The column whose equal values belong together; empty: all rows are independent."""
+
+    def group(self, one: Judgment) -> list[Hashable]:
+        """The cluster of a row, to be added to those of the rows before; nothing where all are independent."""
+        return [one.group(self.cluster)] if self.cluster else []
+
+    def interval(self, values: Sequence[float], groups: Sequence[Hashable]) -> Interval | None:
+        """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside 0 to 1."""
+        if self.confidence is None or not all(0 <= value <= 1 for value in values):
+            return None
+        from adjudge.stats.intervals import rows_interval
+
+        return rows_interval(values, level=self.confidence, clusters=groups if self.cluster else None)
+
+
+UNSURE = Sureness()
+"""The mean is compared."""
+
+
 class Tally:
     """Adds up judgments by one criteria as they come."""
 
-    def __init__(self, confidence: float | None = None) -> None:
-        self._confidence = confidence
+    def __init__(self, sureness: Sureness = UNSURE) -> None:
+        self._sureness = sureness
+        self._groups: list[Hashable] = []
         self._counts: Counter[str] = Counter()
         self._scores, self._without_number, self._usage = array("d"), 0, Usage()
         self._least, self._most = 0.0, 0.0
@@ -119,6 +145,7 @@ class Tally:
             self._without_number += 1
         else:
             self._scores.append(one.score)
+            self._groups += self._sureness.group(one)
 
     def _add_models(self, one: Judgment) -> None:
         scores = None if "steps" in one.result else one.result.get("model_scores")  # the steps of a cascade are no panel
@@ -150,7 +177,7 @@ class Tally:
             without_number=self._without_number,
             excluded=dict(self._excluded),
             interval=self._interval(),
-            confident=confident_interval(self._scores, self._confidence),
+            confident=self._sureness.interval(self._scores, self._groups),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
@@ -163,7 +190,7 @@ class Tally:
         return found if len(found) + len(self._excluded) > 1 else {}
 
     def _interval(self) -> Interval | None:
-        return interval_of(self._scores) if all(0 <= score <= 1 for score in self._scores) else None
+        return interval_of(self._scores, self._groups) if all(0 <= score <= 1 for score in self._scores) else None
 
 
 def interval_dict(interval: Interval | None) -> dict[str, float] | None:
@@ -173,22 +200,16 @@ def interval_dict(interval: Interval | None) -> dict[str, float] | None:
     return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
 
 
-def interval_of(values: Sequence[float]) -> Interval | None:
-    """Of the mean of ``values`` from 0 to 1, where there are enough. One judgment needs none, and no time to load it."""
+def interval_of(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Interval | None:
+    """Of the mean of ``values`` from 0 to 1, where there are enough. One judgment needs none, and no time to load it.
+
+    ``groups``: the cluster of each; nothing where all are independent.
+    """
     if len(values) < 2:
         return None
     from adjudge.stats.intervals import rows_interval
 
-    return rows_interval(values)
-
-
-def confident_interval(values: Sequence[float], confidence: float | None) -> Interval | None:
-    """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside 0 to 1."""
-    if confidence is None or not all(0 <= value <= 1 for value in values):
-        return None
-    from adjudge.stats.intervals import rows_interval
-
-    return rows_interval(values, level=confidence)
+    return rows_interval(values, clusters=groups or None)
 
 
 def kind_of(reason: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.reports.words import counted, number_text
+from adjudge.reports.words import counted, level_text, number_text
 
 if TYPE_CHECKING:
     from adjudge.stats.estimate import Estimate
@@ -57,7 +57,7 @@ def trust_sentence(one: Calibration, language: str = "en") -> str:
         value=_number(found.value if found else None, language),
         lower=_number(found.lower if found else None, language),
         upper=_number(found.upper if found else None, language),
-        level=f"{one.level:.0%}",
+        level=level_text(one.level),
         naive=_number(one.naive.value, language),
         why=_why(one, language),
     )

@@ -389,6 +389,11 @@ def percent(share: float, language: str) -> str:
     return f"{100 * share:.0f}\u00a0%" if language == "ru" else f"{share:.0%}"
 
 
+def level_text(level: float) -> str:
+    """A level of confidence in percent, never rounded to another one: 95%, 97.5%, 99.9%."""
+    return f"{100 * level:.6g}%"
+
+
 def number_text(value: float, digits: int, language: str) -> str:
     """A number with so many decimals: 0.50, or 0,50 in Russian."""
     return f"{RussianNumber(value) if language == 'ru' else value:.{digits}f}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from adjudge.domain.instance import Instance
+from adjudge.errors import SetupError
 from adjudge.ledger.file import differences
 from adjudge.runs.folder import cell_of_column, judgments, run_info
 
@@ -190,8 +191,18 @@ def _values(side: int, row: Mapping[str, Any], cluster: str | None) -> tuple[obj
     line = json.dumps([row["judge"], criteria])
     named = bool(name) and not _PLACE.fullmatch(name)
     said = (came.status, came.score, json.dumps(came.chosen))
-    together = None if cluster is None else str(cell_of_column(row, cluster))
+    together = None if cluster is None else _cluster(row, cluster)
     return side, row["judge"], criteria, line, row["row"], name, named, content, *said, Instance(row["fields"]).identity, together
+
+
+def _cluster(row: Mapping[str, Any], column: str) -> str:
+    """A column that the first row has not is a mistake; a later row without it stands alone."""
+    try:
+        return str(cell_of_column(row, column))
+    except SetupError:
+        if row["row"] == 1:
+            raise
+        return f"row {row['row']} has none"
 
 
 def _join_renamed_judges(table: sqlite3.Connection) -> None:

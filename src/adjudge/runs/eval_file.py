@@ -33,7 +33,7 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place, load_yaml, mapping, phrase, text_in
+from adjudge.reading.values import Place, load_yaml, mapping, phrase, text_in, unfolded_size
 from adjudge.runs.project import ModelEntry, Project, StepEntry
 
 _ASPECT_KEYS = ("name", "description")
@@ -279,6 +279,9 @@ class Gates:
         Text(), "A run folder that no criteria may be worse than, row by row; relative to this file.", None
     )
     margin: float = key(Number(least=0), "By how much it may be worse than that run.", 0.0)
+    cluster: str | None = key(
+        Text(), "A column whose equal values belong together, such as conversation: such rows are no independent ones.", None
+    )
 
 
 KINDS: Mapping[str, Type[JudgeEntry]] = {
@@ -333,27 +336,33 @@ class EvalFile:
         return self.path.parent / path
 
 
-def load_eval(path: str | Path, project: Project | None = None) -> EvalFile:
+def load_eval(path: str | Path, project: Project | None = None, data: Path | None = None) -> EvalFile:
     """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been meant.
 
-    ``project``: the defaults for what the file leaves open.
+    ``project``: the defaults for what the file leaves open. ``data``: the rows to judge where it names none.
     """
-    return parse_eval(text_in(Path(path)), path, project)
+    return parse_eval(text_in(Path(path)), path, project, data)
 
 
-def parse_eval(content: str, path: str | Path = "eval.yaml", project: Project | None = None) -> EvalFile:
+def parse_eval(
+    content: str, path: str | Path = "eval.yaml", project: Project | None = None, data: Path | None = None
+) -> EvalFile:
     """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths are relative to."""
     try:
         place = load_yaml(content, Place(str(path)))
         if place.value is None:
             raise place.wrong("the file is empty: it needs data and judges")
-        if _size(place.value, {}) > _MOST_VALUES:
+        if "&" in content and unfolded_size(place.value) > _MOST_VALUES:  # without anchors nothing unfolds
             raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
-        found: EvalFile = Record(EvalFile).read(place.value, place)
+        found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError(f"{path}: is nested too deep") from error
     said_language = isinstance(place.value, Mapping) and "language" in place.value
     return _completed(replace(found, path=Path(path)), project or Project(), said_language=said_language)
+
+
+def _with_data(value: object, data: Path | None) -> object:
+    return {"data": str(data.absolute()), **value} if data and isinstance(value, Mapping) else value
 
 
 def _completed(file: EvalFile, project: Project, *, said_language: bool) -> EvalFile:
@@ -385,13 +394,3 @@ def schema() -> Schema:
     """The format as JSON schema, for editors."""
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "adjudge eval file"}
     return {**about, **Record(EvalFile).schema()}
-
-
-def _size(value: object, known: dict[int, int]) -> int:
-    """How many values there are once every alias stands for what it means."""
-    if not isinstance(value, Mapping | list):
-        return 1
-    if id(value) not in known:
-        parts = [*value, *value.values()] if isinstance(value, Mapping) else value
-        known[id(value)] = 1 + sum(_size(part, known) for part in parts)
-    return known[id(value)]

@@ -171,6 +171,12 @@ class EvalRun:
                 "out, or use another folder"
             )
 
+    def first_row(self) -> Instance | None:
+        """The first that will be judged; None where there is none, or reading it would take it away."""
+        if self.file.data.path == STDIN and not self.file.rows:
+            return None
+        return next(iter(instances(self.file, _ignore, 1, _ignore, _ignore)), None)
+
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
         source = self.file.source

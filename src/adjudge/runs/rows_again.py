@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, names_only
+from adjudge.errors import RunError
 from adjudge.ledger.rows import INPUT
 from adjudge.runs.folder import judgments, run_info
 
@@ -19,6 +20,8 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
     """Each row once, however many judges judged it, as it was: what is about it stays about it."""
     seen: set[int] = set()
     for one in judgments(folder):
+        if names_only(one.get(INPUT)):
+            raise RunError(f"{folder} holds the names of its rows and not their texts, so that they cannot be judged anew")
         about = {name: one[key] for name, key in (("row", INPUT), ("systems", "systems")) if one.get(key)}
         instance = Instance(one["fields"], one["id"], {"place": one["id"] or f"row {one['row']}", **about})
         if (known := hash(instance.identity)) not in seen:

@@ -31,21 +31,87 @@ class Draws:
 
 
 DRAWS = Draws()
+_MANY, _ALIKE = 5000, 20
+"""From so many rows on, of which so many are alike on average, those that are alike are drawn in one step."""
+_MANY_HITS = 10
 
 
 def redrawn(rows: Sequence[Row], clusters: Clusters = None, draws: Draws = DRAWS) -> Iterator[Counter[Row]]:
     """As many rows (or whole clusters) as there are, drawn with replacement, counted; once per draw."""
     choice = random.Random(draws.seed)  # noqa: S311 - statistics, not secrets
-    if clusters is None:
+    if len(rows) >= _MANY and len(alike := Counter(_units(rows, clusters))) * _ALIKE <= len(rows):
+        for _ in range(draws.count):
+            yield _together(drawn_counts(choice, alike))
+    elif clusters is None:
         for _ in range(draws.count):
             yield Counter(choice.choices(rows, k=len(rows)))
-        return
+    else:
+        units = _units(rows, clusters)
+        for _ in range(draws.count):
+            yield Counter(row for unit in choice.choices(units, k=len(units)) for row in unit)
+
+
+def _units(rows: Sequence[Row], clusters: Clusters) -> list[tuple[Row, ...]]:
+    """What is drawn as a whole."""
+    if clusters is None:
+        return [(row,) for row in rows]
     members: dict[Hashable, list[Row]] = defaultdict(list)
     for row, cluster in zip(rows, clusters, strict=True):
         members[cluster].append(row)
-    units = list(members.values())
-    for _ in range(draws.count):
-        yield Counter(row for unit in choice.choices(units, k=len(units)) for row in unit)
+    return list(map(tuple, members.values()))
+
+
+def _together(units: Mapping[tuple[Row, ...], int]) -> Counter[Row]:
+    found: Counter[Row] = Counter()
+    for unit, count in units.items():
+        for row in unit if count else ():
+            found[row] += count
+    return found
+
+
+def drawn_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row, int]:
+    """How often each would be there, if as many as there are were drawn with replacement: in one step for all that are alike."""
+    left = weight = sum(counted.values())
+    found = {}
+    for one, count in counted.items():
+        found[one] = left if count == weight else binomial(choice, left, count / weight)
+        left, weight = left - found[one], weight - count
+    return found
+
+
+def binomial(choice: random.Random, tries: int, share: float) -> int:
+    """How many of so many tries hit; by their gaps where hits are few, else by Hörmann's rejection (BTRS)."""
+    if share > 0.5:
+        return tries - binomial(choice, tries, 1 - share)
+    if tries * share >= _MANY_HITS:
+        return _by_rejection(choice, tries, share)
+    if share <= 0:
+        return 0
+    place, hits, gap = 0, 0, math.log1p(-share)
+    while (place := place + 1 + math.floor(math.log(1 - choice.random()) / gap)) <= tries:
+        hits += 1
+    return hits
+
+
+def _by_rejection(choice: random.Random, tries: int, share: float) -> int:
+    spread, middle = math.sqrt(tries * share * (1 - share)), math.floor((tries + 1) * share)
+    width = 1.15 + 2.53 * spread
+    slope = -0.0873 + 0.0248 * width + 0.01 * share
+    scale, odds = (2.83 + 5.1 / width) * spread, math.log(share / (1 - share))
+    top = math.lgamma(middle + 1) + math.lgamma(tries - middle + 1)
+    while True:
+        aside, height = choice.random() - 0.5, 1 - choice.random()
+        edge = 0.5 - abs(aside)
+        if edge == 0:
+            continue
+        hits = math.floor((2 * slope / edge + width) * aside + tries * share + 0.5)
+        if not 0 <= hits <= tries:
+            continue
+        if edge >= 0.07 and height <= 0.92 - 4.2 / width:
+            return hits
+        chance = top - math.lgamma(hits + 1) - math.lgamma(tries - hits + 1) + (hits - middle) * odds
+        if math.log(height * scale / (slope / edge**2 + width)) <= chance:
+            return hits
 
 
 def bootstrap(

@@ -150,8 +150,14 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
         return Needed(
             target_width, None, None, {}, alone, f"{rows} rows, all of them labelled, would give a width of {widest:.3f}"
         )
-    missing = {str(part.verdict): max(0, math.ceil(count * part.rows / rows) - len(part.labels)) for part in parts}
-    return Needed(target_width, count, sum(missing.values()), {name: more for name, more in missing.items() if more}, alone)
+    missing = {_named(part): max(0, math.ceil(count * part.rows / rows) - len(part.labels)) for part in parts}
+    more = sum(missing.values())
+    total = have + more if more else count
+    return Needed(target_width, total, more, {name: number for name, number in missing.items() if number}, alone)
+
+
+def _named(part: Stratum) -> str:
+    return "failed" if part.verdict is None else str(part.verdict)
 
 
 def _width(shares: Sequence[tuple[float, float]], labels: int, rows: int, level: float) -> float:

@@ -249,7 +249,7 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
         needed=needed,
-        confusion=confusion_of(drawn, measure, estimates.strata, level),
+        confusion=confusion_of(drawn, measure, estimates.strata, level, rows.together),
         others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level))
         if settings.all_estimators
         else (),
@@ -294,7 +294,9 @@ def _numbers(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: 
     judged = [measure.value(one) for one in rows.numbers]
     alone = _alone(rows, drawn, measure, level)
     corrected = corrected_score(rows, drawn, measure, level)
-    return _Estimates(stratify(said, values, ["scored"]), naive(judged, level=level), alone, corrected, number=True)
+    kept = _only(rows.together, [place for place, one in enumerate(rows.verdicts) if one is not None])
+    plain = naive(judged, level=level, clusters=kept if len(kept or ()) == len(judged) else None)
+    return _Estimates(stratify(said, values, ["scored"]), plain, alone, corrected, number=True)
 
 
 def _values(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure) -> list[float | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -20,7 +19,16 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.runs.diff import Came, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
-from adjudge.stats.difference import Difference, Outcome, VoteNoise, compare, corrected_difference, holm, three_valued
+from adjudge.stats.difference import (
+    Difference,
+    Outcome,
+    VoteNoise,
+    compare,
+    corrected_difference,
+    holm,
+    labelled_difference,
+    three_valued,
+)
 from adjudge.stats.difference import Pair as Values
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval
@@ -97,7 +105,7 @@ class RunComparison(Judged):
             "missing": self.missing,
             "rows_with_another_text": self.other_texts,
             "same_judge": self.same_judge,
-            "p_value": self.difference.p_value,
+            "p_value": _p_value(self),
             "p_value_adjusted": self.adjusted,
             "smallest_detectable": self.difference.smallest,
             "vote_noise": self.noise
@@ -275,7 +283,10 @@ def _corrected(
             rest.append(said)
     if len(labels) < LEAST_LABELS:
         return None, len(labels)
-    found = corrected_difference(labels, judged, rest, level=level, clusters=groups if clusters else None)
+    own = groups if clusters else None
+    found = corrected_difference(labels, judged, rest, level=level, clusters=own)
+    if found.value is None:  # hardly a row is without a label: there is nothing that the judge could add
+        found = labelled_difference([one.difference for one in labels], level=level, clusters=own)
     ends = [None if value is None else value * (high - low) for value in (found.value, found.lower, found.upper)]
     return (replace(found, value=ends[0], lower=ends[1], upper=ends[2]) if found.value is not None else None), len(labels)
 
@@ -290,7 +301,7 @@ def _notes(series: _Series, found: Difference, locks: Sequence[str], labels: int
         yield "the texts are the same and the judges differ: this is a difference between the judges, not between the texts"
     elif locks[0] != locks[1]:
         yield "the judges differ as well as the texts: part of the difference may be theirs"
-    if labels and corrected is None:
+    if labels < LEAST_LABELS and labels and corrected is None:
         yield f"{labels} rows have labels in both runs; {LEAST_LABELS} are the fewest that correct the difference"
 
 
@@ -303,13 +314,14 @@ def adjusted_for_all(found: list[RunComparison], settings: ComparisonSettings) -
 
 
 def _p_value(one: RunComparison) -> float | None:
-    """Of the corrected difference where there is one."""
-    found = one.corrected
-    if found is None or found.value is None or found.lower is None or found.upper is None:
+    """Of the difference that is shown; where there is a margin, of one as far beyond it between runs that differ by no more."""
+    if one.shown.lower is None or (one.corrected is None and not one.margin):
         return one.difference.p_value
-    freedom = max(1, found.count - 1)
-    error = (found.upper - found.lower) / 2 / t_quantile((1 + found.level) / 2, freedom)
-    return 2 * t_cdf(-abs(found.value) / error, freedom) if error > 0 and math.isfinite(error) else float(found.value == 0)
+    middle, error, freedom = _spread(one)
+    beyond = abs(middle) - one.margin
+    if beyond <= 0:
+        return 1.0
+    return min(1.0, 2 * t_cdf(-beyond / error, freedom)) if error > 0 else 0.0
 
 
 def upper_limits(found: Sequence[RunComparison], margin: float, level: float) -> list[float | None]:

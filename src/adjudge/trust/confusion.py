@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from adjudge.stats.correction import Stratum
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import wilson
+from adjudge.stats.intervals import share_interval
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
 
@@ -37,8 +37,14 @@ class Confusion:
         }
 
 
-def confusion_of(rows: Sequence[LabelledRow], measure: Measure, strata: Sequence[Stratum], level: float) -> Confusion:
-    """Of rows with options; numbers have none."""
+def confusion_of(
+    rows: Sequence[LabelledRow],
+    measure: Measure,
+    strata: Sequence[Stratum],
+    level: float,
+    clusters: Sequence[Hashable] | None = None,
+) -> Confusion:
+    """Of rows with options; numbers have none. ``clusters``: of every row of the judge, by its place; None: independent."""
     if measure.is_number:
         return Confusion()
     cells = Counter((truth, one.verdict) for one in rows if isinstance(truth := one.truth, str))
@@ -49,24 +55,35 @@ def confusion_of(rows: Sequence[LabelledRow], measure: Measure, strata: Sequence
         return Confusion(dict(table))
     fail, good = measure.options
     plain = all(one.random for one in rows)
-    found = [_share(cells, option, plain, strata, measure, level) for option in (good, fail)]
+    found = [
+        _plain_share(rows, option, level, clusters) if plain else _weighted_share(cells, option, strata, measure, level)
+        for option in (good, fail)
+    ]
     return Confusion(dict(table), *found)
 
 
-def _share(
-    cells: Counter[tuple[str, str | None]], option: str, plain: bool, strata: Sequence[Stratum], measure: Measure, level: float
+def _plain_share(rows: Sequence[LabelledRow], option: str, level: float, clusters: Sequence[Hashable] | None) -> Estimate:
+    """Of the rows that people gave ``option``, the share that the judge gave it too."""
+    own = [one for one in rows if one.truth == option and one.verdict is not None]
+    if not own:
+        return _none_called(option, level)
+    hits = [float(one.verdict == option) for one in own]
+    limits = share_interval(hits, level=level, clusters=None if clusters is None else [clusters[one.place] for one in own])
+    return Estimate(sum(hits) / len(hits), limits.lower, limits.upper, len(hits), "Wilson", level)
+
+
+def _weighted_share(
+    cells: Counter[tuple[str, str | None]], option: str, strata: Sequence[Stratum], measure: Measure, level: float
 ) -> Estimate:
-    """Of the rows that people gave ``option``, the share that the judge gave it too. Where rows were topped up within verdicts,
-    each verdict counts by its rows, and there are no limits.
-    """
-    hits = cells[option, option]
+    """The same where rows were topped up within verdicts: each verdict counts by its rows, and there are no limits."""
     count = sum(number for (truth, verdict), number in cells.items() if truth == option and verdict is not None)
     if not count:
-        return undefined("Wilson", 0, f"no row with a verdict that people called {option}", level=level)
-    if plain:
-        limits = wilson(hits, count, level=level)
-        return Estimate(hits / count, limits.lower, limits.upper, count, "Wilson", level)
+        return _none_called(option, level)
     weights = {one.verdict: one.rows / len(one.labels) for one in strata if one.labels}
     of = sum(cells[option, verdict] * weights.get(verdict, 0.0) for verdict in measure.options)
     value = cells[option, option] * weights.get(option, 0.0) / of if of else None
     return Estimate(value, None, None, count, "weighted by verdict", level, "rows were drawn within verdicts: no limits")
+
+
+def _none_called(option: str, level: float) -> Estimate:
+    return undefined("Wilson", 0, f"no row with a verdict that people called {option}", level=level)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from adjudge.stats.correction import Corrected, label_interval
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Interval, mover
+from adjudge.stats.intervals import Clusters, Interval, mover
 from adjudge.stats.named_estimators import ppi_plus_plus, ppi_with_t, rogan_gladen
 from adjudge.stats.refusal import Needed
 from adjudge.trust.measure import Measure
@@ -19,18 +19,19 @@ def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, 
     """PPI++ with t of the rows that have a number. Failed judgments are a part of their own: labelled, or between both ends."""
     judged = [one for one in drawn if one.number is not None]
     labels, beside, rest = _series(rows, judged, measure)
-    clusters = [one.cluster for one in judged] if rows.cluster else None
+    together = rows.together
+    clusters = None if together is None else [together[one.place] for one in judged]
     found = ppi_with_t(labels, beside, rest, level=level, clusters=clusters)
     if found.value is None and len(rest) < 2 and labels:
-        found = _all_labelled(labels, level)
+        found = _all_labelled(labels, level, clusters)
     failed = sum(one is None for one in rows.verdicts)
     if not failed or found.value is None:
         return Corrected(found, (), lowest=found.value, highest=found.value)
     return _with_failed(found, failed / len(rows.verdicts), [one.value(measure) for one in drawn if one.number is None])
 
 
-def _all_labelled(labels: Sequence[float], level: float) -> Estimate:
-    limits = label_interval(labels, level=level)
+def _all_labelled(labels: Sequence[float], level: float, clusters: Clusters) -> Estimate:
+    limits = label_interval(labels, level=level, clusters=clusters)
     return Estimate(math.fsum(labels) / len(labels), limits.lower, limits.upper, len(labels), "labels only", level)
 
 

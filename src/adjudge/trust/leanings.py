@@ -11,8 +11,12 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import holds_labels
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.stats.bias import verbosity_slope
+from adjudge.trust.answer_leanings import halo_text, padding_text
 from adjudge.trust.labelled_rows import labelled_rows
+from adjudge.trust.pair_leanings import better_first_text, first_place_text, longer_text
 from adjudge.trust.self_preference import self_preference_text
+
+_UNLABELLED = "not measured: it takes people's labels"
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,31 @@ class Leaning:
 
 def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     """What the judgments of one judge show."""
+    labelled = holds_labels(folder)
     yield _order(folder, judge)
-    yield _length(folder, judge)
+    if _compares(folder, judge):
+        yield Leaning("first place", first_place_text(folder, judge))
+        yield Leaning("better shown first", better_first_text(folder, judge) if labelled else _UNLABELLED)
+        yield Leaning("length", longer_text(folder, judge) if labelled else _UNLABELLED)
+    else:
+        yield _length(folder, judge)
+        yield Leaning("padding", padding_text(folder, judge))
+        yield from _halo(folder, judge)
     yield Leaning("self-preference", _own_family(folder, judge))
+
+
+def _compares(folder: str | Path, judge: str) -> bool:
+    with reading(folder) as ledger:
+        return any(isinstance(one.get("per_system_results"), list) for one in judgments_in(ledger, judge=judge, number=0))
+
+
+def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
+    try:
+        text = halo_text(folder, judge)
+    except RunError:  # a judge of one's own need not say what it asks
+        return
+    if text is not None:
+        yield Leaning("halo", text)
 
 
 def _order(folder: str | Path, judge: str) -> Leaning:
@@ -56,7 +82,7 @@ def _own_family(folder: str | Path, judge: str) -> str:
 def _length(folder: str | Path, judge: str) -> Leaning:
     """With labels: whether longer answers are judged better than they deserve."""
     if not holds_labels(folder):
-        return Leaning("length", "not measured: it takes people's labels")
+        return Leaning("length", _UNLABELLED)
     errors, lengths = [], []
     for rows in labelled_rows(folder, judge):
         measure = rows.measure
@@ -64,6 +90,8 @@ def _length(folder: str | Path, judge: str) -> Leaning:
             if one.said is not None and one.length:
                 errors.append(measure.value(one.said) - one.value(measure))
                 lengths.append(float(one.length))
+    if lengths and max(lengths) < 2 * min(lengths):  # a line through such points says nothing of what lies so far beyond them
+        return Leaning("length", "not measured: no labelled answer is twice as long as another")
     found = verbosity_slope(errors, lengths).per_doubling
     if found.value is None or found.lower is None or found.upper is None:
         return Leaning("length", f"not measured: {found.reason}")

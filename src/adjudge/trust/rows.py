@@ -8,10 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, names_only
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
+from adjudge.ledger.rows import INPUT
 from adjudge.runs.folder import cell_of_column
 from adjudge.runs.label_queue import FAILED, verdict_of
 from adjudge.trust.measure import Measure, measure_of
@@ -133,7 +134,7 @@ class Rows:
             counts=any(one.is_random for one in given),
             cluster=cluster,
             group=str(cell_of_column(record, self.group)) if self.group else "",
-            longest=self._longest(texts),
+            longest=None if names_only(record.get(INPUT)) else self._longest(texts),
             length=len(texts) if isinstance(texts, str) else 0,
             votes=self.read_votes(record) if self.read_votes else (),
         )

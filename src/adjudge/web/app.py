@@ -10,6 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError
+from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
 from adjudge.web.pages import compare, criteria, label, row, run, runs, trust
@@ -58,8 +59,9 @@ def choose_language(request: Request) -> Response:
 
 
 def _explain(request: Request, error: Exception) -> Response:
-    status = 404 if isinstance(error, NoSuchRun) else 400
-    return site_of(request).answer(request, "error.html.jinja", {"error": str(error)}, status)
+    site, status = site_of(request), 404 if isinstance(error, NoSuchRun) else 400
+    text = localised(str(error), site.language_of(request))
+    return site.answer(request, "error.html.jinja", {"error": text}, status)
 
 
 def _refuse(request: Request, error: Exception) -> Response:

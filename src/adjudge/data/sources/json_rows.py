@@ -136,6 +136,8 @@ class JsonDocument:
                 continue
             except RecursionError as error:
                 raise self.wrong("is nested too deep") from error
+            except ValueError as error:  # only of numbers: Python reads none of more than 4300 digits
+                raise self.wrong("holds a number with too many digits") from error
             length = end - self._at
             if end >= len(self._buffer) - len("e+") and isinstance(value, int | float) and self._more(HEAD):
                 continue  # a number may go on
