@@ -16,7 +16,7 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, RunError, ScriptedModel, SetupError
 from adjudge.ledger.file import FILE, connect
 from adjudge.ledger.rows import seal_sql
-from adjudge.reports.export import _types, export
+from adjudge.reports.export import column_types, export
 from adjudge.runs.recover import recover
 
 HOSTILE = [
@@ -149,7 +149,7 @@ def test_the_types_of_columns_are_those_of_all_rows() -> None:
         {"a": None, "b": 1, "c": True, "d": 1, "e": None},
         {"a": "x", "b": 1.5, "c": None, "d": "x", "f": [1]},
     ]
-    assert _types(rows) == {"a": "string", "b": "float64", "c": "bool_", "d": "string", "e": "string", "f": "string"}
+    assert column_types(rows) == {"a": "string", "b": "float64", "c": "bool_", "d": "string", "e": "string", "f": "string"}
 
 
 def test_what_cannot_be_written_is_named(run: Path, tmp_path: Path) -> None:

@@ -178,6 +178,8 @@ def _as_file(entry: CatalogEntry) -> dict[str, object]:
     data = plain(entry.criteria)
     given = data if isinstance(data, dict) else {}
     found: dict[str, object] = {"name": given["name"], "kind": entry.kind, "description": given["description"]}
+    found |= {"version": entry.version} if entry.version else {}
+    found |= {"golden": plain(entry.golden)} if entry.golden else {}
     found["to_evaluate_field"] = given["to_evaluate_field"]
     if given.get("context_fields") is not None:
         found["context_fields"] = list(given["context_fields"])

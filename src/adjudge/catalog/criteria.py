@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entries, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
+from adjudge.catalog.packages import PACKAGED, packaged_entry
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.errors import SetupError
 
@@ -56,6 +57,8 @@ def read_criteria(path: str | Path, kind: Kind = "direct") -> list[Criteria]:
 @cache
 def entry(name: str, language: str = "en") -> CatalogEntry:
     """The ready-made criteria ``name`` with its kind."""
+    if PACKAGED.fullmatch(name):
+        return packaged_entry(name, language)
     (found,) = parse_entries(source(name, language), name + _SUFFIX, language)
     return found
 

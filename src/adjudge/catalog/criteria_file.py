@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,10 +27,11 @@ from adjudge.reading.values import (
     texts,
 )
 
-PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples")
+PAIRWISE_KEYS = ("name", "kind", "description", "to_evaluate_field", "context_fields", "examples", "golden", "version")
 KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options")
 _OPTION_KEYS = ("name", "description", "score")
 _EXAMPLE_KEYS = ("fields", "option", "explanation")
+_VERSION = re.compile(r"\d+(\.\d+){0,2}")
 _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 
@@ -58,7 +60,28 @@ def parse_entry(value: object, place: Place, language: str = "en", kind: Kind = 
     if kind == "pairwise" and "options" in mapping(value, place):
         raise place.at("options").wrong("pairwise criteria have none: the labels A, B, … of the responses are chosen from")
     given = mapping(value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description"))
-    return CatalogEntry(_criteria(given, kind, place, language), kind, language)
+    found = _criteria(given, kind, place, language)
+    return CatalogEntry(found, kind, language, _version(given, place), _golden(given, found, place))
+
+
+def _version(given: Mapping[str, object], place: Place) -> str:
+    said = given.get("version")
+    if said is None:
+        return ""
+    found = str(said) if isinstance(said, int | float) and not isinstance(said, bool) else phrase(said, place.at("version"))
+    if not _VERSION.fullmatch(found):
+        raise place.at("version").wrong(f"must be numbers with dots between them, such as 1.0.0, not {found!r}")
+    return found
+
+
+def _golden(given: Mapping[str, object], criteria: Criteria, place: Place) -> tuple[CriteriaExample, ...]:
+    """Their options must be there: a slip of the pen would fail every judge."""
+    found = [(at, _example(item, at)) for at, item in list_of(given.get("golden") or [], place.at("golden"))]
+    known = [*(option.name for option in criteria.options), *(["tie"] if given.get("kind") == "pairwise" else [])]
+    for at, one in found:
+        if one.option not in known and given.get("kind") != "pairwise":
+            raise at.at("option").wrong(f"is {one.option!r}, which is none of {', '.join(map(repr, known))}")
+    return tuple(one for _, one in found)
 
 
 def repeated_names(entries: Sequence[tuple[Place, CatalogEntry]]) -> list[WrongValue]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Literal, get_args
 
-from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 
 Kind = Literal["direct", "pairwise"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -21,6 +21,10 @@ class CatalogEntry:
     kind: Kind
     """Whether it judges one text, or compares responses."""
     language: str = "en"
+    version: str = ""
+    """What its author calls this wording; verdicts by two of them are not comparable."""
+    golden: tuple[CriteriaExample, ...] = ()
+    """Texts with the option that a good judge chooses; no judge is shown them."""
 
 
 def pairwise_options(count: int, language: str) -> tuple[CriteriaOption, ...]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
 import click
 
 from adjudge.catalog import criteria as catalog
-from adjudge.catalog.criteria_file import raw_entries
+from adjudge.catalog.criteria_file import raw_entries, read_entries
+from adjudge.catalog.criteria_lock import lock_changes, write_lock
+from adjudge.catalog.differences import criteria_diff
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import Finding, lint_file
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json
+from adjudge.cli.show import clean
 from adjudge.cli.show_criteria import show_catalogue, show_entry, show_findings
 from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
@@ -22,20 +26,23 @@ from adjudge.reports.exit_code import ExitCode
 _language = click.option("--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
 
 
+_ASKING = {"test": "goldens", "improve": "improve"}
+"""Command → its module."""
+
+
 class _Commands(Group):
-    """`improve` is loaded when it is called: it asks models, and the others do not."""
+    """`improve` and `test` are loaded when they are called: they ask models, and the others do not."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All of them."""
-        return [*super().list_commands(ctx), "improve"]
+        return [*super().list_commands(ctx), *_ASKING]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command, loaded now."""
-        if cmd_name != "improve":
+        if cmd_name not in _ASKING:
             return super().get_command(ctx, cmd_name)
-        from adjudge.cli.improve import improve
-
-        return improve
+        found: click.Command = getattr(import_module(f"adjudge.cli.{_ASKING[cmd_name]}"), cmd_name)
+        return found
 
 
 @click.group(cls=_Commands, invoke_without_command=True)
@@ -85,6 +92,32 @@ def check(file: Path, data: Path | None, as_json: bool) -> int:
     else:
         show_findings(findings, count)
     return ExitCode.COULD_NOT_RUN if _counts(findings)["errors"] else ExitCode.OK
+
+
+@criteria.command()
+@argument("old", "A criteria file.", type=PATH)
+@argument("new", "The same file, later.", type=PATH)
+def diff(old: Path, new: Path) -> int:
+    """Show how criteria changed: their wording, options, examples and golden cases. Exit code 0."""
+    for line in criteria_diff(read_entries(old), read_entries(new)):
+        click.echo(clean(line))
+    return ExitCode.OK
+
+
+@criteria.command()
+@argument("files", "Criteria files, or names of criteria.", nargs=-1, required=True)
+@click.option("--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 where something is not as it was locked.")
+def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
+    """Keep the version and the hash of each criteria in a file, or see that they are still what was locked."""
+    if not only_check:
+        locked = write_lock(files, path)
+        click.echo(clean(f"{len(locked)} criteria locked in {path}"))
+        return ExitCode.OK
+    changed = lock_changes(files, path)
+    for line in changed:
+        click.echo(clean(line), err=True)
+    return ExitCode.COULD_NOT_RUN if changed else ExitCode.OK
 
 
 def _counts(findings: list[Finding]) -> dict[str, int]:

@@ -33,6 +33,7 @@ EXTRAS = {
     "gguf": "xllamacpp",
     "local": "onnxruntime",
     "parquet": "pyarrow",
+    "pytest": "pytest",
     "sandbox": "sandlock",
     "schema": "jsonschema",
     "ui": "starlette",

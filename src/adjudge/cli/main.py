@@ -35,6 +35,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "init": Entry("init", "init", "Write files to begin with: an eval file, tests, a workflow."),
     "check": Entry("check", "check", "Judge texts against one criterion: pass or fail."),
     "judge": Entry("judge", "judge", "Judge texts by criteria with options and scores."),
     "compare": Entry("judge", "compare", "Say which of two or more responses is better."),
@@ -43,6 +44,7 @@ COMMANDS = {
     "resume": Entry("resume", "resume", "Resume a run that was stopped or killed."),
     "runs": Entry("runs", "runs", "Look at run folders: list, show, diff, recover, gc."),
     "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
+    "report": Entry("report", "report", "Report on a run for CI and reviewers: JUnit, GitHub."),
     "import": Entry("import_run", "import_run", "Make a run of another tool's judgments and labels."),
     "view": Entry("view", "view", "Look at runs, label and compare them in a browser."),
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from adjudge.domain.instance import Instance
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import PairwiseInstanceResult, Result, Status
+from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import Selection
 
 
@@ -22,7 +23,7 @@ class MultiCriteriaItemResult:
 
 
 @dataclass(frozen=True)
-class MultiCriteriaDirectInstanceResult:
+class MultiCriteriaDirectInstanceResult(Shown):
     """One text judged by several criteria."""
 
     instance: Instance

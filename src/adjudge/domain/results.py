@@ -11,6 +11,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
+from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
@@ -52,7 +53,7 @@ _UNSURE = "no step of the cascade was sure enough to be accepted"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Shown):
     """What every kind of result has."""
 
     instance: Instance = None  # type: ignore[assignment]  # what a judge of one's own returns may leave both out

@@ -14,6 +14,7 @@ from adjudge.domain.frozen import NOTHING, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
+from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import Verdict
 
 Mode = Literal["generate", "likelihood"]
@@ -63,7 +64,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
+class Vote(Shown):
     """One asked ballot, whatever came of it."""
 
     ballot: Ballot

@@ -20,7 +20,7 @@ from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.reports.sentences import sentence
-from adjudge.reports.setup import KEPT, Setup
+from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.table import check_writable, flat
 from adjudge.reports.trusted import calibrations_of
 from adjudge.reports.words import counted
@@ -88,28 +88,30 @@ def _to_parquet(run: Path, target: Path) -> int:
 
     count, setup = 0, Setup.of_run(run_info(run))
     with _at_one_moment(run) as ledger:
-        types = _types(_flat(judgments_in(ledger), setup))
+        types = column_types(_flat(judgments_in(ledger), setup))
         schema = pa.schema([(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()])
         rows = _flat(judgments_in(ledger), setup)
         with whole_file(target) as file, parquet.ParquetWriter(file, schema) as writer:
-            while batch := [_typed(row, types) for row in islice(rows, _BATCH)]:
+            while batch := [typed_row(row, types) for row in islice(rows, _BATCH)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
                 count += len(batch)
     return count
 
 
-def _to_markdown(run: Path, target: Path) -> int:
+def to_markdown(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write the page for code hosts and mail."""
     from adjudge.reports.pages import write_markdown
 
-    report = report_of_run(run)
+    report = report_of_run(run, baseline=baseline)
     write_markdown(report, target)
     return report.total
 
 
-def _to_html(run: Path, target: Path) -> int:
+def to_html(run: Path, target: Path, baseline: Path | None = None) -> int:
+    """Write the page for browsers."""
     from adjudge.reports.pages import write_html
 
-    report = report_of_run(run)
+    report = report_of_run(run, baseline=baseline)
     others = judgments(run) if report.total > len(report.entries) else ()
     write_html(report, _judgments(others, report.setup), target)
     return report.total
@@ -134,8 +136,8 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
     "csv": _to_csv,
     "jsonl": _to_jsonl,
     "parquet": _to_parquet,
-    "md": _to_markdown,
-    "html": _to_html,
+    "md": to_markdown,
+    "html": to_html,
     "evalassist": _later("foreign", "to_evalassist"),
     "promptfoo": _later("foreign", "to_promptfoo"),
     "inspect": _later("foreign", "to_inspect"),
@@ -145,10 +147,14 @@ FORMATS: Mapping[str, Callable[[Path, Path], int]] = {
 }
 
 
-def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
-    """The report of a run folder, as far as it has come; the rows that it lists have their votes."""
+def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None = None) -> Report:
+    """The report of a run folder, as far as it has come; the rows that it lists have their votes.
+
+    ``baseline``: a run to compare with, instead of the one that it was compared with when it was made.
+    """
     info = run_info(run)
     setup = Setup.of_run(info)
+    setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)
     kept = info.facts.get(KEPT)
     tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
@@ -165,6 +171,17 @@ def report_of_run(run: str | Path, shown: int = ENTRIES) -> Report:
         calibrations=calibrations,
         failed_calls=info.failed_calls,
     )
+
+
+def baseline_of(run: Path) -> Baseline:
+    """What a run came to, for another one to be compared with."""
+    sections = report_of_run(run, shown=0).sections
+    return Baseline.of(str(run), ((one.judge, figure) for one in sections for figure in one.figures()))
+
+
+def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:
+    """Every judgment of a run folder as a row of its tables."""
+    return _flat(judgments(run), Setup.of_run(run_info(run)))
 
 
 def judgments_of_run(run: str | Path, setup: Setup, *, votes: bool = False) -> Iterator[Judgment]:
@@ -202,7 +219,7 @@ def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
         yield ledger
 
 
-def _types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
+def column_types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
     """Parquet wants one type a column: the one that all its values have, else text."""
     seen: dict[str, set[type]] = {}
     for row in rows:
@@ -213,7 +230,7 @@ def _types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
     }
 
 
-def _typed(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
+def typed_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
     """What is nested, or of several types, goes in as JSON."""
     return {_encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name) for name, kind in types.items()}
 

@@ -35,7 +35,9 @@ def to_junit(run: Path, target: Path) -> int:
         file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={_attribute(run.name)} {_counts(total)}>\n')
         for judge, own in counts.items():
             file.write(f"<testsuite name={_attribute(judge)} {_counts(own)}>\n")
-            file.write(f"<properties>\n{_property('run', run.name)}{_property('state', info.state)}</properties>\n")
+            about = {"run": run.name, "state": info.state, "lock": info.identities.get(judge), "score": info.means.get(judge)}
+            told = (_property(name, str(value)) for name, value in about.items() if value is not None)
+            file.write(f"<properties>\n{''.join(told)}</properties>\n")
             for row in judgments_in(ledger, judge=judge):
                 _write_case(file, row, ends)
             file.write("</testsuite>\n")

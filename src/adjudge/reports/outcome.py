@@ -66,10 +66,9 @@ class Outcome:
     def _compared_with(self) -> Baseline:
         if self.baseline is None:
             return Baseline()
-        from adjudge.reports.export import report_of_run
+        from adjudge.reports.export import baseline_of
 
-        sections = report_of_run(self.baseline, shown=0).sections
-        return Baseline.of(str(self.baseline), ((one.judge, figure) for one in sections for figure in one.figures()))
+        return baseline_of(self.baseline)
 
     def see(self, event: Event) -> None:
         """Count it."""

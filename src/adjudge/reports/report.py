@@ -12,6 +12,7 @@ from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
+from adjudge.domain.shown import Shown
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
@@ -99,7 +100,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Shown):
     """A run, or what there is of it so far."""
 
     setup: Setup

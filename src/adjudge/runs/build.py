@@ -19,6 +19,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import key_in
+from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
@@ -145,7 +146,7 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     return made
 
 
-def open_entry(entry: ModelEntry, *, cache: bool = False, api_key: str | None = None) -> OpenModel:
+def open_entry(entry: ModelEntry, *, cache: Cache | bool = False, api_key: str | None = None) -> OpenModel:
     """The model that an entry describes. A key of its own is given beside it: none belongs in a file."""
     key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
     given = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name not in ("model", "api_key_env", "headers")}

@@ -90,18 +90,20 @@ class CriteriaType:
 
 
 _TEXTS: Schema = {"type": "array", "items": Text().schema()}
+_EXAMPLES: Schema = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"fields": {"type": "object"}, "option": Text().schema(), "explanation": Text().schema()},
+        "required": ["fields", "option"],
+        "additionalProperties": False,
+    },
+}
 _PROPERTIES: Mapping[str, Schema] = {
     "context_fields": _TEXTS,
     "higher_is_better": {"type": "boolean"},
-    "examples": {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {"fields": {"type": "object"}, "option": Text().schema(), "explanation": Text().schema()},
-            "required": ["fields", "option"],
-            "additionalProperties": False,
-        },
-    },
+    "examples": _EXAMPLES,
+    "golden": _EXAMPLES,
     "options": {
         "type": "array",
         "minItems": 1,

@@ -12,6 +12,7 @@ from typing import Any
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
+from adjudge.domain.shown import Shown
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import (
@@ -58,7 +59,7 @@ class CriteriaInfo(Judged):
 
 
 @dataclass(frozen=True)
-class RunInfo:
+class RunInfo(Shown):
     """A run at a glance."""
 
     folder: Path
@@ -80,6 +81,13 @@ class RunInfo:
     configuration: dict[str, Any]
     facts: dict[str, Any]
     """When it was started, how it ended, the command that made it, what it was forked from."""
+
+    def to_dict(self) -> dict[str, object]:
+        """This run at a glance, as a JSON-ready dict."""
+        criteria = [{"judge": one.judge, "criteria": one.criteria, **one.statuses, "mean": one.mean} for one in self.criteria]
+        calls = {model: usage.calls for model, usage in self.usage.items()}
+        counts = {"votes": self.votes, "failed_votes": self.failed_votes, "failed_calls": self.failed_calls}
+        return {"folder": str(self.folder), "state": self.state, "criteria": criteria, **counts, "calls": calls}
 
     @property
     def rows(self) -> int:

@@ -11,6 +11,7 @@ from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
+from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
@@ -47,7 +48,7 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(Judged):
+class Calibration(Judged, Shown):
     """What labels say of one judge and one criteria."""
 
     lock: str | None

@@ -12,6 +12,7 @@ from statistics import fmean
 
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label
+from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
@@ -54,7 +55,7 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison(Judged):
+class RunComparison(Judged, Shown):
     """The second run less the first, by one judge and one criteria."""
 
     first: float | None

@@ -8,6 +8,8 @@ from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.cache import read_replies
 
+NOT_RECORDED = "no reply was recorded for this request"
+
 
 class ReplayModel:
     """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL`` behind it for one of several."""
@@ -31,5 +33,5 @@ class ReplayModel:
         """The reply that was recorded for this very request."""
         reply = self._replies.get(request.key)
         if reply is None:
-            raise ModelError("no reply was recorded for this request", model=self.name)
+            raise ModelError(NOT_RECORDED, model=self.name)
         return reply

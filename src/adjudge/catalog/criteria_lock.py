@@ -1,0 +1,63 @@
+"""``criteria.lock``: which wording of which criteria a project judges by, so that no change goes unseen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from adjudge.catalog.criteria import entry
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.domain.frozen import content_hash
+from adjudge.errors import RunError, SetupError
+
+Locked = dict[str, dict[str, str]]
+_FILES = (".yaml", ".yml", ".json")
+
+
+def locked_now(sources: Sequence[str]) -> Locked:
+    """Criteria → its source, its version and the hash of all that a judge is shown of it."""
+    found: Locked = {}
+    for source in sources:
+        entries = read_entries(source) if Path(source).suffix.lower() in _FILES else [entry(source)]
+        for one in entries:
+            if one.criteria.name in found:
+                raise SetupError(f"{source}: criteria {one.criteria.name!r} are also in {found[one.criteria.name]['source']}")
+            hashed = content_hash(one.criteria, one.kind)
+            found[one.criteria.name] = {"source": source, "version": one.version, "sha256": hashed}
+    return found
+
+
+def write_lock(sources: Sequence[str], path: Path) -> Locked:
+    """Lock them as they are."""
+    found = locked_now(sources)
+    try:
+        path.write_text(json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+    return found
+
+
+def lock_changes(sources: Sequence[str], path: Path) -> list[str]:
+    """What is not as it was locked, a line each."""
+    before, now = _read(path), locked_now(sources)
+    gone = [f"{name}: locked, and not there" for name in before if name not in now]
+    new = [f"{name}: not locked" for name in now if name not in before]
+    changed = [
+        f"{name}: changed since it was locked (version {before[name].get('version') or 'none'}, now {one['version'] or 'none'})"
+        for name, one in now.items()
+        if name in before and before[name].get("sha256") != one["sha256"]
+    ]
+    return [*gone, *new, *changed]
+
+
+def _read(path: Path) -> Locked:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["criteria"]
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror or error}; 'adjudge criteria lock' writes it") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise SetupError(f"{path} is no file that 'adjudge criteria lock' wrote: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        raise SetupError(f"{path} is no file that 'adjudge criteria lock' wrote")
+    return found

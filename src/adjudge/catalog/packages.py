@@ -1,0 +1,36 @@
+"""Criteria that installed packages bring along, by the entry point ``adjudge.criteria``."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import entry_points
+from importlib.resources import files
+
+from adjudge.catalog.criteria_file import parse_entries
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.errors import SetupError
+
+GROUP = "adjudge.criteria"
+PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
+"""package/name."""
+
+
+def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
+    """The criteria ``package/name``: the file ``name.yaml`` of the module that the package's entry point names."""
+    package, _, own = name.partition("/")
+    known = {one.name: one for one in entry_points(group=GROUP)}
+    if package not in known:
+        there = ", ".join(sorted(known)) or "none"
+        raise SetupError(f"no installed package brings criteria called {package!r} (entry point {GROUP}); there are: {there}")
+    try:
+        folder = files(known[package].value)
+    except ModuleNotFoundError as error:
+        raise SetupError(f"the criteria of {package!r} cannot be loaded: {error}") from error
+    file = folder / f"{own}.yaml"
+    if not file.is_file():
+        names = sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml"))
+        raise SetupError(f"{package!r} has no criteria {own!r}; it has {', '.join(names) or 'none'}")
+    entries = parse_entries(file.read_text(encoding="utf-8"), f"{name}.yaml", language)
+    if len(entries) != 1:
+        raise SetupError(f"{name}.yaml of {package!r} must hold one criteria, and holds {len(entries)}")
+    return entries[0]

@@ -1,0 +1,72 @@
+"""``adjudge init``: files to begin with, which run as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+
+import click
+
+from adjudge.cli.options import PATH, argument, command
+from adjudge.cli.show import clean
+from adjudge.errors import RunError
+
+_RUN = "adjudge run eval.yaml"
+_NEXT = {
+    "chat": ("adjudge criteria check criteria/tone.yaml --data data/example.csv", _RUN, "adjudge runs show runs/eval"),
+    "rag": (f"{_RUN} --dry-run", _RUN, "adjudge runs show runs/eval"),
+    "pairwise": (f"{_RUN} --dry-run", _RUN, "adjudge rank runs/eval"),
+    "pytest": ("pip install 'adjudge[pytest]'", "pytest tests/test_answers.py", "adjudge runs list .adjudge/runs"),
+    "github": (_RUN, "adjudge report runs/eval --to github", "git add eval.yaml criteria data .github"),
+}
+"""Kind → the commands to go on with."""
+_PARTS = {"github": ("chat", "github")}
+"""Kinds that need the files of others."""
+
+
+@command()
+@argument("kind", f"What to begin: {', '.join(_NEXT)}.", type=click.Choice(list(_NEXT)), required=False, default="chat")
+@click.option("--folder", type=PATH, default=Path(), help="Where to put the files.")
+@click.option("--force", is_flag=True, help="Write what is there already beside it, as FILE.new.")
+def init(kind: str, folder: Path, force: bool) -> int:
+    """Write an eval file with criteria and example rows, tests for pytest, or a GitHub workflow. No file is overwritten.
+
+    They run at once on the embedded model; put your own rows and criteria in their place.
+    """
+    for path, content in starters(kind):
+        click.echo(clean(_written(folder / path, content, force=force)))
+    click.echo("\nNow:")
+    for line in _NEXT[kind]:
+        click.echo(f"  {line}")
+    return 0
+
+
+def starters(kind: str) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """(path, content) of the files of a kind."""
+    for part in _PARTS.get(kind, (kind,)):
+        yield from _files(files("adjudge.cli") / "starters" / part, PurePosixPath())
+
+
+def _files(place: Traversable, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, bytes]]:
+    for one in sorted(place.iterdir(), key=lambda each: each.name):
+        if one.is_file():
+            yield path / one.name, one.read_bytes()
+        elif one.name != "__pycache__":
+            yield from _files(one, path / one.name)
+
+
+def _written(target: Path, content: bytes, *, force: bool) -> str:
+    """What became of a file."""
+    if target.exists() or target.is_symlink():
+        if not force:
+            return f"kept {target}: it is there already (--force writes {target.name}.new beside it)"
+        target = target.with_name(f"{target.name}.new")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            file.write(content)
+    except OSError as error:
+        raise RunError(f"{target} cannot be written: {error.strerror or error}") from error
+    return f"wrote {target}"

@@ -1,0 +1,73 @@
+"""``adjudge report``: a run for machines and reviewers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from adjudge.cli.inputs import typed_wrong
+from adjudge.cli.options import PATH, argument, command
+from adjudge.cli.show import clean
+from adjudge.errors import RunError
+from adjudge.reports.export import ENDINGS, to_html, to_markdown
+from adjudge.reports.files import text_file
+from adjudge.reports.junit import to_junit
+from adjudge.reports.table import check_writable
+from adjudge.reports.words import counted
+from adjudge.runs.folder import reading
+
+
+@command("report")
+@argument("folder", "A run folder.", type=PATH)
+@click.option("--to", type=click.Choice(["junit", "github", "md", "html"]), required=True, help="For whom.")
+@click.option("--baseline", type=PATH, help="A run to compare with.")
+@click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
+@click.option("--max-kib", type=click.FloatRange(min=1), default=900, help="Of --to github: the most that the summary takes.")
+def report(folder: Path, to: str, baseline: Path | None, output: Path | None, max_kib: float) -> int:
+    """Report on a run: JUnit XML for CI, a job summary with annotations for GitHub, or a page for people.
+
+    With --to github the summary is also put where GITHUB_STEP_SUMMARY says, annotations are printed, and score, lower, upper,
+    verdict, cost and report-path are put where GITHUB_OUTPUT says. The exit code is 0 whatever the verdict is.
+    """
+    for run in filter(None, (folder, baseline)):
+        with reading(run):
+            pass
+    target = output or folder / f"results.{ENDINGS.get(to, 'github.md' if to == 'github' else to)}"
+    with typed_wrong():
+        check_writable(target)
+    try:
+        if to == "github":
+            _github(folder, baseline, target, max_kib)
+            return 0
+        rows = to_junit(folder, target) if to == "junit" else _PAGES[to](folder, target, baseline)
+    except OSError as error:
+        raise RunError(f"{error.filename or target} cannot be written: {error.strerror or error}") from error
+    click.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
+    return 0
+
+
+_PAGES = {"md": to_markdown, "html": to_html}
+
+
+def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -> None:
+    from adjudge.reports.github import GithubReport
+
+    made = GithubReport(folder, baseline)
+    page = made.summary(max_kib)
+    with text_file(target) as file:
+        file.write(page)
+    _append("GITHUB_STEP_SUMMARY", page)
+    outputs = {**made.outputs, "report-path": " ".join(str(target).splitlines())}
+    _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
+    for line in made.annotations():
+        click.echo(clean(line))
+    click.echo(clean(f"summary written to {target}"))
+
+
+def _append(variable: str, text: str) -> None:
+    """To the file that GitHub names for it; elsewhere there is none."""
+    if place := os.environ.get(variable):
+        with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)

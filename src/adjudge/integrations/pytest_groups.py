@@ -1,0 +1,91 @@
+"""The nouns of the pytest plugin: what a test gives, and the group it belongs to. Loaded with the first use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from adjudge.integrations.pytest_session import JudgedText
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSettings:
+    """What ``@pytest.mark.judged`` says of a group."""
+
+    criteria: object
+    """What must be met, a ready-made aspect or criteria, a criteria file, or a Criteria."""
+    at_least: float | None = None
+    """The mean score, from 0 to 1, that the cases must reach."""
+    confidence: float = 0.95
+    """How sure that must be."""
+    votes: int = 1
+    """Votes per case and model."""
+    not_worse_than: str | None = None
+    """A run folder of earlier answers to the same cases."""
+    margin: float = 0.0
+    """By how much the group may be worse than that run."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One text to judge, as a test gave it."""
+
+    id: str
+    fields: Mapping[str, str | Sequence[str]]
+
+
+@dataclass
+class Group:
+    """The cases of one test function."""
+
+    name: str
+    """The test without its parameters."""
+    settings: GroupSettings
+    line: int
+    cases: dict[str, list[Case]] = field(default_factory=dict)
+    """Test → its cases: a test that runs again gives them anew."""
+
+
+class Judge(Protocol):
+    """What the ``judge`` fixture is."""
+
+    def __call__(
+        self,
+        criteria: object,
+        response: str,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        votes: int = 3,
+    ) -> JudgedText:
+        """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
+        ...
+
+
+class Collect(Protocol):
+    """What the ``judged`` fixture is."""
+
+    def __call__(
+        self,
+        response: str,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        fields: Mapping[str, str | Sequence[str]] | None = None,
+    ) -> None:
+        """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
+        ...
+
+
+class Worker(Protocol):
+    """A worker, as the process that leads sees it."""
+
+    config: pytest.Config
+    workerinput: dict[str, object]
+    workeroutput: dict[str, object]

@@ -1,0 +1,315 @@
+"""pytest: the fixtures ``judge``, ``judged`` and ``judged_run``, and one decision for each group of ``judged`` cases.
+
+pytest loads this into every session, so nothing else of ours is imported until a fixture is used. Cases of a group are only
+gathered while tests run; the process that the others report to judges each group once, after the last test.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from adjudge.integrations.pytest_groups import Collect, Group, Judge, Worker
+    from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgedText, JudgingSession
+
+OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
+_SENT = "adjudge_cases"
+_FOLDER = "adjudge_folder"
+
+
+class _State:
+    """What a session holds of ours."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, Group] = {}
+        self.decisions: list[Decision] = []
+        self.session: JudgingSession | None = None
+
+
+_STATE = pytest.StashKey[_State]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of a session."""
+    group = parser.getgroup("adjudge", "judging with adjudge")
+    add = group.addoption
+    add("--judged-model", action="append", default=[], metavar="ID", help="the model that judges; several are a panel")
+    add("--judged-budget", type=float, metavar="USD", help="the most that judging may cost in the whole session")
+    add("--judged-replay", metavar="PATH", help="take replies from what --judged-record wrote; nothing is sent")
+    add("--judged-record", metavar="FOLDER", help="keep all replies there, for --judged-replay")
+    add("--judged-run", metavar="FOLDER", help="where judgments are kept; by default .adjudge/runs/pytest-<time>")
+    add("--judged-baseline", metavar="FOLDER", help="a --judged-run of earlier: no group may be worse than there")
+    add(
+        "--judged-inconclusive",
+        choices=("pass", "fail"),
+        default="pass",
+        help="what becomes of the exit code when something cannot be decided",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line(
+        "markers",
+        "judged(criteria, at_least, confidence=0.95, votes=1, not_worse_than=None, margin=0): the cases of this test are "
+        "judged together, and decided once (adjudge)",
+    )
+    config.stash[_STATE] = _State()
+
+
+# -- fixtures ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judge(request: pytest.FixtureRequest) -> Judge:
+    """Judge a text now: ``judge("Is the reply polite?", reply).must_pass()``."""
+    session = _judging(request.config)
+    node = request.node
+
+    def judged(
+        criteria: object,
+        response: str,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        votes: int = 3,
+    ) -> JudgedText:
+        fields = _fields(response, user_input, reference, contexts, {})
+        return session.judge(criteria, fields, votes, _undecided(request.config, node))
+
+    return judged
+
+
+@pytest.fixture
+def judged(request: pytest.FixtureRequest) -> Collect:
+    """Put a case into the group of a test that is marked ``judged``; the group is decided after the last test."""
+    from adjudge.integrations.pytest_groups import Case
+
+    group = _group(request)
+    cases = group.cases[request.node.nodeid] = []
+
+    def collect(
+        response: str,
+        *,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        fields: Mapping[str, str | Sequence[str]] | None = None,
+    ) -> None:
+        name = request.node.name if not cases else f"{request.node.name} #{len(cases) + 1}"
+        cases.append(Case(name, _fields(response, user_input, reference, contexts, fields or {})))
+
+    return collect
+
+
+@pytest.fixture
+def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedRun]:
+    """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main", margin=0.02)``."""
+    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    return lambda path: session.run_file(Path(path), undecided)
+
+
+def rows(path: str | Path) -> list[dict[str, object]]:
+    """The rows of a data file of any kind, for ``parametrize``; a row that cannot be read raises."""
+    from adjudge.data.sources.open import open_source
+    from adjudge.data.sources.row import BadRow
+    from adjudge.domain.instance import Instance
+    from adjudge.errors import RunError
+
+    found: list[dict[str, object]] = []
+    for row in open_source(path)[1]:
+        if isinstance(row, BadRow):
+            raise RunError(str(row))
+        found.append(dict(row.cells.fields if isinstance(row.cells, Instance) else row.cells))
+    return found
+
+
+def _fields(
+    response: str,
+    user_input: str | None,
+    reference: str | None,
+    contexts: Sequence[str] | None,
+    others: Mapping[str, str | Sequence[str]],
+) -> dict[str, str | Sequence[str]]:
+    given: dict[str, str | Sequence[str] | None] = {"user_input": user_input, "reference": reference, "contexts": contexts}
+    return {**{name: value for name, value in given.items() if value is not None}, **others, "response": response}
+
+
+def _group(request: pytest.FixtureRequest) -> Group:
+    from adjudge.integrations.pytest_groups import Group, GroupSettings
+
+    node: pytest.Function = request.node
+    marker = node.get_closest_marker("judged")
+    if marker is None:
+        raise pytest.UsageError(f"{node.nodeid} uses judged: mark it with @pytest.mark.judged(criteria=…, at_least=0.9)")
+    name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
+    try:
+        settings = GroupSettings(**marker.kwargs)
+    except TypeError as error:
+        raise pytest.UsageError(f"{name}: @pytest.mark.judged: {str(error).removeprefix('GroupSettings.__init__() ')}") from None
+    if marker.args or (
+        settings.at_least is None and settings.not_worse_than is None and not request.config.option.judged_baseline
+    ):
+        raise pytest.UsageError(f"{name}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name")
+    return request.config.stash[_STATE].groups.setdefault(name, Group(name, settings, node.location[1] or 0))
+
+
+def _judging(config: pytest.Config) -> JudgingSession:
+    """What judges in this session; loaded now."""
+    state = config.stash[_STATE]
+    if state.session is None:
+        from adjudge.integrations.pytest_session import JudgingSession
+
+        option = config.option
+        state.session = JudgingSession(
+            root=config.rootpath,
+            folder=_run_folder(config),
+            process=str(_worker(config).get("workerid", "main")),
+            models=tuple(option.judged_model),
+            max_usd=option.judged_budget,
+            replay=_beside(config, option.judged_replay),
+            record=_beside(config, option.judged_record),
+            baseline=_beside(config, option.judged_baseline),
+        )
+    return state.session
+
+
+def _undecided(config: pytest.Config, node: pytest.Item) -> Callable[[str], None]:
+    """Ends a test that nobody can decide, as an outcome of its own."""
+
+    def end(reason: str) -> None:
+        node.user_properties.append((OUTCOME, INCONCLUSIVE))
+        if config.option.judged_inconclusive == "fail":
+            pytest.fail(f"{INCONCLUSIVE}: {reason}", pytrace=False)
+        pytest.skip(f"{INCONCLUSIVE}: {reason}")
+
+    return end
+
+
+def _beside(config: pytest.Config, path: str | None) -> Path | None:
+    return None if path is None else config.invocation_params.dir / path
+
+
+def _run_folder(config: pytest.Config) -> Path:
+    """The session's own; its processes share it."""
+    told = _worker(config).get(_FOLDER)
+    named = Path(str(told)) if told else _beside(config, config.option.judged_run)
+    if named is None:
+        named = config.rootpath / ".adjudge" / "runs" / f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
+        config.option.judged_run = str(named)
+    return named
+
+
+# -- processes of pytest-xdist -------------------------------------------------------
+
+
+def _worker(config: pytest.Config) -> Mapping[str, object]:
+    """What the process that leads told this one; nothing where this one leads."""
+    told: Mapping[str, object] = vars(config).get("workerinput", {})
+    return told
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Worker) -> None:
+    """All keep their answers in one place."""
+    node.workerinput[_FOLDER] = str(_run_folder(node.config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Worker) -> None:
+    """Take over the cases of a worker that is done; one that crashed has told nothing."""
+    sent = vars(node).get("workeroutput", {}).get(_SENT)
+    if not sent:
+        return
+    groups = node.config.stash[_STATE].groups
+    for name, group in pickle.loads(sent).items():  # noqa: S301 - our own worker wrote it
+        groups.setdefault(name, group).cases.update(group.cases)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker hands over its cases; who leads ends the recording."""
+    state = session.config.stash[_STATE]
+    if _worker(session.config):
+        if state.groups:
+            vars(session.config)["workeroutput"][_SENT] = pickle.dumps(state.groups)
+    elif session.config.option.judged_record:
+        _judging(session.config).end_recording()
+
+
+# -- decisions -----------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """After the last test, judge every group and tell of it as of a test."""
+    result = yield
+    state = session.config.stash[_STATE]
+    if not _worker(session.config):
+        for group in sorted(state.groups.values(), key=lambda one: one.name):
+            if any(group.cases.values()):
+                _decide(session, group, state)
+    return result
+
+
+def _decide(session: pytest.Session, group: Group, state: _State) -> None:
+    began = time.time()
+    decision = _judging(session.config).decide(group)
+    state.decisions.append(decision)
+    session.testscollected += 1
+    for report in _reports(session.config, group, decision, time.time() - began):
+        session.config.hook.pytest_runtest_logreport(report=report)
+
+
+def _reports(config: pytest.Config, group: Group, decision: Decision, seconds: float) -> list[pytest.TestReport]:
+    path, _, rest = group.name.partition("::")
+    name = f"{rest}[{decision.title}]"
+    failed = decision.verdict == "failed" or (decision.verdict != "holds" and config.option.judged_inconclusive == "fail")
+    outcome = "failed" if failed else "passed" if decision.verdict == "holds" else "skipped"
+    why: str | tuple[str, int, str] | None = None if outcome == "passed" else decision.message
+    if outcome == "skipped":
+        why = (path, group.line + 1, f"{INCONCLUSIVE}: {decision.message}")
+    undecided = [(OUTCOME, INCONCLUSIVE)] if decision.verdict == "inconclusive" else []
+
+    def report(when: str, outcome: str, longrepr: object) -> pytest.TestReport:
+        return pytest.TestReport(
+            nodeid=f"{path}::{name}",
+            location=(path, group.line, name.replace("::", ".")),
+            keywords={name: 1, "judged": 1},
+            outcome=outcome,  # type: ignore[arg-type]
+            longrepr=longrepr,  # type: ignore[arg-type]
+            when=when,  # type: ignore[arg-type]
+            user_properties=[*decision.properties, *undecided],
+            duration=seconds if when == "call" else 0.0,
+        )
+
+    return [report("call", outcome, why), report("teardown", "passed", None)]
+
+
+def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
+    """What nobody can decide is neither passed nor failed."""
+    if (
+        report.outcome == "skipped"
+        and isinstance(report, pytest.TestReport)
+        and (OUTCOME, INCONCLUSIVE) in report.user_properties
+    ):
+        return "inconclusive", "I", "INCONCLUSIVE"
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What was decided, and where the judgments are."""
+    state = config.stash[_STATE]
+    if not state.decisions:
+        return
+    terminalreporter.section("judged")
+    for decision in state.decisions:
+        terminalreporter.line(f"{decision.title}: {decision.message}")
+    terminalreporter.line(f"judgments are in {_judging(config).folder}")

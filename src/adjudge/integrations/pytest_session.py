@@ -1,0 +1,380 @@
+"""What judges in a pytest session: through the same runner, gates and ledgers as every command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adjudge.aio.files import locked
+from adjudge.catalog.aspects import aspects
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import content_hash
+from adjudge.domain.instance import Instance
+from adjudge.domain.message import Reply, Request
+from adjudge.domain.results import Result
+from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
+from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.cache import JsonlCache, read_replies
+from adjudge.gateway.open import ModelLike, default_model
+from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.providers.replay import NOT_RECORDED
+from adjudge.ledger.file import holds_run
+from adjudge.reports.gate import GateResult
+from adjudge.reports.outcome import Outcome
+from adjudge.reports.passed import passed
+from adjudge.runs.build import judges, open_entry
+from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, Said, load_eval
+from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.folder import run_info
+from adjudge.runs.project import ModelEntry, find_project
+
+if TYPE_CHECKING:
+    from adjudge.integrations.pytest_groups import Group, GroupSettings
+
+Undecided = Callable[[str], None]
+"""Ends a test that cannot be decided."""
+_REPLIES, _PART = "replies.jsonl", ".part.jsonl"
+_FILES = (".yaml", ".yml", ".json")
+_ORDER = ("failed", "inconclusive", "holds")
+
+
+@dataclass(frozen=True)
+class JudgedText:
+    """A judgment, and what may be asserted of it. A judgment without a verdict passes nothing and fails nothing."""
+
+    result: Result
+    _undecided: Undecided = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        agreement = "" if self.result.agreement is None else f", agreement {self.result.agreement:.2f}"
+        return f"{self.result}{agreement}"
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it passes: by its verdict, or by a score above the middle of the scale; None where nobody can say."""
+        points = [one.points for one in self.result.criteria.options if one.points is not None]
+        ends = {self.result.criteria.name: (min(points), max(points))} if points else {}
+        return passed(self.result.to_dict(votes=False), ends)
+
+    def must_pass(self, agreement: float = 0.0) -> None:
+        """Fail the test unless it passes; with less ``agreement`` of the votes than this, nothing is decided."""
+        self._must(True, agreement)
+
+    def must_fail(self, agreement: float = 0.0) -> None:
+        """Fail the test unless it fails."""
+        self._must(False, agreement)
+
+    def must_be(self, *options: str) -> None:
+        """Fail the test unless one of these options was chosen."""
+        if self.result.verdict_name is None:
+            self._undecided(str(self))
+        elif self.result.verdict_name not in options:
+            raise AssertionError(f"not {' or '.join(options)}: {self}")
+
+    def _must(self, wanted: bool, agreement: float) -> None:
+        found = self.passed
+        if found is None or (self.result.agreement or 0.0) < agreement:
+            self._undecided(str(self))
+        elif found is not wanted:
+            raise AssertionError(f"judged {'not ' if wanted else ''}to pass: {self}")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided of a group."""
+
+    title: str
+    verdict: str
+    """"holds", "failed" or "inconclusive"."""
+    message: str
+    properties: Sequence[tuple[str, object]] = ()
+    """For JUnit."""
+
+
+@dataclass(frozen=True)
+class NotWorse:
+    """Whether a run is not worse than another; false where it is."""
+
+    gates: tuple[GateResult, ...]
+
+    def __bool__(self) -> bool:
+        return all(gate.verdict == "holds" for gate in self.gates)
+
+    def __repr__(self) -> str:
+        return "; ".join(map(difference_told, self.gates))
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """An eval file that was carried out."""
+
+    outcome: Outcome
+    folder: Path
+    root: Path
+    _undecided: Undecided = field(repr=False, compare=False)
+
+    def must_hold(self) -> None:
+        """Fail the test unless every gate of the file holds."""
+        self._decide(self.outcome.report().gates)
+
+    def not_worse_than(self, other: str | Path, margin: float = 0.0, confidence: float = 0.95) -> NotWorse:
+        """Row by row, against the run in the folder ``other``: true, false, or the test ends undecided."""
+        from adjudge.reports.paired_gate import paired_gates
+        from adjudge.reports.setup import Setup
+
+        setup = replace(Setup.of_run(run_info(self.folder)), against=str(self.root / other), margin=margin, confidence=confidence)
+        gates = tuple(paired_gates(setup, self.folder))
+        if worst_of(gates) == "inconclusive":
+            self._undecided("; ".join(map(difference_told, gates)))
+        return NotWorse(gates)
+
+    def _decide(self, gates: Sequence[GateResult]) -> None:
+        if not gates:
+            raise SetupError(f"{self.outcome.run.file.path} has no gates: add gates with fail_under")
+        told = " ".join(gate.sentence() for gate in gates if gate.verdict != "holds")
+        if worst_of(gates) == "failed":
+            raise AssertionError(told)
+        if told:
+            self._undecided(told)
+
+
+def worst_of(gates: Sequence[GateResult]) -> str:
+    """The verdict that counts."""
+    return next((verdict for verdict in _ORDER if verdict in {gate.verdict for gate in gates}), "inconclusive")
+
+
+def difference_told(gate: GateResult) -> str:
+    """In points: "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
+    shared = f"{gate.rows - gate.missing} shared rows"
+    if gate.value is None or not gate.sure:
+        return f"{gate.name}: cannot be told from {gate.against}, {shared}"
+    word = "differs" if not gate.value else "worse" if gate.value < 0 else "better"
+    points = (100 * gate.lower, 100 * gate.upper)
+    limits = f"{100 * (gate.confidence or 0):.0f} % {points[0]:+.1f}…{points[1]:+.1f}".replace("-", "−")
+    return f"{gate.name}: {word} by {abs(100 * gate.value):.1f} points ({limits}), {shared}"
+
+
+class Cassette:
+    """Replies that are recorded: those of earlier sessions are given again, new ones go into this process's own file."""
+
+    def __init__(self, folder: Path, process: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        before = folder / _REPLIES
+        self._before = {(model, key): reply for model, key, reply in read_replies(before)} if before.exists() else {}
+        self._own = JsonlCache(folder / f"{process}{_PART}")
+
+    def get(self, model: str, request: Request) -> Reply | None:
+        """The reply that was recorded."""
+        return self._own.get(model, request) or self._before.get((model, request.key))
+
+    def put(self, model: str, request: Request, reply: Reply) -> None:
+        """Record a reply."""
+        self._own.put(model, request, reply)
+
+
+@dataclass(frozen=True)
+class JudgingSession:
+    """Where judgments are kept, who judges and what that may cost."""
+
+    root: Path
+    folder: Path
+    """Every group and every text has its own run in it."""
+    process: str
+    models: tuple[str, ...] = ()
+    max_usd: float | None = None
+    replay: Path | None = None
+    record: Path | None = None
+    baseline: Path | None = None
+
+    # -- what fixtures ask for -----------------------------------------------------------
+
+    def judge(self, criteria: object, fields: Mapping[str, str | Sequence[str]], votes: int, undecided: Undecided) -> JudgedText:
+        """Judge one text. The same question about the same text is asked once, whichever process asks."""
+        instance = Instance(fields)
+        key = content_hash(criteria, instance.fields, votes, self.models)[:16]
+        entry = self._entry(criteria, "judge", votes)
+        file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
+        found: list[Result] = []
+        self._execute(file, lambda event: found.append(event.result) if isinstance(event, Judged) else None)
+        self._check_recorded(found)
+        return JudgedText(found[0], undecided)
+
+    def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
+        """Carry out an eval file, in this session's folder."""
+        file = load_eval(self.root / path, find_project(self.root))
+        name = f"{path.stem}-{content_hash(str(path))[:8]}"
+        own = () if all(one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges) else self._entries
+        file = replace(
+            file, models=self._entries if self.models else file.models or own, run=str((self.folder / name).absolute())
+        )
+        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided)
+
+    def decide(self, group: Group) -> Decision:
+        """Judge all cases of a group, and say what that comes to. What goes wrong is a failed decision, not the session's end."""
+        settings, folder = group.settings, self.folder / self._slug(group.name)
+        title = f"judged: at least {settings.at_least:.2f}" if settings.at_least is not None else "judged: not worse"
+        try:
+            file = self._file(self._entry(settings.criteria, group.name.rpartition("::")[2], settings.votes), folder, (), Gates())
+            rows = tuple(Instance(one.fields, one.id) for test in sorted(group.cases) for one in group.cases[test])
+            results: list[Result] = []
+            outcome = self._execute(
+                replace(file, rows=rows, gates=self._gates(settings, group.name)),
+                lambda event: results.append(event.result) if isinstance(event, Judged) else None,
+            )
+            self._check_recorded(results)
+        except BudgetSpent as halt:
+            return Decision(
+                title, "inconclusive", f"stopped before all cases were judged: {halt}", [("adjudge.run", str(folder))]
+            )
+        except (AdjudgeError, AssertionError) as error:
+            return Decision(title, "failed", str(error))
+        return self._decision(title, outcome, folder)
+
+    def end_recording(self) -> None:
+        """Put what all processes recorded into one file."""
+        if self.record is None or not self.record.is_dir():
+            return
+        with (self.record / _REPLIES).open("ab") as whole:
+            for part in sorted(self.record.glob(f"*{_PART}")):
+                whole.write(part.read_bytes())
+                part.unlink()
+
+    # -- how it is done ------------------------------------------------------------------
+
+    def _decision(self, title: str, outcome: Outcome, folder: Path) -> Decision:
+        report = outcome.report()
+        first = report.gates[0]
+        summary = report.sections[0].summary if report.sections else None
+        properties: dict[str, object] = {
+            "score": first.value,
+            "lower": first.lower,
+            "upper": first.upper,
+            "attempted": summary.attempted if summary else 0,
+            "failed": summary.unscored if summary else 0,
+            "cost_usd": self._cost(folder),
+            "run": str(folder),
+            "lock": " ".join(run_info(folder).identities.values()),
+        }
+        told = (difference_told(gate) if gate.measure == "difference" else gate.sentence() for gate in report.gates)
+        named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
+        return Decision(title, worst_of(report.gates), " ".join(told), named)
+
+    def _execute(self, file: EvalFile, listen: Callable[[Event], object] | None = None) -> Outcome:
+        folder = file.run_folder
+        assert folder is not None
+        with self._turn(folder):
+            run = EvalRun(file, tuple(judges(file, self._open)), folder)
+            outcome = Outcome(run)
+            outcome.check_gates()
+
+            def heard(event: Event) -> None:
+                outcome.see(event)
+                if listen:
+                    listen(event)
+
+            try:
+                run.execute(heard, budget=self._left(folder), kept=outcome.facts)
+            finally:
+                self._note_cost(folder)
+        return outcome
+
+    @contextmanager
+    def _turn(self, folder: Path) -> Iterator[None]:
+        """One process at a time in a folder; where money is limited, one in the whole session: no two spend what is left."""
+        place = self.folder if self.max_usd is not None else folder
+        place.mkdir(parents=True, exist_ok=True)
+        with locked(place / "turn.lock"):
+            yield
+
+    def _left(self, folder: Path) -> Budget | None:
+        """What may be spent in this folder, what was spent there included."""
+        if self.max_usd is None:
+            return None
+        others = sum(usd for name, usd in self._spent().items() if name != folder.name)
+        return Budget(max_usd=max(0.0, self.max_usd - others))
+
+    def _note_cost(self, folder: Path) -> None:
+        if self.max_usd is not None and holds_run(folder):
+            spent = {**self._spent(), folder.name: self._cost(folder) or 0.0}
+            (self.folder / "spent.json").write_text(json.dumps(spent), encoding="utf-8")
+
+    def _spent(self) -> dict[str, float]:
+        path = self.folder / "spent.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    @staticmethod
+    def _cost(folder: Path) -> float | None:
+        """In US dollars; None where a price is not known."""
+        prices = PriceTable.load()
+        costs = [prices.cost(model, usage) for model, usage in run_info(folder).usage.items()]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    def _check_recorded(self, results: Sequence[Result]) -> None:
+        """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the judge's."""
+        if self.replay and any(NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes):
+            raise AssertionError(f"{NOT_RECORDED} in {self.replay}: record anew with --judged-record")
+
+    def _open(self, entry: ModelEntry) -> ModelLike:
+        if self.replay is not None:
+            return open_entry(ModelEntry(model=self._replayed(entry.model)))
+        return open_entry(entry, cache=self._cassette or True)
+
+    @cached_property
+    def _cassette(self) -> Cassette | None:
+        return Cassette(self.record, self.process) if self.record else None
+
+    def _replayed(self, model: str) -> str:
+        """The recorded replies; where several models were recorded, those of this one."""
+        assert self.replay is not None
+        file = self.replay / _REPLIES if self.replay.is_dir() else self.replay
+        recorded = {name for name, _, _ in read_replies(file)} if file.is_file() else set()
+        own = [name for name in recorded if name == model or name.startswith(model)]
+        return f"replay/{file}#{own[0]}" if len(recorded) > 1 and own else f"replay/{file}"
+
+    @cached_property
+    def _entries(self) -> tuple[ModelEntry, ...]:
+        project = find_project(self.root)
+        named = self.models or ((project.model,) if project.model else ())
+        if not named:
+            named = ("replay",) if self.replay else (default_model(),)
+        return tuple(project.with_defaults(ModelEntry(model=one)) for one in named)
+
+    def _file(self, entry: AspectEntry | DirectEntry, folder: Path, rows: tuple[Instance, ...], gates: Gates) -> EvalFile:
+        return EvalFile(
+            data=DataEntry(path=""),
+            judges=(entry,),
+            language=find_project(self.root).language or "en",
+            models=self._entries,
+            run=str(folder.absolute()),
+            gates=gates,
+            path=self.root / "pytest",
+            rows=rows,
+        )
+
+    @staticmethod
+    def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
+        """A sentence and a ready-made aspect pass or fail; criteria with options of their own choose one."""
+        if not isinstance(criteria, str | Criteria):
+            raise SetupError(f"criteria must be a text or a Criteria, not {type(criteria).__name__}")
+        said = (Said(criteria),)
+        sentence = isinstance(criteria, str) and (criteria in aspects("en") or len(criteria.split()) > 1)
+        if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
+            return AspectEntry(kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1)
+        return DirectEntry(kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1)
+
+    def _gates(self, settings: GroupSettings, group: str) -> Gates:
+        against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
+        if self.baseline is not None and holds_run(self.baseline / self._slug(group)):
+            against = str((self.baseline / self._slug(group)).absolute())
+        return Gates(fail_under=settings.at_least, confidence=settings.confidence, not_worse_than=against, margin=settings.margin)
+
+    @staticmethod
+    def _slug(group: str) -> str:
+        """The folder of a group, the same in every session."""
+        return f"{group.rpartition('::')[2]}-{content_hash(group)[:8]}"

@@ -1,0 +1,62 @@
+"""What ``adjudge init`` writes runs as it is, and takes nobody's place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adjudge.cli.init import starters
+from support.commands import adjudge
+
+ROOT = Path(__file__).parents[2]
+KINDS = ("chat", "rag", "pairwise")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_eval_file_runs_at_once(tmp_path: Path, kind: str) -> None:
+    done = adjudge("init", kind, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Now:\n  adjudge " in done.stdout
+    ran = adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "report.md").is_file()
+    for file in tmp_path.glob("criteria/*.yaml"):
+        checked = adjudge("criteria", "check", file)
+        assert checked.returncode == 0, checked.stdout
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "eval.yaml").write_text("mine", encoding="utf-8")
+    done = adjudge("init", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "kept eval.yaml: it is there already" in done.stdout
+    assert (tmp_path / "data" / "example.csv").is_file()
+    assert adjudge("init", "--force", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "eval.yaml").read_text(encoding="utf-8") == "mine"
+    assert "judges:" in (tmp_path / "eval.yaml.new").read_text(encoding="utf-8")
+    again = adjudge("init", "--force", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "cannot be written: File exists" in again.stderr
+
+
+def test_a_link_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "eval.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    assert adjudge("init", cwd=tmp_path).returncode == 0
+    assert not (tmp_path / "elsewhere.yaml").exists()
+
+
+def test_the_workflow_gives_the_action_inputs_that_it_has(tmp_path: Path) -> None:
+    adjudge("init", "github", cwd=tmp_path)
+    workflow = yaml.safe_load((tmp_path / ".github" / "workflows" / "adjudge.yml").read_text(encoding="utf-8"))
+    declared = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    (step,) = (step for step in workflow["jobs"]["judge"]["steps"] if "with" in step)
+    assert step["with"].keys() <= declared.keys()
+    assert (tmp_path / step["with"]["eval-file"]).is_file()
+
+
+def test_the_test_file_is_a_test_file() -> None:
+    written = {str(path): content for path, content in starters("pytest")}
+    assert written.keys() == {"tests/test_answers.py", "data/example.csv"}
+    compile(written["tests/test_answers.py"], "test_answers.py", "exec")

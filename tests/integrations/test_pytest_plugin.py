@@ -1,0 +1,290 @@
+"""Judging in somebody's test suite: each test here runs one, most of them in this process, on a real server that counts."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from importlib import import_module
+from importlib.metadata import entry_points
+from math import comb
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jinja2  # noqa: F401
+import pytest
+import yaml  # noqa: F401
+
+from adjudge.cli.init import starters
+from adjudge.errors import RunError
+from adjudge.reports.summary import Sureness
+from adjudge.stats.gates import Gate, gate
+from support.fake_provider import KEY, FakeProvider, Says
+
+pytest_plugins = ["pytester"]
+PLUGIN = "adjudge.integrations.pytest_plugin"
+INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
+NAMED = () if INSTALLED else ("-p", PLUGIN)
+LOADED = ("integrations.pytest_session", "judges.aspect", "judges.direct", "gateway.providers.openai_compatible", "runs.diff")
+for module in (*LOADED, "trust.comparison"):
+    import_module(f"adjudge.{module}")  # what a session in this process loads is forgotten with it: these stay
+GROUP = """
+import pytest
+
+@pytest.mark.judged(criteria="Names a date.", at_least={bar}, {more})
+@pytest.mark.parametrize("part", range(3))
+def test_answers(part, judged):
+    for number in range(part, {cases}, 3):
+        judged(f"answer REC-{{number:05}}-{{'Y' if number < {passing} else 'N'}}", user_input="When?")
+"""
+
+
+class Suite:
+    """A test suite of a user, whose judge is a real server."""
+
+    def __init__(self, pytester: pytest.Pytester, provider: FakeProvider) -> None:
+        self.pytester, self.provider = pytester, provider
+        pytester.path.joinpath("adjudge.toml").write_text(
+            f'model = "openai/gpt-4o-mini"\nbase_url = "{provider.base_url("openai")}"\n', encoding="utf-8"
+        )
+
+    def group(self, passing: int, cases: int, bar: float = 0.8, more: str = "") -> None:
+        self.pytester.makepyfile(test_it=GROUP.format(bar=bar, passing=passing, cases=cases, more=more))
+
+    def run(self, *words: str) -> pytest.RunResult:
+        """In this process, with the plugins that a user would have."""
+        return self.pytester.runpytest_inprocess(*NAMED, "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *words)
+
+    def asked(self) -> int:
+        return len(self.provider.bodies)
+
+
+@pytest.fixture
+def suite(
+    pytester: pytest.Pytester, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Suite:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path_factory.mktemp("own_cache")))
+    return Suite(pytester, provider)
+
+
+@pytest.mark.parametrize(
+    ("passing", "code", "text", "counts"),
+    [
+        (60, 0, "Gate holds: mean score of test_answers is 1.000, at least 0.", {"passed": 4}),
+        (51, 0, "Gate undecided: mean score of test_answers is 0.850, between", {"passed": 3}),
+        (20, 1, "Gate failed: mean score of test_answers is 0.333, at most", {"passed": 3, "failed": 1}),
+    ],
+)
+def test_a_group_is_decided_once_and_no_case_fails_alone(
+    suite: Suite, passing: int, code: int, text: str, counts: dict[str, int]
+) -> None:
+    suite.group(passing, 60)
+    done = suite.run("--junit-xml=junit.xml")
+    assert done.ret == code
+    done.stdout.fnmatch_lines([f"*{text}*"])
+    assert {name: count for name, count in done.parseoutcomes().items() if name in ("passed", "failed")} == counts
+    assert suite.asked() == 60
+    (case,) = ElementTree.parse(suite.pytester.path / "junit.xml").findall(
+        ".//testcase[@name='test_answers[judged: at least 0.80]']"
+    )
+    properties = {one.get("name"): one.get("value") for one in case.iter("property")}
+    assert float(properties["adjudge.score"] or "") == pytest.approx(passing / 60)
+    assert properties["adjudge.attempted"] == "60"
+    assert properties["adjudge.failed"] == "0"
+    assert {"adjudge.lower", "adjudge.upper", "adjudge.cost_usd", "adjudge.run", "adjudge.lock"} <= properties.keys()
+
+
+def test_inconclusive_is_an_outcome_of_its_own_and_fails_on_request(suite: Suite) -> None:
+    suite.group(51, 60)
+    done = suite.run("-v")
+    done.stdout.fnmatch_lines(["*test_answers?judged: at least 0.80? INCONCLUSIVE*", "*3 passed, 1 inconclusive*"])
+    assert suite.run("--judged-inconclusive=fail").ret == 1
+    assert suite.asked() == 60  # the second session asks nothing anew
+
+
+def test_failed_judgments_count_as_neither_pass_nor_fail(suite: Suite) -> None:
+    suite.provider.faults = lambda record, attempt: Says(lambda right: "no idea") if record >= 40 else None
+    suite.group(60, 60)
+    done = suite.run()
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["*Gate undecided*", "*1 inconclusive*"])
+
+
+def test_a_single_text_is_asserted_with_its_votes(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        """
+        def test_passes(judge):
+            found = judge("Is the reply polite?", "REC-00001-Y")
+            found.must_pass()
+            assert found.result.votes_valid == 2  # the third could change nothing
+
+        def test_fails(judge):
+            judge("Is the reply polite?", "REC-00002-N").must_pass()
+
+        def test_is_meant_to_fail(judge):
+            judge("Is the reply polite?", "REC-00002-N").must_fail()
+
+        def test_chooses(judge):
+            judge("politeness", "REC-00003-Y", votes=1).must_be("Polite", "Very polite")
+        """
+    )
+    done = suite.run()
+    done.assert_outcomes(passed=3, failed=1)
+    done.stdout.fnmatch_lines(["*AssertionError: judged not to pass: *FAIL*2 of 2 votes*agreement 1.00*"])
+    assert suite.asked() == 5  # the text that two tests ask about is asked about once
+
+
+def test_a_text_without_a_verdict_is_inconclusive(suite: Suite) -> None:
+    suite.provider.faults = lambda record, attempt: Says(lambda right: "no idea")
+    suite.pytester.makepyfile("def test_it(judge):\n    judge('Is it polite?', 'REC-00001-Y', votes=1).must_pass()\n")
+    done = suite.run()
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["*1 inconclusive*"])
+
+
+def test_a_baseline_is_compared_row_by_row(suite: Suite) -> None:
+    suite.group(100, 100)
+    assert suite.run("--judged-run=first").ret == 0
+    suite.group(80, 100, bar=0.5)
+    done = suite.run("--judged-run=second", "--judged-baseline=first")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["*worse by 20.0 points (95 % −*100 shared rows*"])
+    suite.group(100, 100)
+    assert suite.run("--judged-run=third", "--judged-baseline=first").ret == 0
+
+
+def test_an_eval_file_is_run_and_compared(suite: Suite) -> None:
+    rows = [f"q{n},answer REC-{n:05}-Y" for n in range(20)]
+    suite.pytester.path.joinpath("rows.csv").write_text("\n".join(["id,answer", *rows]), encoding="utf-8")
+    suite.pytester.makefile(".yaml", eval="data: rows.csv\njudges: [{kind: aspect, name: dates, criteria: It names a date.}]\n")
+    suite.pytester.makepyfile(
+        """
+        def test_no_regression(judged_run):
+            run = judged_run("eval.yaml")
+            same = run.not_worse_than(run.folder, margin=0.5)
+            assert same and repr(same).startswith("dates: differs by 0.0 points (95 % −")
+            assert repr(same).endswith("), 20 shared rows")
+            run.not_worse_than(run.folder)  # 20 rows cannot tell that nothing at all was lost
+        """
+    )
+    done = suite.run("-rs")
+    done.stdout.fnmatch_lines(["*1 inconclusive*"])
+    assert suite.asked() == 20
+
+
+def test_what_was_recorded_is_replayed_without_a_server_or_a_key(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.group(60, 60)
+    assert suite.run("--judged-record=cassette").ret == 0
+    monkeypatch.delenv("OPENAI_API_KEY")
+    done = suite.run("--judged-replay=cassette")
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["*Gate holds*"])
+    assert suite.asked() == 60
+    suite.group(60, 61)
+    done = suite.run("--judged-replay=cassette")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["*no reply was recorded*record anew with --judged-record*"])
+    assert suite.asked() == 60
+
+
+def test_the_budget_holds_for_the_whole_session(suite: Suite) -> None:
+    suite.group(60, 60)
+    done = suite.run("--judged-budget=0.0000001")
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["*stopped before all cases were judged*", "*1 inconclusive*"])
+    assert suite.asked() < 60
+    suite.pytester.makepyfile(test_it="def test_it(judge):\n    judge('Is it polite?', 'REC-00001-Y').must_pass()\n")
+    assert suite.run("--judged-budget=0.0000001").ret == 1
+    assert suite.run("--judged-budget=1").ret == 0
+
+
+@pytest.mark.parametrize(
+    ("mark", "text"),
+    [
+        ("", "mark it with @pytest.mark.judged"),
+        ("@pytest.mark.judged(criteria='x')", "needs at_least"),
+        ("@pytest.mark.judged(criteria='x', least=1)", "unexpected keyword argument 'least'"),
+        ("@pytest.mark.judged(at_least=1)", "missing 1 required keyword-only argument: 'criteria'"),
+    ],
+)
+def test_a_mark_that_says_too_little_is_told_so(suite: Suite, mark: str, text: str) -> None:
+    suite.pytester.makepyfile(f"import pytest\n{mark}\ndef test_it(judged):\n    judged('x')\n")
+    done = suite.run()
+    assert done.ret == 1
+    done.stdout.fnmatch_lines([f"*{text}*"])
+
+
+def test_a_model_that_cannot_be_asked_fails_the_group_with_one_line(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    suite.group(1, 1)
+    done = suite.run("--judged-model=mistral/small")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["*MISTRAL_API_KEY*"])
+
+
+def test_many_processes_ask_the_same_as_one(suite: Suite) -> None:
+    """Counted at the server: groups and texts, and a text that all ask about at once."""
+    suite.group(60, 60)
+    same = "import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_same(judge, n):\n"
+    suite.pytester.makepyfile(test_same=f"{same}    judge('Is it polite?', 'REC-00077-Y').must_pass()\n")
+    done = suite.pytester.runpytest_subprocess(*NAMED, "-n", "2", "--judged-record=cassette")
+    assert done.ret == 0
+    done.assert_outcomes(passed=12)
+    assert suite.asked() == 62
+    kept = suite.pytester.path.joinpath("cassette", "replies.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len({json.loads(line)["request"] for line in kept}) == 62
+    assert [one.name for one in suite.pytester.path.joinpath("cassette").iterdir()] == ["replies.jsonl"]
+
+
+def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_it():
+            ours = {name for name in sys.modules if name.partition(".")[0] == "adjudge"}
+            light = {"adjudge", "adjudge.judges", "adjudge.lazy", "adjudge.integrations", "adjudge.integrations.pytest_plugin"}
+            assert "adjudge.integrations.pytest_plugin" in ours and ours <= light
+            assert not {"asyncio", "aiohttp", "yaml", "jinja2"} & set(sys.modules)
+        """
+    )
+    done = pytester.runpytest_subprocess(
+        *NAMED, "-p", "no:xdist", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio"
+    )
+    done.assert_outcomes(passed=1)
+    assert not pytester.path.joinpath(".adjudge").exists()
+    assert "judged" not in done.stdout.str()
+
+
+@pytest.mark.parametrize("cases", [20, 100, 400])
+def test_noise_alone_is_red_no_more_often_than_the_confidence_allows(cases: int) -> None:
+    """Exact: over all numbers of passes that a system as good as the bar can have, and one that is better by a little."""
+    failing = [
+        k for k in range(cases + 1) if gate(Sureness(0.95).interval([1.0] * k + [0.0] * (cases - k), ()), 0.9) is Gate.FAILS
+    ]
+    for rate, most in ((0.9, 0.05), (0.95, 0.003)):
+        assert sum(comb(cases, k) * rate**k * (1 - rate) ** (cases - k) for k in failing) <= most
+
+
+def test_pytest_finds_the_plugin() -> None:
+    declared = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert declared["entry-points"]["pytest11"] == {"adjudge": PLUGIN}
+    assert PLUGIN in sys.modules or not INSTALLED
+
+
+def test_the_tests_that_init_writes_run_at_once(suite: Suite) -> None:
+    for path, content in starters("pytest"):
+        suite.pytester.path.joinpath(path).parent.mkdir(exist_ok=True)
+        suite.pytester.path.joinpath(path).write_bytes(content)
+    suite.run("--judged-model=scripted").assert_outcomes(passed=5)
+
+
+def test_rows_of_a_file_become_parameters(tmp_path: Path) -> None:
+    from adjudge.integrations.pytest_plugin import rows  # above, pytest would warn that it cannot rewrite its assertions
+
+    (tmp_path / "answers.csv").write_text("question,answer\nq,a\n", encoding="utf-8")
+    assert rows(tmp_path / "answers.csv") == [{"question": "q", "answer": "a"}]
+    (tmp_path / "broken.jsonl").write_text('{"question": "q"}\nnot json\n', encoding="utf-8")
+    with pytest.raises(RunError, match="line 2"):
+        rows(tmp_path / "broken.jsonl")
