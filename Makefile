@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo example-reports test check bench bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
+.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist \
 	release clean
 
@@ -18,11 +18,12 @@ help:
 	@echo "make test-oracles    the figures against public implementations, on ten thousand random tables each"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
+	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-runtime   CPU seconds a verdict of the embedded model, on onnxruntime and on xllamacpp"
 	@echo "make bench-rag       time and memory of ten thousand rows through the RAG evaluator and its reports"
-	@echo "make test-browser    the HTML reports in a real browser, one of ten thousand rows among them (needs Chromium)"
+	@echo "make test-browser    the HTML reports and 'adjudge view' in a real browser (needs Chromium); attacks on the page, at length"
 	@echo "make test-import     a results file of two gigabytes through 'adjudge import', in less than 200 MB of memory; the published figures"
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
@@ -97,6 +98,9 @@ bench-embedded: $(VENV)/ready
 	$(BIN)/python benchmarks/prefix.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/embedded.py --data $(DATA) --limit $(LIMIT) --kinds $(KINDS) --models $(MODELS)
 
+bench-page: $(VENV)/ready
+	$(BIN)/python benchmarks/page.py
+
 bench-runtime: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
 	$(BIN)/python benchmarks/runtime.py
@@ -107,7 +111,7 @@ bench-rag: $(VENV)/ready
 
 test-browser: $(VENV)/ready
 	$(PIP) install -r requirements/browser.txt
-	ADJUDGE_PAGE_ROWS=10000 $(BIN)/python -m pytest -s tests/browser
+	ADJUDGE_PAGE_ROWS=10000 ADJUDGE_PAGE_CELL=10000000 ADJUDGE_PAGE_AT_ONCE=200 $(BIN)/python -m pytest -s tests/browser tests/web
 
 test-import: $(VENV)/ready
 	$(PIP) install "backports.zstd>=1.0; python_version < '3.14'"

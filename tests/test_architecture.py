@@ -15,7 +15,8 @@ import adjudge
 
 SOURCE = Path(adjudge.__file__).parent
 FLOORS = [
-    {"cli", "web", "integrations", "testing"},
+    {"cli"},
+    {"web", "integrations", "testing"},
     {"bench", "reports"},
     {"trust", "importers"},
     {"runs"},

@@ -36,6 +36,7 @@ EXTRAS = {
     "pytest": "pytest",
     "sandbox": "sandlock",
     "schema": "jsonschema",
+    "ui": "starlette",
     "unitxt": "unitxt",
 }
 """Extra → the module whose presence shows it."""

@@ -12,7 +12,7 @@ from click import UsageError
 from adjudge.cli.inputs import check_criteria, typed_wrong
 from adjudge.cli.json_text import print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
-from adjudge.cli.label_screen import keys_of, screen
+from adjudge.cli.label_screen import screen
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, PATH, argument, as_json, command
 from adjudge.cli.show import clean, told
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
@@ -23,7 +23,7 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.sentences import Sentence, sentence
 from adjudge.runs.folder import reading
 from adjudge.runs.label_queue import FIRST, QUEUES, Queue
-from adjudge.runs.label_scales import label_scale
+from adjudge.runs.label_scales import keys_of, label_scale
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from adjudge.cli.show import clean
 from adjudge.domain.label import LabelScale, labels
 from adjudge.domain.verdict import TIE
 from adjudge.reports.sentences import sentence
+from adjudge.runs.label_scales import keys_of, read_fields
 from adjudge.runs.labelling import Progress, ShownRow
 
 _NARROWEST, _WIDEST = 40, 100
@@ -29,25 +30,10 @@ def screen(shown: ShownRow, scale: LabelScale, progress: Progress, language: str
     """The row, the question and the keys."""
     lines = ["-" * width(), sentence("labelled", language, done=progress.done, total=progress.total), ""]
     lines += _wrapped(scale.criteria.titled)
-    for name, value in _read_fields(shown.fields, scale):
+    for name, value in read_fields(shown.fields, scale):
         lines += ["", *_field(name, value, scale, language)]
     lines += ["", *_keys(scale, len(shown.order), language), sentence("keys", language)]
     return "\n".join(lines)
-
-
-def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
-    """Key → what it chooses. Options that are digits have their own keys, all others are counted from 1."""
-    choices = scale.choices(responses)
-    own = all(len(name) == 1 and name in "0123456789" for name in choices)
-    return {name if own else str(place): name for place, name in enumerate(choices, 1)}
-
-
-def _read_fields(fields: Mapping[str, str | Sequence[str]], scale: LabelScale) -> Iterator[tuple[str, str | Sequence[str]]]:
-    """What the criteria reads, what is judged at the end."""
-    judged, context = scale.criteria.to_evaluate_field, scale.criteria.context_fields
-    wanted = [name for name in fields if name != judged and (context is None or name in context or judged not in fields)]
-    for name in (*wanted, *([judged] if judged in fields else [])):
-        yield name, fields[name]
 
 
 def _field(name: str, value: str | Sequence[str], scale: LabelScale, language: str) -> Iterator[str]:

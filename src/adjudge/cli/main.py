@@ -46,6 +46,7 @@ COMMANDS = {
     "export": Entry("runs", "export_run", "Write a run to CSV, JSONL, Parquet, Markdown, HTML."),
     "report": Entry("report", "report", "Report on a run for CI and reviewers: JUnit, GitHub."),
     "import": Entry("import_run", "import_run", "Make a run of another tool's judgments and labels."),
+    "view": Entry("view", "view", "Look at runs, label and compare them in a browser."),
     "label": Entry("label", "label", "Label rows by hand, blind; import and export labels."),
     "calibrate": Entry("calibrate", "calibrate", "Correct a run's numbers by people's labels, or say why not."),
     "rank": Entry("rank", "rank", "Rank the systems that a run compares."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,10 +12,9 @@ import click
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.show import told
+from adjudge.reports.compared import comparison_lines
 from adjudge.reports.sentences import sentence
-from adjudge.reports.words import level_text
 from adjudge.runs.diff import Came, Change, JudgedRow, run_diff
-from adjudge.stats.difference import Outcome
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 
 MOST_SHOWN = 100
@@ -66,32 +65,6 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
     for comparison in comparisons:
         for line in comparison_lines(comparison, str(two)):
             click.echo(told(line))
-
-
-def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
-    """Which run is better by one criteria, in words, and what stands behind it."""
-    shown, level = found.shown, level_text(found.level)
-    if found.first is None or found.second is None:
-        yield f"{found.name}: cannot tell: no row has a number in both runs"
-        return
-    said = {Outcome.BETTER: f"{two} is better", Outcome.WORSE: f"{two} is worse", Outcome.CANNOT_TELL: "cannot tell"}
-    means = f"mean {found.first:.3f} → {found.second:.3f} on {_counted(found.rows, 'row')}"
-    yield f"{found.name}: {said[found.outcome]}: {means}"
-    if shown.lower is not None and shown.upper is not None and shown.value is not None:
-        by = f", corrected by labels of {found.labels} rows" if found.corrected else ""
-        yield f"  difference {shown.value:+.3f} ({shown.lower:+.3f} to {shown.upper:+.3f} at {level}){by}"
-    if found.corrected and found.difference.estimate.value is not None:
-        yield f"  uncorrected {found.difference.estimate.value:+.3f}"
-    if found.outcome is Outcome.CANNOT_TELL and found.difference.smallest is not None:
-        rows = _counted(found.rows, "row")
-        yield f"  the smallest difference that {rows} would show in 80% of comparisons is {found.difference.smallest:.3f}"
-    noise = found.noise
-    if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
-        narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
-        more = f": with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}" if narrower else ""
-        yield f"  {noise.share:.0%} of the variance is vote noise{more}"
-    for note in found.notes:
-        yield f"  {note}"
 
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:

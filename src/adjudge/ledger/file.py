@@ -73,6 +73,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
     (_JUDGMENTS,),
     tuple(statement for table in COLUMNS for statement in seal_sql(table)),
+    ("CREATE INDEX IF NOT EXISTS judgments_by_score ON judgments (judge, status, score, number)",),
 )
 """What takes a ledger from each version to the next; an empty file is version 0."""
 

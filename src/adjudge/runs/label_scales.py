@@ -68,6 +68,21 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
     raise SetupError(f"{folder} has no criteria {criteria!r}; it has {names}")
 
 
+def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
+    """Key → what it chooses. Options that are digits have their own keys, all others are counted from 1."""
+    choices = scale.choices(responses)
+    own = all(len(name) == 1 and name in "0123456789" for name in choices)
+    return {name if own else str(place): name for place, name in enumerate(choices, 1)}
+
+
+def read_fields(fields: Mapping[str, str | Sequence[str]], scale: LabelScale) -> Iterator[tuple[str, str | Sequence[str]]]:
+    """What the criteria reads, what is judged at the end."""
+    judged, context = scale.criteria.to_evaluate_field, scale.criteria.context_fields
+    wanted = [name for name in fields if name != judged and (context is None or name in context or judged not in fields)]
+    for name in (*wanted, *([judged] if judged in fields else [])):
+        yield name, fields[name]
+
+
 def _names(configuration: Mapping[str, object]) -> list[str]:
     return [name for name, _ in _judges(configuration)]
 

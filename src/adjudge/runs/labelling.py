@@ -85,16 +85,19 @@ class Labelling:
         open_rows.sort(key=lambda identity: identity in skipped)
         return self._shown(self._plan[open_rows[0]]) if open_rows else None
 
-    def answer(self, shown: ShownRow, answer: Answer, note: str = "") -> Label:
-        """Keep an answer; of compared responses, by the place where they were shown."""
+    def answer(self, shown: ShownRow, answer: Answer, note: str = "", *, judge_visible: bool = False) -> Label:
+        """Keep an answer; of compared responses, by the place where they were shown.
+
+        ``judge_visible``: the annotator has seen the judge's verdict on this row.
+        """
         winner = answer.winner
         if isinstance(winner, int):
             winner = shown.order[winner]
-        return self._keep(shown, "given", note, replace(answer, winner=winner))
+        return self._keep(shown, "given", note, replace(answer, winner=winner), judge_visible=judge_visible)
 
-    def unsure(self, shown: ShownRow, note: str = "") -> Label:
+    def unsure(self, shown: ShownRow, note: str = "", *, judge_visible: bool = False) -> Label:
         """The annotator cannot say: that is a label, too."""
-        return self._keep(shown, "unsure", note)
+        return self._keep(shown, "unsure", note, judge_visible=judge_visible)
 
     def skip(self, shown: ShownRow, note: str = "") -> Label:
         """Leave the row for later."""
@@ -110,7 +113,7 @@ class Labelling:
             self._again = label.row
         return label
 
-    def _keep(self, shown: ShownRow, state: State, note: str, answer: Answer = _NOTHING) -> Label:
+    def _keep(self, shown: ShownRow, state: State, note: str, answer: Answer = _NOTHING, *, judge_visible: bool = False) -> Label:
         row = shown.queued
         label = Label(
             row=row.identity,
@@ -124,6 +127,7 @@ class Labelling:
             winner=answer.winner,
             state=state,
             design=row.design,
+            judge_visible=judge_visible,
             note=note,
             at=time.time(),
             seed=self._draw.seed if row.design != "chosen" else None,

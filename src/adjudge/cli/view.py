@@ -1,0 +1,45 @@
+"""``adjudge view``: runs, rows, labels and comparisons in a browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from adjudge.cli.options import LANGUAGE, PATH, argument, command
+from adjudge.errors import SetupError
+from adjudge.reports.exit_code import ExitCode
+
+_NEEDED = ("starlette", "uvicorn")
+
+
+@command("view")
+@argument("folder", "A run folder, or a folder of runs.", type=PATH, default=Path("runs"))
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
+@click.option("--no-open", is_flag=True, help="Do not open a browser; the address is printed.")
+@click.option("--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs.")
+@click.option("--language", type=LANGUAGE, default="en", help="Of the pages; each has a switch.")
+def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str) -> int:
+    """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how far to trust them.
+
+    Only this machine can reach the page, and only who has the address with its token. Ctrl-C ends it.
+    """
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise SetupError(f"the page needs {' and '.join(missing)}: pip install 'adjudge[ui]'")
+    if not folder.is_dir():
+        raise SetupError(f"{folder} is no folder: name a run folder, or a folder of runs")
+    from adjudge.web.server import PageServer
+
+    server = PageServer(folder, port=port, read_only=read_only, language=language)
+    with suppress(KeyboardInterrupt):  # that is how it ends
+        server.serve(lambda url: _tell(url, is_opened=not no_open))
+    return ExitCode.OK
+
+
+def _tell(url: str, *, is_opened: bool) -> None:
+    click.echo(url)
+    if is_opened:
+        webbrowser.open(url)

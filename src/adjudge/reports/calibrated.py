@@ -1,0 +1,97 @@
+"""A calibration in words: what stands behind the number, what it would take to know more, who agrees with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from adjudge.reports.words import counted, word
+from adjudge.stats.estimate import Estimate
+from adjudge.stats.refusal import Needed
+from adjudge.trust.agreement import CROWD, AgreementReport, Pair
+from adjudge.trust.both_orders import OrderAgreement
+from adjudge.trust.calibration import Calibration
+
+
+def value_text(one: Estimate | None) -> str:
+    """An estimate as a number."""
+    return "–" if one is None or one.value is None else f"{one.value:.3f}"
+
+
+def limits_text(one: Estimate | None) -> str:
+    """Where it lies."""
+    return "–" if one is None or one.lower is None or one.upper is None else f"between {one.lower:.3f} and {one.upper:.3f}"
+
+
+def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
+    """What stands behind a corrected number."""
+    yield "labelled rows: " + ", ".join(
+        f"{name} {number} {word('of', language)} {one.rows_by_verdict.get(name, 0)}" for name, number in _verdicts(one)
+    )
+    for truth, row in one.confusion.table.items():
+        yield f"people say {truth}: the judge says " + ", ".join(f"{said} {number}" for said, number in row.items())
+    for name, share in (("sensitivity", one.confusion.sensitivity), ("specificity", one.confusion.specificity)):
+        if share is not None:
+            limits = limits_text(share) if share.lower is not None else share.reason
+            yield f"{name} {value_text(share)}, {limits} ({counted(share.count, 'label')})"
+    yield needed_text(one.needed, one.measure.range)
+    yield f"judge identity {one.lock or 'not known'}"
+    yield from one.notes
+
+
+def _verdicts(one: Calibration) -> list[tuple[str, int]]:
+    return [(name, one.labels_by_verdict.get(name, 0)) for name in one.rows_by_verdict]
+
+
+def needed_text(needed: Needed, scale: tuple[float, float]) -> str:
+    """How many labels an interval of the wanted width takes."""
+    of = "" if scale == (0, 1) else " of the scale"
+    width = f"an interval {needed.target_width:g}{of} wide"
+    if needed.labels is None:
+        return f"{width}: {needed.reason}"
+    if not needed.more:
+        return f"{width}: the labels are enough"
+    among = ", ".join(f"{number} among {verdict}" for verdict, number in needed.by_verdict.items())
+    saved = f"; without the judge it would take {needed.labels_alone}" if needed.labels_alone else ""
+    return f"{width} needs {counted(needed.labels, 'label')}, {needed.more} more{f' ({among})' if among else ''}{saved}"
+
+
+def people_lines(found: AgreementReport) -> Iterator[str]:
+    """How the judge agrees with each annotator, they with each other, and whether it may replace one."""
+    for name, pair in found.groups.items():
+        yield f"group {name or '(empty)'}: {_pair(pair)}"
+    for name, orders in found.orders.items():
+        yield _both_orders(name, orders)
+    for name, pair in islice(found.annotators.items(), CROWD):
+        yield f"judge and {name}: {_pair(pair)}"
+    if len(found.annotators) > CROWD:
+        yield f"… and {len(found.annotators) - CROWD} more annotators: --json has them"
+    for (one, other), pair in found.people.items():
+        yield f"{one} and {other}: {_pair(pair)}"
+    if found.people_alpha.value is not None:
+        yield f"people among themselves: Krippendorff's alpha {found.people_alpha.value:.3f}"
+    test = found.alt_test
+    if test is None:
+        return
+    if test.winning_rate is None or test.advantage is None:
+        yield f"alternative annotator test: {test.reason}"
+        return
+    near = ", ".join(f"{rate:.2f} at {epsilon:g}" for epsilon, rate in (test.nearby or {}).items())
+    may = "may replace a person" if test.passed else "may not replace a person"
+    yield (
+        f"alternative annotator test: the judge {may} (winning rate {test.winning_rate:.2f} at epsilon {test.epsilon:g}; {near}; "
+        f"advantage {test.advantage:.2f})"
+    )
+
+
+def _both_orders(group: str, found: OrderAgreement) -> str:
+    first, other = found.right
+    about = f"both orders{f', group {group}' if group else ''}"
+    right = f"{found.accuracy:.1%} of votes right ({first:.1%} and {other:.1%})"
+    return f"{about}: {right}, {found.alike:.1%} of rows say the same in both ({counted(found.count, 'row')})"
+
+
+def _pair(pair: Pair) -> str:
+    kappa = pair.kappa.reason if pair.kappa.value is None else f"kappa {pair.kappa.value:.3f}"
+    share = "" if pair.accuracy.value is None else f"{pair.accuracy.value:.1%} alike, "
+    return f"{share}{kappa} ({counted(pair.count, 'row')})"

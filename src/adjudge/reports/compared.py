@@ -1,0 +1,35 @@
+"""Which of two runs is better, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adjudge.reports.words import counted, level_text
+from adjudge.stats.difference import Outcome
+from adjudge.trust.comparison import RunComparison
+
+
+def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
+    """Which run is better by one criteria, in words, and what stands behind it."""
+    shown, level = found.shown, level_text(found.level)
+    if found.first is None or found.second is None:
+        yield f"{found.name}: cannot tell: no row has a number in both runs"
+        return
+    said = {Outcome.BETTER: f"{two} is better", Outcome.WORSE: f"{two} is worse", Outcome.CANNOT_TELL: "cannot tell"}
+    means = f"mean {found.first:.3f} → {found.second:.3f} on {counted(found.rows, 'row')}"
+    yield f"{found.name}: {said[found.outcome]}: {means}"
+    if shown.lower is not None and shown.upper is not None and shown.value is not None:
+        by = f", corrected by labels of {found.labels} rows" if found.corrected else ""
+        yield f"  difference {shown.value:+.3f} ({shown.lower:+.3f} to {shown.upper:+.3f} at {level}){by}"
+    if found.corrected and found.difference.estimate.value is not None:
+        yield f"  uncorrected {found.difference.estimate.value:+.3f}"
+    if found.outcome is Outcome.CANNOT_TELL and found.difference.smallest is not None:
+        rows = counted(found.rows, "row")
+        yield f"  the smallest difference that {rows} would show in 80% of comparisons is {found.difference.smallest:.3f}"
+    noise = found.noise
+    if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
+        narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
+        more = f": with 5 votes a row ±{noise.half_width:.3f} would be ±{noise.with_votes[5]:.3f}" if narrower else ""
+        yield f"  {noise.share:.0%} of the variance is vote noise{more}"
+    for note in found.notes:
+        yield f"  {note}"

@@ -1,0 +1,265 @@
+"""One judge's judgments of a run, a page at a time: filtered, the worst first or by row, each page from where the last one ended.
+
+No query counts rows off: a page deep in a million rows costs what the first one costs. What no index holds (verdicts, flags,
+words) is looked for in a bounded number of rows at a time, and the page says where it stopped.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+from adjudge.errors import SetupError
+from adjudge.ledger.rows import VERDICT_SQL
+
+Sort = Literal["worst", "row"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
+Flag = Literal["tie", "bias", "low", "split", "disagree"]
+FLAGS: Mapping[Flag, str] = {
+    "tie": "coalesce(json_extract(result, '$.tie'), 0)",
+    "bias": "coalesce(json_extract(result, '$.positional_bias.detected'), 0)",
+    "low": "coalesce(json_extract(result, '$.low_confidence'), 0)",
+    "split": "coalesce(json_extract(result, '$.agreement'), 1) < 1",
+    "disagree": "(SELECT count(DISTINCT value) FROM json_each(result, '$.model_scores')) > 1",
+}
+"""Flag → the judgments that have it, as SQL."""
+STATUSES = ("failed", "abstained", "scored")
+"""From the worst."""
+PAGE = 50
+LOOKED_AT = 20_000
+"""Judgments that one page looks through for verdicts, flags and words."""
+_PREVIEW = 160
+_BARS = 20
+_CASEFOLD = "casefolded"
+_HAS_WORDS = (
+    f"(instr({_CASEFOLD}(coalesce(id, '')), :words) OR EXISTS (SELECT 1 FROM json_tree(instance) "  # noqa: S608 - texts of ours
+    f"WHERE type = 'text' AND instr({_CASEFOLD}(value), :words)))"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """Which judgments of one judge, and in which order."""
+
+    judge: str
+    status: str | None = None
+    verdict: str | None = None
+    least: float | None = None
+    most: float | None = None
+    flag: Flag | None = None
+    words: str = ""
+    sort: Sort = "worst"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("status", self.status, STATUSES),
+            ("flag", self.flag, tuple(FLAGS)),
+            ("sort", self.sort, SORTS),
+        ):
+            if value is not None and value not in known:
+                raise SetupError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+
+
+class JudgmentLine(NamedTuple):
+    """A judgment in a list."""
+
+    row: int
+    """Its place, from 1."""
+    id: str | None
+    status: str
+    score: float | None
+    verdict: str | None
+    votes_valid: int
+    votes_requested: int
+    flags: tuple[str, ...]
+    begins: str
+    """How the judged text begins."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some judgments, and where the next page begins."""
+
+    lines: list[JudgmentLine]
+    next: str | None
+    """None at the end."""
+    looked_at: int = 0
+    """How many were looked through, where that is why the page ends."""
+
+
+class _Place(NamedTuple):
+    """Where a page begins: behind this judgment of this segment."""
+
+    segment: int = 0
+    score: float | None = None
+    number: int = -1
+
+    def __str__(self) -> str:
+        return f"{self.segment}_{'' if self.score is None else repr(self.score)}_{self.number}"
+
+    @classmethod
+    def read(cls, text: str) -> _Place:
+        try:
+            segment, score, number = text.split("_")
+            return cls(int(segment), float(score) if score else None, int(number))
+        except ValueError:
+            raise SetupError(f"{text!r} is no place in a list: follow a link to the next page") from None
+
+
+class _Segment(NamedTuple):
+    """Judgments that an index holds in the order that is wanted."""
+
+    which: str
+    by_score: bool
+
+
+@dataclass
+class _Search:
+    """What is looked for, and what was found so far."""
+
+    filters: Filters
+    size: int
+    found: list[int] = field(default_factory=list)
+    looked_at: int = 0
+    last: _Place | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return len(self.found) >= self.size or self.looked_at >= LOOKED_AT
+
+
+def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *, judged: str = "", size: int = PAGE) -> Page:
+    """A page of judgments behind ``after``; ``judged``: the field whose beginning is shown."""
+    connection.create_function(_CASEFOLD, 1, lambda text: str(text).casefold(), deterministic=True)
+    search, begin = _Search(filters, size + 1), _Place.read(after) if after else _Place()
+    segments = _segments(filters)
+    for place in range(begin.segment, len(segments)):
+        _look(connection, search, place, segments[place], begin if place == begin.segment else _Place(place))
+        if search.is_over:
+            break
+    more = len(search.found) > size
+    numbers = search.found[:size]
+    lines = [_line(connection, filters.judge, number, judged) for number in numbers]
+    if more:
+        return Page(lines, str(_place_of(connection, filters, numbers[-1], segments)))
+    stopped = search.looked_at >= LOOKED_AT
+    return Page(lines, str(search.last) if stopped and search.last else None, search.looked_at if stopped else 0)
+
+
+def _segments(filters: Filters) -> list[_Segment]:
+    statuses = [filters.status] if filters.status else list(STATUSES)
+    if filters.sort == "row" and filters.status in (None, "scored"):
+        return [_Segment("TRUE", by_score=False)]
+    return [
+        _Segment(f"status = '{status}' AND score IS {'NOT ' if by_score else ''}NULL", by_score)
+        for status in statuses
+        for by_score in (False, True)
+    ]
+
+
+def _look(connection: sqlite3.Connection, search: _Search, place: int, segment: _Segment, begin: _Place) -> None:
+    filters = search.filters
+    after = "(score, number) > (:score, :number)" if segment.by_score and begin.score is not None else "number > :number"
+    limits = _limits(filters) if segment.by_score else ()
+    exact = [f"score {sign} :{name}" for name, sign, value in limits if value is not None]
+    where = " AND ".join(["judge = :judge", segment.which, "TRUE" if segment.by_score and begin.score is None else after, *exact])
+    order = "score, number" if segment.by_score else "number"
+    query = f"SELECT number, score, {_matching(filters)} FROM judgments WHERE {where} ORDER BY {order}"  # noqa: S608 - texts of ours
+    values = {
+        **{"judge": filters.judge, "verdict": filters.verdict, "status": filters.status, "words": filters.words.casefold()},
+        **{"least": filters.least, "most": filters.most, "score": begin.score, "number": begin.number},
+    }
+    for number, score, matches in connection.execute(query, values):
+        search.looked_at += 1
+        search.last = _Place(place, score if segment.by_score else None, number)
+        if matches:
+            search.found.append(number)
+        if search.is_over:
+            return
+
+
+def _limits(filters: Filters) -> Iterator[tuple[str, str, float | None]]:
+    yield "least", ">=", filters.least
+    yield "most", "<=", filters.most
+
+
+def _matching(filters: Filters) -> str:
+    """What is decided row by row."""
+    wanted = [FLAGS[filters.flag]] if filters.flag else []
+    wanted += [_HAS_WORDS] if filters.words else []
+    wanted += [f"score IS NOT NULL AND score {sign} :{name}" for name, sign, value in _limits(filters) if value is not None]
+    wanted += ["status = :status"] if filters.status else []
+    wanted += [f"{VERDICT_SQL} IS :verdict"] if filters.verdict is not None else []
+    return " AND ".join(f"({one})" for one in wanted) or "1"
+
+
+def _place_of(connection: sqlite3.Connection, filters: Filters, number: int, segments: list[_Segment]) -> _Place:
+    query = "SELECT status, score FROM judgments WHERE judge = ? AND number = ?"
+    status, score = connection.execute(query, (filters.judge, number)).fetchone()
+    if len(segments) == 1:
+        return _Place(0, None, number)
+    of_status = 0 if filters.status else 2 * STATUSES.index(status)
+    return _Place(of_status + (score is not None), score, number)
+
+
+_LINE = (
+    f"SELECT id, status, score, {VERDICT_SQL}, json_extract(result, '$.votes_valid'), json_extract(result, '$.votes_requested'), "  # noqa: S608
+    f"{', '.join(FLAGS.values())}, "
+    f"(SELECT substr(value, 1, {_PREVIEW}) FROM json_each(instance) ORDER BY key = :field DESC LIMIT 1) "
+    "FROM judgments WHERE judge = :judge AND number = :number"
+)
+
+
+def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
+    values = {"judge": judge, "number": number, "field": judged}
+    id, status, score, verdict, valid, requested, *flags, begins = connection.execute(_LINE, values).fetchone()
+    named = tuple(name for name, has in zip(FLAGS, flags, strict=True) if has)
+    return JudgmentLine(number + 1, id, status, score, verdict, valid or 0, requested or 0, named, str(begins or ""))
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one judge's judgments come to."""
+
+    statuses: Mapping[str, int]
+    mean: float | None
+    verdicts: Mapping[str, int]
+    """How often each was decided, the most frequent first."""
+    histogram: list[tuple[float, float, int]]
+    """(from, to, how many scores)."""
+
+
+def figures_of(connection: sqlite3.Connection, judge: str, *, verdicts: bool = True) -> Figures:
+    """Counts and scores are read from the index alone, where the ledger has it; ``verdicts``, from every row."""
+    counts = "SELECT status, count(*), count(score), avg(score), min(score), max(score) FROM judgments"
+    rows = connection.execute(f"{counts} WHERE judge = ? GROUP BY status", (judge,)).fetchall()
+    scored = next((row for row in rows if row[0] == "scored"), None)
+    query = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
+    return Figures(
+        {status: count for status, count, *_ in rows},
+        scored[3] if scored else None,
+        {said: count for said, count in connection.execute(query, (judge,)) if said is not None} if verdicts else {},
+        _histogram(connection, judge, scored[4], scored[5]) if scored and scored[2] else [],
+    )
+
+
+def _histogram(connection: sqlite3.Connection, judge: str, lowest: float, highest: float) -> list[tuple[float, float, int]]:
+    low, high = (0.0, 1.0) if lowest >= 0 and highest <= 1 else (lowest, highest)
+    width = (high - low) / _BARS or 1.0
+    bars = (
+        "SELECT min(CAST((score - :low) / :width AS INTEGER), :last) AS bar, count(*) FROM judgments "
+        "WHERE judge = :judge AND status = 'scored' AND score IS NOT NULL GROUP BY bar"
+    )
+    counts = dict(connection.execute(bars, {"judge": judge, "low": low, "width": width, "last": _BARS - 1}).fetchall())
+    return [(low + bar * width, low + (bar + 1) * width, counts.get(bar, 0)) for bar in range(_BARS)]
+
+
+def judges_in(connection: sqlite3.Connection) -> list[str]:
+    """The judges that judged something, found from one to the next: there are few of them and many rows."""
+    found: list[str] = []
+    step = "SELECT min(judge) FROM judgments WHERE judge > ?"
+    while (name := connection.execute(step, (found[-1] if found else "",)).fetchone()[0]) is not None:
+        found.append(name)
+    return found

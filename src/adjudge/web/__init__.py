@@ -1,0 +1,1 @@
+"""The local page: look at runs, label their rows, compare them, in a browser."""

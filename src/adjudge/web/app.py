@@ -1,0 +1,69 @@
+"""The application: which address shows what."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from adjudge.errors import AdjudgeError
+from adjudge.reports.russian import localised
+from adjudge.web.guard import Guard
+from adjudge.web.library import NoSuchRun
+from adjudge.web.pages import compare, criteria, label, row, run, runs, trust
+from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
+
+
+def application(site: Site) -> ASGIApp:
+    """The pages behind their guard."""
+    app = Starlette(
+        routes=[
+            Route("/", runs.show),
+            Route("/run/{run}", run.show),
+            Route("/run/{run}/figures", run.show_figures),
+            Route("/run/{run}/row/{row:int}", row.show),
+            Route("/run/{run}/label", label.show),
+            Route("/run/{run}/label", label.keep, methods=["POST"]),
+            Route("/run/{run}/trust", trust.show),
+            Route("/compare", compare.show),
+            Route("/criteria", criteria.show_all),
+            Route("/criteria/{name}", criteria.show),
+            Route("/language", choose_language),
+            Route("/static/{name:path}", static),
+        ],
+        exception_handlers={AdjudgeError: _explain, HTTPException: _refuse},
+    )
+    app.state.site = site
+    return Guard(app, site.access)
+
+
+def static(request: Request) -> Response:
+    """A file of ours, by its name in a table: no path is looked up."""
+    found = assets().get(request.path_params["name"])
+    if found is None:
+        return PlainTextResponse("there is no such file", 404)
+    return Response(found.content, media_type=found.type, headers={"cache-control": "private, max-age=31536000, immutable"})
+
+
+def choose_language(request: Request) -> Response:
+    """Remember the language and go back to where the reader was."""
+    chosen, back = request.query_params.get("set", ""), request.query_params.get("back", "/")
+    is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
+    answer = RedirectResponse(back if is_ours else "/", 303)
+    if chosen in LANGUAGES:
+        answer.set_cookie(LANGUAGE_COOKIE, chosen, samesite="strict", httponly=True, path="/")
+    return answer
+
+
+def _explain(request: Request, error: Exception) -> Response:
+    site, status = site_of(request), 404 if isinstance(error, NoSuchRun) else 400
+    text = localised(str(error), site.language_of(request))
+    return site.answer(request, "error.html.jinja", {"error": text}, status)
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return site_of(request).answer(request, "error.html.jinja", {"error": error.detail}, error.status_code)

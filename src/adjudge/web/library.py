@@ -1,0 +1,160 @@
+"""The runs that the page shows: those found under the folder it was started for, and no others.
+
+A run is asked for by an id that a scan gave it. No path is ever made from an address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adjudge.errors import RunError
+from adjudge.ledger.file import FILE, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.runs.browse import judges_in
+from adjudge.runs.folder import find_runs, last_written, reading
+
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_PATIENCE = 2.0
+"""Seconds for which figures of a run that is being written are good enough."""
+_MOST_KEPT = 500
+T = TypeVar("T")
+
+
+class NoSuchRun(RunError):
+    """The page shows no run of that id."""
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """A run folder, and what the page calls it."""
+
+    id: str
+    name: str
+    folder: Path
+
+
+class Library:
+    """Finds runs, and keeps what was counted in them until they change."""
+
+    def __init__(self, root: Path, *, read_only: bool = False) -> None:
+        self.root = root.resolve()
+        self.read_only = read_only
+        self._known: dict[str, RunPlace] = {}
+        self._kept: dict[tuple[str, ...], tuple[object, float, object]] = {}
+        self._indexed: set[str] = set()
+        self._lock = threading.Lock()
+
+    def scan(self) -> list[RunPlace]:
+        """Every run there is, the newest first. A link that leads out of the folder is left alone."""
+        folders = [self.root] if holds_run(self.root) else [one for one in find_runs(self.root) if self._is_inside(one)]
+        places = [self._place(folder) for folder in reversed(folders)]
+        self._known = {place.id: place for place in places}
+        return places
+
+    def find(self, id: str) -> RunPlace:
+        """The run with that id."""
+        if id not in self._known:
+            self.scan()
+        place = self._known.get(id)
+        if place is None or not self._is_inside(place.folder):
+            raise NoSuchRun(f"there is no run {id!r} under {self.root.name}: the list of runs shows those there are")
+        return place
+
+    def _is_inside(self, folder: Path) -> bool:
+        return folder.resolve().is_relative_to(self.root) and not (folder / FILE).is_symlink()
+
+    def _place(self, folder: Path) -> RunPlace:
+        inside = folder.relative_to(self.root).as_posix()
+        name = folder.name if inside == "." else inside
+        mark = hashlib.sha256(inside.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        plain = _PLAIN.sub("-", name).strip("-.")[:60]
+        return RunPlace(f"{plain}-{mark}" if plain else mark, name.encode("utf-8", "replace").decode(), folder)
+
+    def ready(self, place: RunPlace) -> None:
+        """See once that a run has the indices that its pages read. One that cannot be written, or is under way, goes without."""
+        if place.id in self._indexed or self.read_only:
+            return
+        self._indexed.add(place.id)
+        try:
+            with reading(place.folder):  # what a writer would make anew must be there
+                pass
+            with under_lock(place.folder), connect(place.folder / FILE) as connection:
+                migrate(connection, place.folder / FILE)
+        except (RunError, sqlite3.Error):  # its pages are slower, and whoever resumes it hears what is wrong
+            return
+
+    def kept(self, place: RunPlace, what: str, make: Callable[[], T]) -> T:
+        """What ``make`` found in a run, found anew when the run has changed."""
+        key, version, now = (place.id, what), _version(place.folder), time.monotonic()
+        known = self._kept.get(key)
+        if known is None or (known[0] != version and now - known[1] > _PATIENCE):
+            found = make()
+            with self._lock:
+                if len(self._kept) >= _MOST_KEPT:
+                    self._kept.clear()
+                self._kept[key] = (version, now, found)
+            return found
+        return known[2]  # type: ignore[return-value]
+
+    def version(self, place: RunPlace) -> str:
+        """Another whenever the run has changed."""
+        return str(_version(place.folder))
+
+    def glance(self, place: RunPlace) -> dict[str, Any]:
+        """A run as the list shows it."""
+        return self.kept(place, "glance", lambda: _glance(place))
+
+
+def _version(folder: Path) -> object:
+    """Changes with whatever is written to a run, labels included."""
+    found = []
+    for path in (folder / FILE, folder / f"{FILE}-wal", folder / "labels.sqlite", folder / "labels.sqlite-wal"):
+        try:
+            stat = path.stat()
+            found.append((stat.st_mtime_ns, stat.st_size))
+        except OSError:
+            found.append((0, 0))
+    return tuple(found)
+
+
+def _glance(place: RunPlace) -> dict[str, Any]:
+    about: dict[str, Any] = {"id": place.id, "name": place.name, "written": last_written(place.folder)}
+    try:
+        with reading(place.folder) as connection:
+            facts = read_meta(connection)
+            counts = "SELECT status, count(*), avg(score) FROM judgments WHERE judge = ? GROUP BY status"
+            judges = {judge: connection.execute(counts, (judge,)).fetchall() for judge in judges_in(connection)}
+    except RunError as error:
+        return {**about, "error": str(error)}
+    configuration = facts.get("configuration", {})
+    return {
+        **about,
+        "judges": [
+            {
+                "judge": judge,
+                "statuses": {status: count for status, count, _ in counted},
+                "mean": next((mean for status, _, mean in counted if status == "scored"), None),
+                "models": _models(configuration, judge),
+            }
+            for judge, counted in judges.items()
+        ],
+        "started": facts.get("started"),
+        "state": str(facts.get("ended") or "not finished"),
+        "imported": "imported" in facts,
+    }
+
+
+def _models(configuration: object, judge: str) -> list[str]:
+    """The models that a judge asks, as the run's settings say; a ledger may come from anybody."""
+    judges = configuration.get("judges") if isinstance(configuration, dict) else None
+    settings = judges.get(judge) if isinstance(judges, dict) else None
+    models = settings.get("models") if isinstance(settings, dict) else None
+    named = models if isinstance(models, list) else list(models) if isinstance(models, dict) else []
+    return [str(one.get("id") or one.get("name")) if isinstance(one, dict) else str(one) for one in named]

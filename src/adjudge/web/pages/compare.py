@@ -1,0 +1,130 @@
+"""``/compare?a=…&b=…``: two runs over the rows that both judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.errors import SetupError
+from adjudge.ledger.labels import LabelStore
+from adjudge.reports.compared import comparison_lines
+from adjudge.runs.diff import Came, JudgedRow, Pair, RunDiff, run_diff
+from adjudge.trust.comparison import compare_runs
+from adjudge.web.library import RunPlace
+from adjudge.web.site import our_words, site_of
+
+TABS = ("changed", "higher", "lower", "only_a_right", "only_b_right", "both_failed", "only_a", "only_b")
+_SHOWN = 200
+"""Rows of a tab; all of them are counted."""
+_MOST_MOVES = 30
+Labels = Mapping[tuple[str, str], str | None]
+
+
+def show(request: Request) -> Response:
+    """Better, worse or cannot tell; then the rows."""
+    site, asked = site_of(request), request.query_params
+    if not asked.get("a") or not asked.get("b"):
+        raise SetupError("choose a run as A and another as B in the list of runs")
+    one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
+    tab, language = asked.get("tab") or "changed", site.language_of(request)
+    if tab not in TABS:
+        raise SetupError(f"tab must be one of {', '.join(TABS)}, not {tab!r}")
+    found = site.library.kept(one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two))
+    held_back = not found["same_judges"] and asked.get("anyway") != "1"
+    data = {
+        "a": {"id": one.id, "name": one.name},
+        "b": {"id": two.id, "name": two.name},
+        "asked": dict(asked),
+        "tab": tab,
+        "held_back": held_back,
+        **{name: value for name, value in found.items() if name in ("settings", "same_judges", "compared")},
+        "lines": [] if held_back else [[our_words(line, language) for line in one] for one in found["lines"]],
+        "counts": {} if held_back else found["counts"],
+        "moves": [] if held_back else found["moves"],
+        "rows": [] if held_back else found["rows"][tab],
+    }
+    return site.answer(request, "compare.html.jinja", data)
+
+
+def _compared(one: RunPlace, two: RunPlace) -> dict[str, Any]:
+    with run_diff(one.folder, two.folder) as found:
+        comparisons = compare_runs(one.folder, two.folder, found)
+        tabs = _Tabs({**_labels(one), **_labels(two)})
+        tabs.fill(found)
+        return {
+            "settings": found.settings,
+            "same_judges": all(comparison.same_judge for comparison in comparisons),
+            "compared": found.compared,
+            "lines": [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
+            "counts": {tab: tabs.counts[tab] for tab in TABS},
+            "moves": [{"a": a, "b": b, "count": count} for (a, b), count in tabs.moves.most_common(_MOST_MOVES)],
+            "rows": tabs.rows,
+        }
+
+
+class _Tabs:
+    """Sorts rows into tabs, some of which a row is in at once."""
+
+    def __init__(self, labels: Labels) -> None:
+        self._labels = labels
+        self.counts: Counter[str] = Counter()
+        self.moves: Counter[tuple[str, str]] = Counter()
+        self.rows: dict[str, list[dict[str, Any]]] = {tab: [] for tab in TABS}
+
+    def fill(self, found: RunDiff) -> None:
+        """Every row of both runs."""
+        for line in found.lines():
+            for pair in found.pairs(line):
+                self.moves[_said(pair.before.came), _said(pair.after.came)] += 1
+                for tab in self._tabs_of(pair):
+                    self._add(tab, pair.before, pair.after)
+        for row in found.only_in(0):
+            self._add("only_a", row, None)
+        for row in found.only_in(1):
+            self._add("only_b", None, row)
+
+    def _tabs_of(self, pair: Pair) -> Iterator[str]:
+        before, after = pair.before.came, pair.after.came
+        if before.status != "scored" and after.status != "scored":
+            yield "both_failed"
+        if (before.status, before.chosen, before.score) != (after.status, after.chosen, after.score):
+            yield "changed"
+        if before.score is not None and after.score is not None and before.score != after.score:
+            yield "higher" if after.score > before.score else "lower"
+        right = [
+            self._labels.get((pair.before.criteria, identity)) == _said(came)
+            for identity, came in zip(pair.identities, (before, after), strict=True)
+        ]
+        if all((pair.before.criteria, identity) in self._labels for identity in pair.identities) and right[0] != right[1]:
+            yield "only_a_right" if right[0] else "only_b_right"
+
+    def _add(self, tab: str, before: JudgedRow | None, after: JudgedRow | None) -> None:
+        self.counts[tab] += 1
+        if len(self.rows[tab]) < _SHOWN:
+            self.rows[tab].append({"a": _row(before), "b": _row(after)})
+
+
+def _labels(place: RunPlace) -> Labels:
+    """(criteria, row) → the option that people chose; rows on which they differ are left out."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for label in LabelStore(place.folder).current():
+        if label.option is not None:
+            found.setdefault((label.criteria, label.row), set()).add(label.option)
+    return {about: next(iter(options)) for about, options in found.items() if len(options) == 1}
+
+
+def _row(row: JudgedRow | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    about = {"row": row.row, "id": row.id, "judge": row.judge, "criteria": row.criteria}
+    return {**about, "said": _said(row.came), "score": row.came.score, "status": row.came.status}
+
+
+def _said(came: Came) -> str:
+    if came.status != "scored":
+        return came.status
+    return "scored" if came.chosen is None else str(came.chosen)

@@ -1,0 +1,49 @@
+"""``/criteria``: the ready-made criteria, each with its options and golden examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.catalog import criteria as catalog
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.catalog.lint import lint
+from adjudge.web.site import site_of
+
+
+def show_all(request: Request) -> Response:
+    """What there is, in the language of the reader."""
+    site = site_of(request)
+    language, wanted = site.language_of(request), request.query_params.get("q", "").strip()
+    entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
+    rows = [_brief(one) for one in entries if wanted.casefold() in f"{one.criteria.name} {one.criteria.titled}".casefold()]
+    return site.answer(request, "catalogue.html.jinja", {"q": wanted, "criteria": rows})
+
+
+def show(request: Request) -> Response:
+    """One of them, whole, and what the linter finds."""
+    site, name = site_of(request), request.path_params["name"]
+    language = site.language_of(request)
+    one = catalog.entry(name, language if language in catalog.languages_of(name) else "en")
+    criteria = one.criteria
+    data = {
+        **_brief(one),
+        "judged": criteria.to_evaluate_field,
+        "context": list(criteria.context_fields or ()),
+        "options": [{"name": each.name, "about": each.description, "score": each.score} for each in criteria.options],
+        "examples": [{"fields": dict(each.fields), "option": each.option, "why": each.explanation} for each in criteria.examples],
+        "findings": [str(finding.message) for finding in lint(criteria)],
+        "yaml": catalog.source(name, one.language),
+    }
+    return site.answer(request, "criterion.html.jinja", data)
+
+
+def _brief(one: CatalogEntry) -> dict[str, Any]:
+    return {
+        "name": one.criteria.name,
+        "kind": one.kind,
+        "question": one.criteria.titled,
+        "option_names": list(one.criteria.option_names) if one.kind == "direct" else [],
+    }

@@ -1,0 +1,192 @@
+"""``/run/ID/label``: people say of rows what the judge was asked. Nothing that is sent depends on what the judge answered."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.domain.label import LabelScale, labels
+from adjudge.errors import SetupError
+from adjudge.runs.label_queue import FIRST, QUEUES
+from adjudge.runs.label_scales import keys_of, label_scales, read_fields
+from adjudge.runs.labelling import Annotator, Labelling, ShownRow
+from adjudge.web.library import RunPlace
+from adjudge.web.site import Site, site_of
+
+ANNOTATOR_COOKIE = "adjudge_annotator"
+_LARGEST_FORM = 65_536
+_LONGEST_NAME = 100
+_MOST_ROWS = 5_000
+
+
+class _Desk(NamedTuple):
+    """Who labels what."""
+
+    place: RunPlace
+    criteria: str
+    who: Annotator
+
+
+def show(request: Request) -> Response:
+    """The next row; first, who labels and by which criteria."""
+    site = site_of(request)
+    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    if site.read_only:
+        raise HTTPException(403, "the page was started with --read-only: nothing can be labelled")
+    names = [one.name for one in label_scales(place.folder)]
+    data: dict[str, Any] = {
+        "run": {"id": place.id, "name": place.name},
+        "criteria_names": names,
+        "queues": list(QUEUES),
+        "asked": {**_defaults(request, names), **dict(asked)},
+        "work": None,
+    }
+    if asked.get("annotator"):
+        desk = _desk(place, asked, names)
+        data |= _work_data(site, desk, site.sessions.work(*desk))
+    answer = site.answer(request, "label.html.jinja", data)
+    if asked.get("annotator"):
+        answer.set_cookie(ANNOTATOR_COOKIE, asked["annotator"].encode().hex(), samesite="strict", httponly=True, path="/")
+    return answer
+
+
+async def keep(request: Request) -> Response:
+    """One key press: on the disk before the next row is shown."""
+    given = await _form(request)
+    return await run_in_threadpool(_keep, request, given)
+
+
+def _keep(request: Request, given: dict[str, str]) -> Response:
+    site = site_of(request)
+    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    if site.read_only:
+        raise HTTPException(403, "the page was started with --read-only: nothing can be labelled")
+    desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
+    with site.sessions.lock:
+        work = site.sessions.work(*desk)
+        said = _act(site, desk, work, given)
+        data = {"run": {"id": place.id, "name": place.name}, "asked": dict(asked), **_work_data(site, desk, work, said)}
+    return site.answer(request, "label_part.html.jinja", data)
+
+
+def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str:
+    """Do what the key says; what the annotator is told of it."""
+    if given.get("do") == "undo":
+        return "Taken back." if work.undo() else "There is nothing to take back."
+    shown = work.next()
+    if shown is None or shown.queued.identity != given.get("row"):
+        return "That row was labelled in another tab: this is the next one."
+    note, seen = given.get("note", "").strip(), site.sessions.has_seen(desk.place, shown.queued.number)
+    if given.get("do") == "skip":
+        work.skip(shown, note)
+        return "Skipped: it comes again at the end."
+    if given.get("do") == "unsure":
+        work.unsure(shown, note, judge_visible=seen)
+        return "Kept as unsure."
+    try:
+        answer = work.judged.scale.read(given.get("choice", ""), len(shown.order) or None)
+    except ValueError as error:
+        raise SetupError(str(error)) from error
+    work.answer(shown, answer, note, judge_visible=seen)
+    return "Kept."
+
+
+def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "") -> dict[str, Any]:
+    done, total = work.progress()
+    shown = work.next()
+    row = None if shown is None else _row_data(shown, work.judged.scale)
+    seen = shown is not None and site.sessions.has_seen(desk.place, shown.queued.number)
+    return {
+        "work": {
+            "done": done,
+            "total": total,
+            "row": row,
+            "said": said,
+            "seen": seen,
+            "queue": desk.who.queue,
+            "guideline": _guideline(work.judged.scale),
+        }
+    }
+
+
+def _row_data(shown: ShownRow, scale: LabelScale) -> dict[str, Any]:
+    """A row and its keys; nothing in it comes from a verdict."""
+    about = {option.name: option.description for option in scale.criteria.options}
+    return {
+        "identity": shown.queued.identity,
+        "id": shown.queued.id,
+        "fields": [one for name, value in read_fields(shown.fields, scale) for one in _texts(name, value, scale)],
+        "keys": [
+            {"key": key, "choice": choice, "about": "" if scale.compares else about.get(choice, "")}
+            for key, choice in keys_of(scale, len(shown.order)).items()
+        ],
+        "range": list(scale.range) if scale.range else None,
+        "compares": scale.compares,
+    }
+
+
+def _texts(name: str, value: Any, scale: LabelScale) -> list[dict[str, str]]:
+    if isinstance(value, str):
+        return [{"name": name, "text": value}]
+    compared = scale.compares and name == scale.criteria.to_evaluate_field
+    marks = labels(len(value)) if compared else [f"{name} {place}" for place in range(1, len(value) + 1)]
+    return [{"name": mark, "text": text} for mark, text in zip(marks, value, strict=True)]
+
+
+def _guideline(scale: LabelScale) -> dict[str, Any]:
+    asked = scale.criteria
+    return {
+        "name": asked.name,
+        "question": asked.titled,
+        "options": [{"name": option.name, "about": option.description} for option in asked.options] if not scale.compares else [],
+        "examples": [
+            {"fields": [f"{name}: {text}" for name, text in one.fields.items()], "option": one.option, "why": one.explanation}
+            for one in asked.examples
+        ],
+    }
+
+
+def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
+    name, criteria = asked.get("annotator", "").strip(), asked.get("criteria") or names[0]
+    queue, count = asked.get("queue") or "random", asked.get("count") or str(FIRST)
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise SetupError("say who labels: a name of at most 100 characters")
+    if criteria not in names:
+        raise SetupError(f"the run has no criteria {criteria!r}; it has {', '.join(names)}")
+    if queue not in QUEUES:
+        raise SetupError(f"the queue must be one of {', '.join(QUEUES)}, not {queue!r}")
+    if not count.isdecimal() or not 1 <= int(count) <= _MOST_ROWS:
+        raise SetupError(f"the number of rows must be from 1 to {_MOST_ROWS}, not {count!r}")
+    return _Desk(place, criteria, Annotator(name, queue=queue, count=int(count)))
+
+
+def _defaults(request: Request, names: list[str]) -> dict[str, str]:
+    try:
+        known = bytes.fromhex(request.cookies.get(ANNOTATOR_COOKIE, "")).decode()
+    except ValueError:
+        known = ""
+    return {"annotator": known or _login(), "criteria": names[0], "queue": "random", "count": str(FIRST)}
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""  # a container may have users without a name
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """What a page of ours sends, which is never large."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LARGEST_FORM:
+            raise HTTPException(413, "that is more than a label and a note")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))

@@ -1,0 +1,120 @@
+"""``/run/ID/row/NUMBER``: one judgment with everything behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.errors import RunError
+from adjudge.runs.browse import judges_in
+from adjudge.runs.folder import judgments_in, reading
+from adjudge.web.library import RunPlace
+from adjudge.web.site import Site, site_of
+
+LONGEST = 20_000
+"""Characters of a text that are shown at once."""
+_QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
+_OF_A_VOTE = ("model", "sample", "outcome", "option", "explanation", "reason", "order", "persona")
+_SHOWN_APART = ("fields", "votes", "judge", "row", "id", "input", "explanation", "reason", "status", "score", "criteria")
+
+
+def show(request: Request) -> Response:
+    """The row by itself, or the part of it that stands beside a list."""
+    site, asked = site_of(request), request.query_params
+    place = site.library.find(request.path_params["run"])
+    with reading(place.folder) as connection:
+        judges = judges_in(connection)
+    judge = asked.get("judge") or (judges[0] if judges else "")
+    whole = asked.get("whole") == "1"
+    data = {
+        "run": {"id": place.id, "name": place.name},
+        "judge": judge,
+        "judges": judges,
+        "chosen": row_data(site, place, judge, request.path_params["row"], whole=whole),
+    }
+    return site.answer(request, "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja", data)
+
+
+def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> dict[str, Any]:
+    """A judgment as the page shows it. That its verdict was shown is remembered: who labels the row later was not blind."""
+    with reading(place.folder) as connection:
+        found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
+    if found is None:
+        raise RunError(f"the run {place.name} has no row {row} of judge {judge!r}")
+    site.sessions.saw(place, row - 1)
+    explanations = [found.get("explanation"), *(vote.get("explanation") for vote in found["votes"])]
+    quotes = set(quoted_in(explanations))
+    verdict = next((found[name] for name in ("winner", "verdict", "option") if found.get(name) is not None), None)
+    return {
+        "row": row,
+        "id": found["id"],
+        "judge": judge,
+        "criteria": found.get("criteria"),
+        "status": found.get("status"),
+        "score": found.get("score"),
+        "verdict": None if verdict is None else str(verdict),
+        "explanation": found.get("explanation"),
+        "reason": found.get("reason"),
+        "fields": [one for name, value in found["fields"].items() for one in _texts(name, value, quotes, whole=whole)],
+        "more": {name: value for name, value in found.items() if name not in _SHOWN_APART and value not in (None, [], {}, False)},
+        "votes": [_vote(vote, whole=whole) for vote in found["votes"]],
+        "python": as_python(place, judge, row),
+    }
+
+
+def quoted_in(texts: Sequence[object]) -> Iterator[str]:
+    """What explanations quote."""
+    for text in texts:
+        for match in _QUOTES.finditer(text if isinstance(text, str) else ""):
+            yield next(part for part in match.groups() if part)
+
+
+def _texts(name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool) -> Iterator[dict[str, Any]]:
+    several = not isinstance(value, str)
+    for place, text in enumerate(value if several else [value], 1):
+        shown = str(text) if whole else str(text)[:LONGEST]
+        cut = len(str(text)) - len(shown)
+        yield {"name": f"{name} {place}" if several else name, "parts": marked(shown, quotes), "left_out": cut}
+
+
+def marked(text: str, quotes: set[str]) -> list[tuple[str, bool]]:
+    """``text`` in parts; those that are quoted are marked."""
+    if not quotes:
+        return [(text, False)]
+    wanted = re.compile("|".join(map(re.escape, sorted(quotes, key=len, reverse=True))))
+    parts, end = [], 0
+    for match in wanted.finditer(text):
+        parts += [(text[end : match.start()], False), (match.group(), True)]
+        end = match.end()
+    return [part for part in [*parts, (text[end:], False)] if part[0]]
+
+
+def _vote(vote: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
+    shares = vote.get("distribution")
+    chances = shares if isinstance(shares, Mapping) else {}
+    text = vote.get("text") or ""
+    return {
+        **{name: vote.get(name) for name in _OF_A_VOTE},
+        "probability": chances.get(vote.get("option")),
+        "distribution": dict(chances),
+        "tokens": [vote.get("prompt_tokens"), vote.get("completion_tokens")],
+        "calls": vote.get("calls"),
+        "repairs": vote.get("repairs") or 0,
+        "latency": vote.get("latency"),
+        "text": text if whole else text[:LONGEST],
+        "left_out": 0 if whole else max(0, len(text) - LONGEST),
+    }
+
+
+def as_python(place: RunPlace, judge: str, row: int) -> str:
+    """Lines that read this judgment in a program."""
+    return (
+        "from adjudge.runs.folder import judgments_in, reading\n\n"
+        f"with reading({str(place.folder)!r}) as run:\n"
+        f"    judgment = next(judgments_in(run, judge={judge!r}, number={row - 1}, votes=True))\n"
+        'print(judgment["fields"], judgment["votes"])\n'
+    )

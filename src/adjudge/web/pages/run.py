@@ -1,0 +1,137 @@
+"""``/run/ID``: a run's judgments, filtered, a page at a time, and one of them beside the list."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, cast
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.errors import SetupError
+from adjudge.ledger.file import FILE, read_meta
+from adjudge.runs.browse import FLAGS, STATUSES, Figures, Filters, Flag, Sort, figures_of, judges_in, page_of
+from adjudge.runs.folder import reading
+from adjudge.web.library import RunPlace
+from adjudge.web.pages.row import row_data
+from adjudge.web.site import Site, site_of
+
+_LARGE = 100_000_000
+"""Bytes of a ledger whose figures are fetched behind the list, so that it does not wait for them, and without its verdicts,
+which only reading every row would tell."""
+
+
+def show(request: Request) -> Response:
+    """The list, and the row that the address names."""
+    site = site_of(request)
+    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    site.library.ready(place)
+    is_large = _is_large(place)
+    with reading(place.folder) as connection:
+        judges = judges_in(connection)
+        judge = _judge(asked, judges)
+        facts = read_meta(connection)
+        filters = _in_good_order(filters_of(asked, judge), is_large=is_large)
+        page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
+    chosen = _number(asked, "row")
+    data: dict[str, Any] = {
+        "run": {"id": place.id, "name": place.name, "state": str(facts.get("ended") or "not finished")},
+        "judges": judges,
+        "judge": judge,
+        "asked": dict(asked),
+        "statuses": STATUSES,
+        "flags": list(FLAGS),
+        "figures": None if is_large else figures_data(site, place, judge),
+        "rows": [line._asdict() for line in page.lines],
+        "next": page.next,
+        "looked_at": page.looked_at,
+        "sort": filters.sort,
+        "chosen": row_data(site, place, judge, int(chosen), whole=False) if chosen is not None else None,
+    }
+    return site.answer(request, "run.html.jinja", data)
+
+
+def show_figures(request: Request) -> Response:
+    """The figures by themselves, for a list that did not wait for them."""
+    site = site_of(request)
+    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    with reading(place.folder) as connection:
+        judge = _judge(asked, judges_in(connection))
+    kept = {name: value for name, value in asked.items() if name != "judge"}
+    data = {"run": {"id": place.id}, "judge": judge, "asked": kept, "figures": figures_data(site, place, judge)}
+    return site.answer(request, "figures.html.jinja", data)
+
+
+def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
+    """Where there are many rows, what no index holds is looked for as they lie: else each would be a jump on the disk."""
+    looked_for = filters.verdict is not None or filters.flag is not None or filters.words
+    return replace(filters, sort="row") if is_large and looked_for else filters
+
+
+def filters_of(asked: QueryParams, judge: str) -> Filters:
+    """What an address asks for."""
+    return Filters(
+        judge=judge,
+        status=asked.get("status") or None,
+        verdict=asked.get("verdict") or None,
+        least=_number(asked, "min"),
+        most=_number(asked, "max"),
+        flag=cast("Flag | None", asked.get("flag") or None),
+        words=asked.get("q", "").strip(),
+        sort=cast("Sort", asked.get("sort") or "worst"),
+    )
+
+
+def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
+    """Counted once, until the run changes."""
+    found = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
+    most = max((count for *_, count in found.histogram), default=0)
+    return {
+        "statuses": dict(found.statuses),
+        "attempted": sum(found.statuses.values()),
+        "mean": found.mean,
+        "verdicts": dict(found.verdicts),
+        "histogram": [
+            {"from": low, "to": high, "count": count, "height": math.ceil(60 * count / most) if most else 0}
+            for low, high, count in found.histogram
+        ],
+    }
+
+
+def _figures(place: RunPlace, judge: str) -> Figures:
+    with reading(place.folder) as connection:
+        return figures_of(connection, judge, verdicts=not _is_large(place))
+
+
+def _is_large(place: RunPlace) -> bool:
+    return (place.folder / FILE).stat().st_size >= _LARGE
+
+
+def _judge(asked: QueryParams, judges: list[str]) -> str:
+    wanted = asked.get("judge") or (judges[0] if judges else "")
+    if judges and wanted not in judges:
+        raise SetupError(f"the run has no judge {wanted!r}; it has {', '.join(judges)}")
+    return wanted
+
+
+def _number(asked: QueryParams, name: str) -> float | None:
+    text = asked.get(name)
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        value = math.nan
+    if value is not None and not math.isfinite(value):
+        raise SetupError(f"{name} must be a number, not {text!r}")
+    return value
+
+
+def _judged_field(facts: dict[str, Any], judge: str) -> str:
+    """The field whose text the list shows: what the judge's criteria judge."""
+    judges = facts.get("configuration", {}).get("judges")
+    settings = judges.get(judge) if isinstance(judges, dict) else None
+    criteria = settings.get("criteria") if isinstance(settings, dict) else None
+    first = criteria[0] if isinstance(criteria, list) and criteria else None
+    named = first.get("to_evaluate_field") if isinstance(first, dict) else None
+    return str(named or "response")

@@ -1,0 +1,172 @@
+"""What every page has: its words, its looks, and the same data as JSON for whoever asks for that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from urllib.parse import urlencode
+
+import jinja2
+import yaml
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from adjudge.domain.vote import Outcome
+from adjudge.reports.russian import in_russian
+from adjudge.reports.words import number_text, percent
+from adjudge.web.guard import Access
+from adjudge.web.label_sessions import LabelSessions
+from adjudge.web.library import Library
+
+LANGUAGES = ("en", "ru")
+LANGUAGE_COOKIE = "adjudge_language"
+_HOME = files("adjudge.web")
+SHORT_NAMES = {
+    "flag tie": "tie",
+    "flag bias": "depends on order",
+    "flag low": "unsure",
+    "flag split": "votes split",
+    "flag disagree": "models disagree",
+    "kind direct": "one text",
+    "kind pairwise": "comparison",
+    "tab changed": "Changed",
+    "tab higher": "Higher in B",
+    "tab lower": "Lower in B",
+    "tab only_a_right": "Only A right",
+    "tab only_b_right": "Only B right",
+    "tab both_failed": "Both failed",
+    "tab only_a": "Only in A",
+    "tab only_b": "Only in B",
+    "queue random": "random",
+    "queue disagreement": "disagreement first",
+    "queue low-confidence": "low confidence first",
+    "queue failed": "failed",
+    **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
+}
+"""What a short name of ours says where no sentence stands for itself."""
+_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file that browsers load."""
+
+    content: bytes
+    type: str
+
+    @property
+    def version(self) -> str:
+        """Changes with the content, so that browsers may keep it."""
+        return hashlib.sha256(self.content).hexdigest()[:12]
+
+
+@cache
+def assets() -> Mapping[str, Asset]:
+    """Name → what is served under it. Nothing else is."""
+    static = _HOME / "static"
+    names = ("page.css", "page.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
+    return {name: Asset((static / name).read_bytes(), _TYPES[name[name.rindex(".") :]]) for name in names}
+
+
+@cache
+def russian() -> Mapping[str, str]:
+    """What our pages say → the same in Russian."""
+    found: dict[str, str] = yaml.safe_load((_HOME / "russian.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def said(text: str, language: str) -> str:
+    """A text of our pages in the language of whoever reads it."""
+    return russian().get(text, text) if language == "ru" else SHORT_NAMES.get(text, text)
+
+
+def our_words(text: str, language: str) -> str:
+    """A sentence of a report in the language of whoever reads it."""
+    return in_russian(text, terminal=True) if language == "ru" else text
+
+
+@dataclass
+class Site:
+    """One server's pages."""
+
+    access: Access
+    library: Library
+    language: str = "en"
+    sessions: LabelSessions = field(default_factory=LabelSessions)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be written."""
+        return self.library.read_only
+
+    @cached_property
+    def templates(self) -> jinja2.Environment:
+        """Everything that is put into a page is escaped."""
+        made = jinja2.Environment(
+            loader=jinja2.PackageLoader("adjudge.web"),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        made.globals.update(asset=_asset_address, query=_query, day=_day)
+        return made
+
+    def language_of(self, request: Request) -> str:
+        """As chosen in the page, else as the server was started."""
+        chosen = request.cookies.get(LANGUAGE_COOKIE)
+        return chosen if chosen in LANGUAGES else self.language
+
+    def answer(self, request: Request, template: str, data: Mapping[str, object], status: int = 200) -> Response:
+        """The page, or its data where JSON is asked for."""
+        if wants_json(request):
+            return _json(data, status)
+        language = self.language_of(request)
+        text = self.templates.get_template(template).render(
+            **data,
+            t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
+            number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
+            share=lambda value: percent(float(value), language),
+            language=language,
+            here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+            nonce=request.state.nonce,
+            form_token=self.access.form_token,
+            read_only=self.read_only,
+        )
+        return HTMLResponse(text, status)
+
+
+def site_of(request: Request) -> Site:
+    """The site that a request came to."""
+    found: Site = request.app.state.site
+    return found
+
+
+def wants_json(request: Request) -> bool:
+    """Whether a script asks, and no browser."""
+    wanted = request.headers.get("accept", "")
+    return "application/json" in wanted and "text/html" not in wanted
+
+
+def _json(data: Mapping[str, object], status: int) -> Response:
+    return Response(json.dumps(data, ensure_ascii=False, default=str), status, media_type="application/json")
+
+
+def _asset_address(name: str) -> str:
+    return f"/static/{name}?v={assets()[name].version}"
+
+
+def _query(given: QueryParams | Mapping[str, object], **changed: object) -> str:
+    """The query of an address with some of it changed; what is empty is left out."""
+    kept = {**dict(given), **changed}
+    return urlencode({name: value for name, value in kept.items() if value not in (None, "")})
+
+
+def _day(seconds: float | None) -> str:
+    return "–" if seconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

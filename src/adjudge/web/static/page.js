@@ -1,0 +1,49 @@
+"use strict";
+// Keys, copying, and nothing else: what a page shows is made by the server.
+
+const lines = () => [...document.querySelectorAll("[data-line]")];
+const isTyping = (target) => target.closest("input, select, textarea, [contenteditable]") !== null;
+
+function move(step) {
+  const all = lines();
+  if (!all.length) return;
+  const at = all.findIndex((line) => line.classList.contains("chosen"));
+  const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
+  const link = next.querySelector("a");
+  link.click();
+  link.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}
+
+function choose(line) {
+  for (const other of lines()) other.classList.toggle("chosen", other === line);
+}
+
+document.addEventListener("click", (event) => {
+  const line = event.target.closest("[data-line]");
+  if (line && event.target.closest("a")) choose(line);
+  const copy = event.target.closest("[data-copy]");
+  if (copy) navigator.clipboard.writeText(document.querySelector(copy.dataset.copy).textContent);
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat && !"jk".includes(event.key)) return;
+  if (isTyping(event.target)) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const button = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+  if (button && !button.disabled) {
+    event.preventDefault();
+    button.dataset.focus ? button.focus() : button.click();
+  } else if (event.key === "j" || event.key === "k") {
+    move(event.key === "j" ? 1 : -1);
+  } else if (event.key === "n" && document.querySelector("#next")) {
+    document.querySelector("#next").click();
+  }
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  const row = document.querySelector(".split > #row");
+  if (row && !matchMedia("(min-width: 70rem)").matches) row.scrollIntoView({ block: "start" });
+});

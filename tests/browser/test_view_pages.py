@@ -1,0 +1,210 @@
+"""``adjudge view`` in a real browser: no complaints, nothing loaded from elsewhere, working keys, nothing serious by axe."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from adjudge import AspectCritic, Instance
+from adjudge.ledger.labels import LabelStore
+from support.labels import compared, judged, model
+from support.page import Page as Server
+from support.page import served
+from support.trust import labelled, labels_of, population, run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
+VENDOR = Path(__file__).parent / "vendor"
+ROWS = population(120)
+HOSTILE = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"><a hx-get=/x hx-trigger=load>"
+PAGES = {
+    "runs": "/",
+    "run": "{dates}",
+    "row_beside": "{dates}?row=3",
+    "row": "{dates}/row/8",
+    "label_begin": "{dates}/label",
+    "label": "{dates}/label?annotator=ann",
+    "label_pair": "{pairs}/label?annotator=ann",
+    "compare": "/compare?a={dates_id}&b={again_id}&tab=changed",
+    "trust": "{dates}/trust",
+    "criteria": "/criteria",
+    "criterion": "/criteria/conciseness",
+    "error": "/run/nothing",
+    "hostile": "{hostile}?row=1",
+}
+Scheme = Literal["light", "dark"]
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
+    labelled(root / "dates", labels_of(ROWS[:60], annotator="bob"))
+    run_of(root / "again", ROWS[:100], failed=lambda text: text.startswith(("row 7 ", "row 9 ")))
+    compared(root / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
+    rows = [Instance({"response": HOSTILE, HOSTILE: HOSTILE}, HOSTILE)]
+    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(rows, run=root / "hostile")
+    with served(root) as found:
+        yield found
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the page complains of, and what it loads from elsewhere."""
+    return []
+
+
+def opened(
+    browser: Browser,
+    server: Server,
+    troubles: list[str],
+    path: str,
+    width: int = 1280,
+    scheme: Scheme = "light",
+    language: str = "en",
+) -> Page:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(server.access.url)
+    if language != "en":
+        page.goto(f"http://127.0.0.1:{server.access.port}/language?set={language}")
+    own = f"http://127.0.0.1:{server.access.port}/"
+    page.on("console", lambda message: troubles.append(message.text) if "404" not in message.text else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith((own, "data:,")) else None)
+    page.goto(own.rstrip("/") + address(server, path))
+    return page
+
+
+def address(server: Server, path: str) -> str:
+    runs = {name: server.run(name) for name in ("dates", "again", "pairs", "hostile")}
+    return path.format(**runs, **{f"{name}_id": run.removeprefix("/run/") for name, run in runs.items()})
+
+
+def test_axe_is_what_was_published() -> None:
+    lines = (line.split() for line in (VENDOR / "SHA256SUMS").read_text().splitlines())
+    assert all(hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == value for value, name in lines)
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru"), (2560, "light", "ru")])
+def test_every_page_opens_without_a_word_and_fits(
+    browser: Browser, server: Server, troubles: list[str], name: str, width: int, scheme: Scheme, language: str
+) -> None:
+    page = opened(browser, server, troubles, PAGES[name], width, scheme, language)
+    if SCREENS:
+        page.screenshot(path=SCREENS / f"view_{name}_{width}_{scheme}_{language}.png")
+    assert troubles == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.title() != "taken"
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser: Browser, server: Server, troubles: list[str], name: str, scheme: Scheme) -> None:
+    page = opened(browser, server, troubles, PAGES[name], scheme=scheme)
+    page.evaluate((VENDOR / "axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == []
+    page.context.close()
+
+
+def test_j_and_k_move_and_the_page_never_reloads(browser: Browser, server: Server, troubles: list[str]) -> None:
+    page = opened(browser, server, troubles, "{dates}?sort=row")
+    page.evaluate("window.stayed = true")
+    for key, row in (("j", 1), ("j", 2), ("j", 3), ("k", 2)):
+        page.keyboard.press(key)
+        page.wait_for_selector(f"#row h2:has-text('r{row - 1}')")
+        assert f"row={row}" in page.url
+    assert page.evaluate("window.stayed")
+    page.reload()
+    assert page.locator("#row h2").inner_text() == "Row 2 · r1"
+    page.keyboard.press("n")
+    page.wait_for_url("**after=*")
+    assert page.locator("[data-line]").first.inner_text().startswith("r50")
+    assert troubles == []
+
+
+def test_rows_are_labelled_by_keys_alone(browser: Browser, server: Server, troubles: list[str], tmp_path: Path) -> None:
+    judged(tmp_path / "keys", [f"text {number}" for number in range(5)], lambda _: "PASS")
+    with served(tmp_path) as own:
+        page = opened_at(browser, own, troubles, f"{own.run('keys')}/label?annotator=ann")
+        store, titles = LabelStore(tmp_path / "keys"), []
+        for number, key in enumerate(("1", "2", "?"), 1):
+            titles.append(page.locator("#work h2").inner_text())
+            page.keyboard.press(key)
+            page.wait_for_selector(f"#work :text('{number} of 5 labelled')")
+        assert len(set(titles)) == 3
+        assert sorted((label.option or "", label.state) for label in store.current()) == [
+            ("", "unsure"),
+            ("FAIL", "given"),
+            ("PASS", "given"),
+        ]
+        page.keyboard.press("u")
+        page.wait_for_selector("#work :text('2 of 5 labelled')")
+        assert page.locator("#work h2").inner_text() == titles[2]
+        page.keyboard.press("n")
+        page.keyboard.type("1 and 2 are typed here")
+        page.keyboard.press("Escape")
+        page.keyboard.press("1")
+        page.wait_for_selector("#work :text('3 of 5 labelled')")
+        assert [label.note for label in store.current() if label.note] == ["1 and 2 are typed here"]
+        page.keyboard.press("Space")
+        page.wait_for_selector("#work :text('Skipped')")
+    assert troubles == []
+
+
+def opened_at(browser: Browser, server: Server, troubles: list[str], path: str) -> Page:
+    page = browser.new_page()
+    page.goto(server.access.url)
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(f"http://127.0.0.1:{server.access.port}{path}")
+    return page
+
+
+def test_reading_works_without_scripts(browser: Browser, server: Server) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(server.access.url)
+    page.get_by_role("link", name="dates").click()
+    page.get_by_role("link", name="r7", exact=True).click()
+    assert page.locator("#row .vote").count() == 1
+    page.get_by_role("link", name="Next page").click()
+    assert page.locator("[data-line]").count() == 50
+
+
+def test_a_page_of_somebody_else_can_neither_read_nor_change_anything(browser: Browser, server: Server, tmp_path: Path) -> None:
+    stranger = tmp_path / "stranger.html"
+    run = f"http://127.0.0.1:{server.access.port}{server.run('dates')}"
+    stranger.write_text(f"<iframe src='{run}'></iframe><form id=f method=post action='{run}/label?annotator=x'></form>", "utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(server.access.url)
+    page.goto(stranger.as_uri())
+    assert page.evaluate(f"fetch('{run}', {{credentials: 'include'}}).then(() => 'read', () => 'refused')") == "refused"
+    page.evaluate("document.querySelector('#f').submit()")
+    page.wait_for_url("**/label*")
+    assert "only the page itself" in page.content()

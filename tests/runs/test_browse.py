@@ -1,0 +1,118 @@
+"""Pages of judgments: each judgment once, and a page deep in the list costs what the first one costs."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adjudge.errors import SetupError
+from adjudge.ledger.file import FILE, connect, migrate, write_meta
+from adjudge.ledger.rows import insert, sealed
+from adjudge.runs import browse
+from adjudge.runs.browse import Filters, Page, figures_of, judges_in, page_of
+from adjudge.runs.folder import reading
+
+ROWS = 3_000
+SCORES = (0.0, 0.1, 0.25, 1 / 3, 1.0)
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    folder, choice = tmp_path_factory.mktemp("run"), random.Random(0)
+    with connect(folder / FILE) as made:
+        migrate(made, folder / FILE)
+        write_meta(made, {"configuration": {"judges": {}}})
+        made.execute("BEGIN")
+        made.executemany(insert("judgments"), [judgment(choice, number) for number in range(ROWS)])
+        made.execute("COMMIT")
+    with reading(folder) as found:
+        yield found
+
+
+def judgment(choice: random.Random, number: int) -> tuple[object, ...]:
+    status = choice.choice(("failed", "abstained", *("scored",) * 8))
+    score = choice.choice(SCORES) if status == "scored" and choice.random() < 0.9 else None
+    result = (
+        f'{{"status": "{status}", "option": "{"low" if (score or 0) < 0.3 else "high"}", "tie": {str(number == 2_900).lower()}}}'
+    )
+    return sealed("judge", number, None, f'{{"response": "текст {number}"}}', b"", status, score, result)
+
+
+def every_page(ledger: sqlite3.Connection, filters: Filters, size: int = 50) -> Iterator[Page]:
+    after: str | None = ""
+    while after is not None:
+        page = page_of(ledger, filters, after, size=size)
+        yield page
+        after = page.next
+
+
+@pytest.mark.parametrize("sort", ["worst", "row"])
+@pytest.mark.parametrize("size", [7, 50, 5_000])
+def test_every_judgment_is_on_exactly_one_page(ledger: sqlite3.Connection, sort: browse.Sort, size: int) -> None:
+    rows = [line.row for page in every_page(ledger, Filters(judge="judge", sort=sort), size) for line in page.lines]
+    assert sorted(rows) == list(range(1, ROWS + 1))
+    assert sort == "worst" or rows == sorted(rows)
+
+
+def test_the_worst_are_those_without_a_score_then_the_lowest(ledger: sqlite3.Connection) -> None:
+    lines = [line for page in every_page(ledger, Filters(judge="judge")) for line in page.lines]
+    order = [
+        (("failed", "abstained", "scored").index(line.status), line.score is not None, line.score or 0, line.row)
+        for line in lines
+    ]
+    assert order == sorted(order)
+
+
+@pytest.mark.parametrize("sort", ["worst", "row"])
+def test_a_deep_page_costs_what_the_first_one_costs(ledger: sqlite3.Connection, sort: browse.Sort) -> None:
+    """Counted in steps of SQLite's machine, not in time."""
+    filters, steps = Filters(judge="judge", sort=sort), []
+    pages = list(every_page(ledger, filters))
+    for page in (pages[0], pages[len(pages) // 2], pages[-3]):
+        counted = [0]
+        ledger.set_progress_handler(lambda counted=counted: counted.__setitem__(0, counted[0] + 1), 10)  # type: ignore[misc]
+        page_of(ledger, filters, page.next or "")
+        ledger.set_progress_handler(None, 0)
+        steps.append(counted[0])
+    assert max(steps) < 2 * min(steps)
+
+
+def test_filters_hold_together(ledger: sqlite3.Connection) -> None:
+    filters = Filters(judge="judge", status="scored", verdict="low", least=0.1, most=0.25, words="ТЕКСТ 1")
+    found = [line for page in every_page(ledger, filters) for line in page.lines]
+    assert found
+    assert all(line.score in (0.1, 0.25) and line.verdict == "low" and line.begins.startswith("текст 1") for line in found)
+
+
+def test_what_is_rare_is_looked_for_in_parts(ledger: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browse, "LOOKED_AT", 500)
+    pages = list(every_page(ledger, Filters(judge="judge", flag="tie", sort="row")))
+    assert [len(page.lines) for page in pages] == [0, 0, 0, 0, 0, 1, *([0] if len(pages) == 7 else [])]
+    assert [page.looked_at for page in pages[:5]] == [500] * 5
+
+
+def test_figures_count_what_is_there(ledger: sqlite3.Connection) -> None:
+    figures = figures_of(ledger, "judge")
+    assert sum(figures.statuses.values()) == ROWS
+    scored = ledger.execute("SELECT count(score) FROM judgments").fetchone()[0]
+    assert sum(count for *_, count in figures.histogram) == scored
+    assert judges_in(ledger) == ["judge"]
+
+
+@pytest.mark.parametrize("after", ["x", "1_2", "a_b_c", "0__"])
+def test_a_place_that_nobody_gave_is_refused(ledger: sqlite3.Connection, after: str) -> None:
+    with pytest.raises(SetupError, match="no place in a list"):
+        page_of(ledger, Filters(judge="judge"), after)
+
+
+def test_an_old_ledger_is_paged_without_the_index(tmp_path: Path) -> None:
+    with connect(tmp_path / FILE) as made:
+        migrate(made, tmp_path / FILE)
+        made.execute("DROP INDEX judgments_by_score")
+        made.executemany(insert("judgments"), [judgment(random.Random(1), number) for number in range(100)])
+    with reading(tmp_path) as found:
+        assert len({line.row for page in every_page(found, Filters(judge="judge"), 9) for line in page.lines}) == 100

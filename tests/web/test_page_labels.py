@@ -1,0 +1,132 @@
+"""Labelling in the page: blind, each key on the disk, the same labels as the terminal gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adjudge.ledger.labels import LabelStore
+from support.labels import compared, judged
+from support.page import Page, served
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    judged(tmp_path / "dates", [f"text {number}" for number in range(6)], lambda text: "PASS" if "text 1" in text else "FAIL")
+    return tmp_path
+
+
+@pytest.fixture
+def page(root: Path) -> Iterator[Page]:
+    with served(root) as found:
+        yield found
+
+
+def desk(page: Page, name: str = "dates", more: str = "") -> str:
+    return f"{page.run(name)}/label?annotator=ann{more}"
+
+
+def next_row(page: Page, address: str) -> dict[str, object]:
+    found: dict[str, object] = page.data(address)["work"]["row"]
+    return found
+
+
+def press(page: Page, address: str, **fields: str) -> str:
+    answer = page.post(address, **fields)
+    assert answer.status == 200, answer.text
+    return answer.text
+
+
+def test_an_answer_is_on_the_disk_before_the_next_row_is_shown(page: Page, root: Path) -> None:
+    address = desk(page)
+    row = next_row(page, address)
+    press(page, address, do="answer", row=str(row["identity"]), choice="PASS", note="clear")
+    (label,) = LabelStore(root / "dates").current()
+    assert (label.option, label.annotator, label.design, label.note) == ("PASS", "ann", "random", "clear")
+    assert not label.judge_visible
+    assert next_row(page, address)["identity"] != row["identity"]
+
+
+def test_skip_unsure_and_undo(page: Page, root: Path) -> None:
+    address, store = desk(page), LabelStore(root / "dates")
+    first = next_row(page, address)
+    press(page, address, do="skip", row=str(first["identity"]))
+    second = next_row(page, address)
+    press(page, address, do="unsure", row=str(second["identity"]))
+    assert {label.state for label in store.current()} == {"skipped", "unsure"}
+    press(page, address, do="undo")
+    assert next_row(page, address) == second
+    assert [label.state for label in store.history()][-1] == "withdrawn"
+
+
+def test_a_row_that_another_tab_labelled_is_not_labelled_by_mistake(page: Page, root: Path) -> None:
+    address = desk(page)
+    row = str(next_row(page, address)["identity"])
+    press(page, address, do="answer", row=row, choice="PASS")
+    assert "another tab" in press(page, address, do="answer", row=row, choice="FAIL")
+    assert [label.option for label in LabelStore(root / "dates").current()] == ["PASS"]
+
+
+def test_the_page_of_a_row_does_not_depend_on_its_verdict(tmp_path: Path) -> None:
+    """Byte by byte, but for nonces: the same rows, judged in opposite ways."""
+    shown = []
+    for verdict in ("PASS", "FAIL", ""):
+        root = tmp_path / (verdict or "none")
+        judged(root / "dates", ["the only text"], lambda _, said=verdict: said)  # type: ignore[misc]
+        with served(root) as page:
+            address = desk(page)
+            pages = [page.get(address).text, str(page.data(address))]
+        plain = [re.sub(r'nonce="[^"]*"|"X-Adjudge-Token": "\w+"', "", text) for text in pages]
+        shown.append(plain)
+    assert shown[0] == shown[1] == shown[2]
+
+
+def test_who_looked_at_the_verdict_first_was_not_blind(page: Page, root: Path) -> None:
+    address = desk(page)
+    row = next_row(page, address)
+    number = str(row["id"]).removeprefix("r")
+    assert page.get(f"{page.run('dates')}/row/{int(number) + 1}").status == 200
+    assert page.data(address)["work"]["seen"]
+    press(page, address, do="answer", row=str(row["identity"]), choice="PASS")
+    assert [label.judge_visible for label in LabelStore(root / "dates").current()] == [True]
+
+
+def test_compared_responses_are_shuffled_and_put_back(tmp_path: Path) -> None:
+    compared(tmp_path / "pairs", [(f"first {number}", f"second {number}") for number in range(8)])
+    with served(tmp_path) as page:
+        address, shown = desk(page, "pairs"), []
+        for _ in range(8):
+            row = page.data(address)["work"]["row"]
+            texts = [field["text"] for field in row["fields"]]
+            shown.append(texts[0].split()[0])
+            winner = "A" if texts[0].startswith("second") else "B"
+            press(page, address, do="answer", row=row["identity"], choice=winner)
+    assert {"first", "second"} == set(shown)
+    assert [label.winner for label in LabelStore(tmp_path / "pairs").current()] == [1] * 8
+
+
+def test_chosen_rows_are_marked_as_chosen(page: Page, root: Path) -> None:
+    address = desk(page, more="&queue=failed")
+    assert page.data(address)["work"]["row"] is None
+    assert "labelled or skipped" in page.get(address).text
+
+
+def test_read_only_keeps_no_label(root: Path) -> None:
+    with served(root, read_only=True) as page:
+        assert page.get(desk(page)).status == 403
+        assert page.post(desk(page), do="undo").status == 403
+    assert not (root / "dates" / "labels.sqlite").exists()
+
+
+def test_a_strange_desk_is_refused_in_words(page: Page) -> None:
+    run = page.run("dates")
+    for more in ("&criteria=none", "&queue=none", "&count=0", "&count=x", "&annotator=%00"):
+        assert page.get(f"{run}/label?annotator=ann{more}").status == 400
+
+
+def test_a_form_that_is_too_large_is_refused(page: Page) -> None:
+    assert page.post(desk(page), do="skip", note="x" * 70_000).status == 413
+    assert page.post(desk(page), do="answer", choice="NEITHER", row=str(next_row(page, desk(page))["identity"])).status == 400

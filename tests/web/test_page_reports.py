@@ -1,0 +1,95 @@
+"""The pages that say what runs are worth: comparison, trust, criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.labels import judged
+from support.page import Page, served
+from support.trust import labelled, labels_of, population, run_of
+
+ROWS = population(120)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "one", ROWS, failed=lambda text: text.startswith("row 7 "))
+    labelled(root / "one", [*labels_of(ROWS[:80]), *labels_of([(ROWS[0][0], not ROWS[0][1], True)], annotator="bob")])
+    run_of(root / "two", ROWS[:100], failed=lambda text: text.startswith(("row 7 ", "row 9 ")))
+    judged(root / "other", [text for text, *_ in ROWS[:30]], lambda _: "PASS", definition="The response is kind.")
+    with served(root) as found:
+        yield found
+
+
+def ids(page: Page, *names: str) -> list[str]:
+    return [page.run(name).removeprefix("/run/") for name in names]
+
+
+def test_a_comparison_says_in_words_which_run_is_better(page: Page) -> None:
+    one, two = ids(page, "one", "two")
+    found = page.data(f"/compare?a={one}&b={two}")
+    assert not found["held_back"]
+    assert found["lines"][0][0].startswith("AspectCritic: dates: cannot tell: mean ")
+    assert found["compared"] == 100
+    assert found["counts"]["only_a"] == 20
+    assert found["counts"]["both_failed"] == 1
+    assert found["counts"]["changed"] == 1
+    assert sum(move["count"] for move in found["moves"]) == 100
+
+
+@pytest.mark.parametrize("tab", ["changed", "higher", "lower", "only_a_right", "only_b_right", "both_failed", "only_a", "only_b"])
+def test_every_tab_lists_the_rows_it_counts(page: Page, tab: str) -> None:
+    one, two = ids(page, "one", "two")
+    found = page.data(f"/compare?a={one}&b={two}&tab={tab}")
+    assert len(found["rows"]) == found["counts"][tab]
+    assert page.get(f"/compare?a={one}&b={two}&tab={tab}").status == 200
+
+
+def test_a_row_that_labels_say_one_run_got_right_is_in_that_tab(page: Page) -> None:
+    one, two = ids(page, "one", "two")
+    found = page.data(f"/compare?a={one}&b={two}&tab=only_a_right")
+    right = ROWS[9][1] == ROWS[9][2]
+    assert [row["a"]["id"] for row in found["rows"]] == (["r9"] if right else [])
+
+
+def test_different_judges_are_compared_only_on_request(page: Page) -> None:
+    one, other = ids(page, "one", "other")
+    found = page.data(f"/compare?a={one}&b={other}")
+    assert found["held_back"]
+    assert found["lines"] == found["rows"] == []
+    assert any("definition" in line for line in found["settings"])
+    assert page.data(f"/compare?a={one}&b={other}&anyway=1")["lines"]
+
+
+@pytest.mark.parametrize("query", ["", "a=x", "a={one}", "a={one}&b=x", "a={one}&b={two}&tab=x"])
+def test_a_comparison_of_nothing_is_refused_in_words(page: Page, query: str) -> None:
+    one, two = ids(page, "one", "two")
+    assert page.get(f"/compare?{query.format(one=one, two=two)}").status in (400, 404)
+
+
+def test_trust_shows_the_corrected_number_and_the_label_plan(page: Page) -> None:
+    found = page.data(f"{page.run('one')}/trust")
+    (calibration,) = found["calibrations"]
+    assert "corrected by" in calibration["sentence"]
+    assert any(line.startswith("an interval 0.1 wide") for line in calibration["lines"])
+    assert found["conflict_count"] == 1
+    assert "corrected by" in page.get(f"{page.run('one')}/trust").text
+
+
+def test_a_run_without_labels_is_said_to_be_unknown(page: Page) -> None:
+    assert "Nobody has labelled" in page.get(f"{page.run('two')}/trust").text
+
+
+def test_the_catalogue_and_one_of_its_criteria(page: Page) -> None:
+    names = [one["name"] for one in page.data("/criteria")["criteria"]]
+    assert "conciseness" in names
+    assert [one["name"] for one in page.data("/criteria?q=concise")["criteria"]]
+    one = page.data("/criteria/conciseness")
+    assert one["options"]
+    assert one["yaml"].strip()
+    assert page.get("/criteria/conciseness").status == 200
+    assert page.get("/criteria/..%2Fsecret").status in (400, 404)
+    assert page.get("/criteria/nothing").status == 400

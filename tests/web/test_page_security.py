@@ -1,0 +1,220 @@
+"""Attacks on the page over a real socket: nothing runs, nothing is read outside the folder, nothing falls over."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from adjudge import AspectCritic, Instance
+from support.labels import judged, model
+from support.page import Page, served
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    "<a href='javascript:alert(1)' hx-get='/x' hx-on:click='x'>\"'`</textarea>"
+)
+
+CELL = int(os.environ.get("ADJUDGE_PAGE_CELL", "200000"))
+AT_ONCE = int(os.environ.get("ADJUDGE_PAGE_AT_ONCE", "40"))
+"""Ten million characters and two hundred requests with make test-browser."""
+OURS = ("/", "#main", "data:,")
+
+
+class Elements(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+
+    @classmethod
+    def of(cls, text: str) -> Elements:
+        found = cls()
+        found.feed(text)
+        return found
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    root = tmp_path_factory.mktemp("runs")
+    judged(root / "plain", ["one", "two"], lambda text: "PASS" if "one" in text else "FAIL")
+    rows = [Instance({"response": HOSTILE, HOSTILE: HOSTILE}, HOSTILE)]
+    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(rows, run=root / "hostile")
+    outside = tmp_path_factory.mktemp("outside")
+    judged(outside / "secret", ["secret text"], lambda _: "PASS")
+    (root / "linked").symlink_to(outside / "secret", target_is_directory=True)
+    (root / "linked file").mkdir()
+    (root / "linked file" / "ledger.sqlite").symlink_to(outside / "secret" / "ledger.sqlite")
+    with served(root) as found:
+        yield found
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:80", ""])
+def test_a_host_that_is_not_ours_is_refused(page: Page, host: str) -> None:
+    answer = page.ask("/", host=host, cookie=page.cookie)
+    assert answer.status == 421
+    assert b"plain" not in answer.body
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "[::1]"])
+def test_our_own_names_are_served(page: Page, name: str) -> None:
+    assert page.ask("/", host=f"{name}:{page.access.port}", cookie=page.cookie).status == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/run/x", "/static/page.css", "/?token=wrong", "/run/x?token={token}", "/language?set=ru"])
+def test_without_the_token_nothing_is_shown(page: Page, path: str) -> None:
+    assert page.ask(path.format(token=page.access.token)).status == 403
+    assert page.ask(path.format(token=page.access.token), cookie=f"{page.access.cookie}=wrong").status == 403
+    assert page.ask(path.format(token=page.access.token), x_adjudge_token=page.access.form_token).status == 403
+
+
+def test_the_token_in_the_address_becomes_a_cookie_and_is_gone(page: Page) -> None:
+    answer = page.ask(page.access.url.removeprefix(f"http://127.0.0.1:{page.access.port}"))
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert "HttpOnly" in answer.headers["set-cookie"]
+    assert "SameSite=strict" in answer.headers["set-cookie"]
+
+
+def test_the_token_stands_in_no_page(page: Page) -> None:
+    for path in ("/", page.run("plain")):
+        assert page.access.token.encode() not in page.get(path).body
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example", "x_adjudge_token": "{form}"},
+        {"origin": "null", "x_adjudge_token": "{form}"},
+        {"x_adjudge_token": "{form}"},
+        {"sec_fetch_site": "cross-site", "x_adjudge_token": "{form}"},
+        {"origin": "http://127.0.0.1:{port}"},
+        {"origin": "http://127.0.0.1:{port}", "x_adjudge_token": "wrong"},
+        {"origin": "http://127.0.0.1:1", "x_adjudge_token": "{form}"},
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_what_changes_something_must_come_from_our_page(page: Page, method: str, headers: dict[str, str]) -> None:
+    given = {name: value.format(form=page.access.form_token, port=page.access.port) for name, value in headers.items()}
+    assert page.ask("/", method, "a=b", cookie=page.cookie, **given).status == 403
+
+
+def test_every_answer_forbids_what_is_not_ours(page: Page) -> None:
+    for answer in (page.get("/"), page.get("/static/page.js"), page.get("/nowhere"), page.ask("/"), page.ask("/", host="x")):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+def test_pages_hold_no_inline_script_or_style(page: Page) -> None:
+    for path in ("/", page.run("plain"), f"{page.run('plain')}?row=1", "/nowhere"):
+        text = page.get(path).text
+        assert re.findall(r"<script(?![^>]* src=)", text) == []
+        assert re.findall(r"<style|\sstyle=|\son\w+=", text) == []
+
+
+def test_evaluated_text_stays_text_in_every_place(page: Page) -> None:
+    run = page.run("hostile")
+    for path in (
+        "/",
+        run,
+        f"{run}?row=1",
+        f"{run}/row/1",
+        f"{run}/row/1?part=1",
+        f"{run}?verdict={'%3Cscript%3E'}",
+        f"/?q={'%3Cscript%3E'}",
+    ):
+        text = page.get(path).text
+        elements = Elements.of(text)
+        assert {"img", "textarea"} & set(elements.tags) == set()
+        assert [name for name, _ in elements.attributes if name.startswith(("on", "hx-on"))] == []
+        assert [
+            value for name, value in elements.attributes if name in ("href", "src", "hx-get") and not value.startswith(OURS)
+        ] == []
+    assert HOSTILE in html.unescape(page.get(f"{run}/row/1").text)
+
+
+@pytest.mark.parametrize("name", ["..", "../outside", "..%2F..%2Fetc", "%2e%2e", "plain%00", "C:%5Cx", "%F0%9F%92%A9"])
+def test_a_run_is_found_by_its_id_and_never_by_a_path(page: Page, name: str) -> None:
+    assert page.get(f"/run/{name}").status == 404
+    assert page.get(f"/run/{name}/row/1").status == 404
+    assert page.get(f"/static/{name}").status == 404
+
+
+def test_a_link_out_of_the_folder_is_not_followed(page: Page) -> None:
+    shown = page.get("/").text
+    assert "linked" not in shown
+    assert sorted(one["name"] for one in page.data("/")["runs"]) == ["hostile", "plain"]
+
+
+def test_a_run_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
+    judged(tmp_path / "runs" / "one", ["one"], lambda _: "PASS")
+    judged(tmp_path / "secret", ["secret text"], lambda _: "PASS")
+    with served(tmp_path / "runs") as page:
+        address = page.run("one")
+        (tmp_path / "runs" / "one").rename(tmp_path / "moved")
+        (tmp_path / "runs" / "one").symlink_to(tmp_path / "secret", target_is_directory=True)
+        answer = page.get(address)
+    assert answer.status == 404
+    assert b"secret text" not in answer.body
+
+
+@pytest.mark.parametrize(
+    "query", ["min=nan", "max=x", "sort=drop", "flag='--", "status=x", "after=x", "judge=nobody", "row=x", "row=9"]
+)
+def test_a_strange_query_is_answered_in_words(page: Page, query: str) -> None:
+    answer = page.get(f"{page.run('plain')}?{query}")
+    assert answer.status == 400
+    assert "Traceback" not in answer.text
+
+
+def test_the_language_switch_leads_nowhere_else(page: Page) -> None:
+    for back in ("http://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "%2F%0d%0aSet-Cookie:x"):
+        assert page.get(f"/language?set=ru&back={back}").headers["location"] == "/"
+    assert page.get("/language?set=ru&back=/run/x").headers["location"] == "/run/x"
+
+
+def test_an_address_without_end_is_refused(page: Page) -> None:
+    assert page.get(f"/?q={'x' * 20_000}").status in (400, 414)
+
+
+def test_a_huge_cell_is_shown_in_part(tmp_path: Path) -> None:
+    judged(tmp_path / "large", ["x" * CELL], lambda _: "PASS")
+    with served(tmp_path) as page:
+        run = page.run("large")
+        assert len(page.get(f"{run}?row=1").body) < 100_000
+        assert str(CELL - 20_000) in page.get(f"{run}/row/1").text
+        assert len(page.get(f"{run}/row/1?whole=1").body) > CELL
+
+
+def test_many_requests_at_once_are_all_answered(page: Page) -> None:
+    run = page.run("plain")
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        answers = list(pool.map(lambda place: page.get(f"{run}/row/{1 + place % 2}?part=1").status, range(AT_ONCE)))
+    assert answers == [200] * AT_ONCE
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")
+def test_a_folder_that_cannot_be_written_is_shown(tmp_path: Path) -> None:
+    judged(tmp_path / "kept", ["one"], lambda _: "PASS")
+    (tmp_path / "kept").chmod(0o500)
+    try:
+        with served(tmp_path) as page:
+            assert page.get(page.run("kept")).status == 200
+    finally:
+        (tmp_path / "kept").chmod(0o700)

@@ -1,0 +1,215 @@
+"""What the pages of ``adjudge view`` show, asked over a real socket."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from adjudge.cli.main import app
+from adjudge.errors import SetupError
+from adjudge.web.site import SHORT_NAMES, russian
+from support.labels import compared, judged
+from support.page import Page, served
+from support.trust import labelled, labels_of, population, run_of
+
+ROWS = population(120)
+WEB = files("adjudge.web")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
+    labelled(root / "dates", labels_of(ROWS[:60]))
+    run_of(root / "again", [(text, good, not passed) for text, good, passed in ROWS[:40]])
+    compared(root / "deeper" / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> Iterator[Page]:
+    with served(root) as found:
+        yield found
+
+
+def test_what_is_vendored_is_what_was_published() -> None:
+    vendor = WEB / "static" / "vendor"
+    lines = (line.split() for line in (vendor / "SHA256SUMS").read_text().splitlines())
+    sums = {name: value for value, name in lines}
+    assert sums.keys() == {one.name for one in vendor.iterdir()} - {"SHA256SUMS"}
+    assert {name: hashlib.sha256((vendor / name).read_bytes()).hexdigest() for name in sums} == sums
+
+
+def test_every_text_of_the_pages_is_there_in_russian() -> None:
+    texts: set[str] = set()
+    for template in (WEB / "templates").iterdir():
+        said = re.findall(r"""\bt\((?:"([^"]+)"|'([^']+)')[,)]""", template.read_text(encoding="utf-8"))
+        texts |= {one or other for one, other in said}
+    assert len(texts) > 80
+    assert sorted((texts | SHORT_NAMES.keys()) - russian().keys()) == []
+
+
+def test_runs_are_listed_with_what_they_came_to(page: Page) -> None:
+    runs = {one["name"]: one for one in page.data("/")["runs"]}
+    assert sorted(runs) == ["again", "dates", "deeper/pairs"]
+    (judge,) = runs["dates"]["judges"]
+    assert judge["statuses"] == {"scored": 119, "failed": 1}
+    assert judge["models"] == ["scripted"]
+    assert [one["name"] for one in page.data("/?q=AGA")["runs"]] == ["again"]
+
+
+def test_every_row_is_on_exactly_one_page_the_worst_first(page: Page) -> None:
+    run, seen, after = page.run("dates"), [], ""
+    while True:
+        found = page.data(f"{run}?after={after}")
+        seen += [(line["status"], line["score"], line["row"]) for line in found["rows"]]
+        if not (after := found["next"]):
+            break
+    assert len(seen) == len(set(seen)) == 120
+    assert seen[0] == ("failed", None, 8)
+    assert [score for _, score, _ in seen[1:]] == sorted(score for _, score, _ in seen[1:])
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("status=failed", 1),
+        ("verdict=FAIL", sum(not passed for place, (*_, passed) in enumerate(ROWS) if place != 7)),
+        ("max=0.5", sum(not passed for place, (*_, passed) in enumerate(ROWS) if place != 7)),
+        ("q=ROW+11", 11),
+        ("sort=row&q=ROW+11", 11),
+        ("flag=split", 0),
+    ],
+)
+def test_filters_find_what_they_say(page: Page, query: str, count: int) -> None:
+    found, after = 0, ""
+    while after is not None:
+        answer = page.data(f"{page.run('dates')}?{query}&after={after}")
+        found, after = found + len(answer["rows"]), answer["next"]
+    assert found == count
+
+
+def test_a_large_run_does_not_wait_for_its_figures(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.web.pages.run._LARGE", 1)
+    run = page.run("dates")
+    found = page.data(run)
+    assert found["figures"] is None
+    assert found["rows"][0]["status"] == "failed"
+    assert f'hx-get="{run}/figures?' in page.get(run).text
+    assert page.data(f"{run}/figures")["figures"]["attempted"] == 120
+    by_row = page.data(f"{run}?verdict=FAIL")
+    assert by_row["sort"] == "row"
+    assert [line["verdict"] for line in by_row["rows"]] == ["FAIL"] * len(by_row["rows"])
+    assert "in the order of the rows" in page.get(f"{run}?verdict=FAIL").text
+
+
+def test_by_row_is_in_the_order_of_the_data(page: Page) -> None:
+    assert [line["row"] for line in page.data(f"{page.run('dates')}?sort=row")["rows"]] == list(range(1, 51))
+
+
+def test_the_figures_are_those_of_the_run(page: Page) -> None:
+    figures = page.data(page.run("dates"))["figures"]
+    assert figures["attempted"] == 120
+    assert sum(bar["count"] for bar in figures["histogram"]) == 119
+    assert sum(figures["verdicts"].values()) == 119
+
+
+def test_a_row_shows_its_fields_and_every_vote(page: Page) -> None:
+    row = page.data(f"{page.run('dates')}/row/1")["chosen"]
+    assert row["fields"][0]["parts"] == [[ROWS[0][0], False]]
+    (vote,) = row["votes"]
+    assert vote["model"] == "scripted"
+    assert vote["outcome"] == "ok"
+    assert "selected_option" in vote["text"]
+    assert "judgments_in" in row["python"]
+    shown = page.get(f"{page.run('dates')}?row=1").text
+    assert ROWS[0][0] in shown
+    assert "The reply as it came" in shown
+
+
+def test_a_row_that_failed_says_why(page: Page) -> None:
+    row = page.data(f"{page.run('dates')}/row/8")["chosen"]
+    assert row["status"] == "failed"
+    assert row["reason"]
+
+
+def test_pages_are_small(page: Page) -> None:
+    first = page.get(page.run("dates"))
+    loaded = re.findall(r'(?:src|href)="(/static/[^"]+)"', first.text)
+    assert len(loaded) == 4
+    assert len(first.body) + sum(len(page.get(path).body) for path in loaded) < 150_000
+
+
+def test_the_language_is_a_switch_in_the_page(page: Page) -> None:
+    assert "Прогоны" in page.ask("/", cookie=f"{page.cookie}; adjudge_language=ru").text
+    assert '<html lang="en">' in page.get("/").text
+    assert page.get("/language?set=ru&back=/").headers["set-cookie"].startswith("adjudge_language=ru")
+
+
+def test_an_old_run_gets_its_index_when_it_is_opened(tmp_path: Path) -> None:
+    as_before(judged(tmp_path / "old", ["one", "two"], lambda _: "PASS"))
+    with served(tmp_path) as page:
+        assert len(page.data(page.run("old"))["rows"]) == 2
+    assert indices(tmp_path / "old") == ["judgments_by_score"]
+
+
+def test_read_only_leaves_an_old_run_as_it_is(tmp_path: Path) -> None:
+    as_before(judged(tmp_path / "old", ["one", "two"], lambda _: "PASS"))
+    before = (tmp_path / "old" / "ledger.sqlite").read_bytes()
+    with served(tmp_path, read_only=True) as page:
+        assert len(page.data(page.run("old"))["rows"]) == 2
+    assert (tmp_path / "old" / "ledger.sqlite").read_bytes() == before
+    assert indices(tmp_path / "old") == []
+
+
+def as_before(folder: Path) -> None:
+    """A ledger of the version before the index."""
+    with sqlite3.connect(folder / "ledger.sqlite") as ledger:
+        ledger.execute("DROP INDEX judgments_by_score")
+        ledger.execute("PRAGMA user_version = 3")
+    ledger.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    ledger.close()
+
+
+def indices(folder: Path) -> list[str]:
+    with sqlite3.connect(folder / "ledger.sqlite") as ledger:
+        found = ledger.execute("SELECT name FROM sqlite_master WHERE name = 'judgments_by_score'").fetchall()
+    ledger.close()
+    return [name for (name,) in found]
+
+
+def test_a_damaged_run_is_said_to_be_damaged_and_the_others_are_shown(tmp_path: Path) -> None:
+    judged(tmp_path / "whole", ["one"], lambda _: "PASS")
+    judged(tmp_path / "broken", ["one"], lambda _: "PASS")
+    (tmp_path / "broken" / "ledger.sqlite").write_bytes(b"SQLite format 3\0" + bytes(5000))
+    with served(tmp_path) as page:
+        runs = {one["name"]: one for one in page.data("/")["runs"]}
+        assert "recover" in runs["broken"]["error"]
+        assert runs["whole"]["judges"]
+        assert page.get(page.run("broken")).status == 400
+
+
+def test_the_command_prints_its_address_and_ends_with_ctrl_c(root: Path) -> None:
+    command = [sys.executable, "-m", "adjudge", "view", str(root / "dates"), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}\n", process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert (process.stdout.read(), process.stderr.read()) == ("", "")
+    assert process.returncode == 0
+
+
+def test_the_command_says_what_is_wrong_with_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="is no folder"):
+        app(["view", str(tmp_path / "nothing")], standalone_mode=False)
