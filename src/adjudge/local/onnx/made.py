@@ -15,6 +15,7 @@ from functools import lru_cache
 from hashlib import sha256 as hash_of
 from importlib.resources import files
 from pathlib import Path
+from platform import machine
 from typing import cast, get_args
 
 from adjudge.aio.files import locked, sha256, written_whole
@@ -28,6 +29,8 @@ _EDITION = 3
 """Raised whenever the same sources are made into other weights."""
 _SLOTS = ("\x01system\x01", "\x01user\x01")
 _WANTED = "ADJUDGE_LOCAL_PRECISION"
+MEASURED = ("aarch64", "arm64")
+"""Machines on which eight-bit products were compared with what the model said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,8 @@ class _Seal:
 
 
 def precision() -> Precision:
-    """``mixed``, or what ``ADJUDGE_LOCAL_PRECISION`` says."""
-    wanted = os.environ.get(_WANTED) or "mixed"
+    """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``mixed`` where that was measured, and ``fp32`` on other machines."""
+    wanted = os.environ.get(_WANTED) or ("mixed" if machine() in MEASURED else "fp32")
     if wanted not in get_args(Precision):
         raise SetupError(f"{_WANTED} is {wanted!r}: it can be {', '.join(get_args(Precision))}")
     return cast(Precision, wanted)
