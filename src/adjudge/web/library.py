@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE, connect, holds_run, migrate, read_meta, under_lock
@@ -107,7 +107,7 @@ class Library:
         """Another whenever the run has changed."""
         return str(_version(place.folder))
 
-    def glance(self, place: RunPlace) -> dict[str, Any]:
+    def glance(self, place: RunPlace) -> dict[str, object]:
         """A run as the list shows it."""
         return self.kept(place, "glance", lambda: _glance(place))
 
@@ -124,8 +124,8 @@ def _version(folder: Path) -> object:
     return tuple(found)
 
 
-def _glance(place: RunPlace) -> dict[str, Any]:
-    about: dict[str, Any] = {"id": place.id, "name": place.name, "written": last_written(place.folder)}
+def _glance(place: RunPlace) -> dict[str, object]:
+    about: dict[str, object] = {"id": place.id, "name": place.name, "written": last_written(place.folder)}
     try:
         with reading(place.folder) as connection:
             facts = read_meta(connection)

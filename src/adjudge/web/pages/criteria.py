@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,7 +38,7 @@ def show(request: Request) -> Response:
     return site.answer(request, "criterion.html.jinja", data)
 
 
-def _brief(one: CatalogEntry) -> dict[str, Any]:
+def _brief(one: CatalogEntry) -> dict[str, object]:
     return {
         "name": one.criteria.name,
         "kind": one.kind,

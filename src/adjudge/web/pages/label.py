@@ -41,7 +41,7 @@ def show(request: Request) -> Response:
     if site.read_only:
         raise HTTPException(403, "the page was started with --read-only: nothing can be labelled")
     names = [one.name for one in label_scales(place.folder)]
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "run": {"id": place.id, "name": place.name},
         "criteria_names": names,
         "queues": list(QUEUES),
@@ -98,7 +98,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str
     return "Kept."
 
 
-def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "") -> dict[str, Any]:
+def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "") -> dict[str, object]:
     done, total = work.progress()
     shown = work.next()
     row = None if shown is None else _row_data(shown, work.judged.scale)
@@ -116,7 +116,7 @@ def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "") -> dict
     }
 
 
-def _row_data(shown: ShownRow, scale: LabelScale) -> dict[str, Any]:
+def _row_data(shown: ShownRow, scale: LabelScale) -> dict[str, object]:
     """A row and its keys; nothing in it comes from a verdict."""
     about = {option.name: option.description for option in scale.criteria.options}
     return {
@@ -140,7 +140,7 @@ def _texts(name: str, value: Any, scale: LabelScale) -> list[dict[str, str]]:
     return [{"name": mark, "text": text} for mark, text in zip(marks, value, strict=True)]
 
 
-def _guideline(scale: LabelScale) -> dict[str, Any]:
+def _guideline(scale: LabelScale) -> dict[str, object]:
     asked = scale.criteria
     return {
         "name": asked.name,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,7 +22,7 @@ def show(request: Request) -> Response:
     return site.answer(request, "trust.html.jinja", data)
 
 
-def _report(place: RunPlace, language: str) -> dict[str, Any]:
+def _report(place: RunPlace, language: str) -> dict[str, object]:
     conflicts = list(LabelStore(place.folder).conflicts())
     return {
         "calibrations": [_data(one, language) for one in calibrate_run(place.folder)],
@@ -33,12 +31,12 @@ def _report(place: RunPlace, language: str) -> dict[str, Any]:
     }
 
 
-def _conflict(one: Conflict) -> dict[str, Any]:
+def _conflict(one: Conflict) -> dict[str, object]:
     answers = {each.annotator: str(each.answer) for each in one.labels}
     return {"criteria": one.criteria, "id": one.labels[0].id or one.row, "said": answers}
 
 
-def _data(one: Calibration, language: str) -> dict[str, Any]:
+def _data(one: Calibration, language: str) -> dict[str, object]:
     agreed = one.agreement if one.agreement and one.agreement.count else None
     estimates = [("corrected", one.corrected), ("uncorrected", one.naive), ("labels alone", one.labels_only)]
     return {
