@@ -27,6 +27,7 @@ class SentenceWords:
     trailing: frozenset[str]
     units: frozenset[str]
     starters: frozenset[str]
+    function: frozenset[str]
     courtesy: re.Pattern[str]
     refusal: re.Pattern[str]
 
@@ -53,6 +54,7 @@ def sentence_words() -> SentenceWords:
         trailing=_words(given, "trailing"),
         units=_words(given, "units"),
         starters=_words(given, "starters"),
+        function=_words(given, "function"),
         courtesy=_pattern(given, "courtesy", before=opening, after=r"[\s.!…)☺:,-]*$"),
         refusal=_pattern(given, "refusal"),
     )
