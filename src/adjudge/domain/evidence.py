@@ -150,6 +150,23 @@ class SupportOfEach(SupportQuestion):
         return GroundedEach(option, explanation, each=tuple(each))
 
 
+@dataclass(frozen=True)
+class ClaimsQuestion(Choice):
+    """What each of several numbered sentences claims. The answer in writing: [[number, claim], …] as JSON."""
+
+    count: int = 1
+
+    @property
+    def identity(self) -> str:
+        """What a ballot's identity says of its question."""
+        return f"None\0()\0claims of {self.count} sentences"
+
+    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on sentences
+        """JSON schema of an answer."""
+        one = _object({"sentence": {"type": "integer"}, "claim": {"type": "string"}})
+        return _object({"claims": {"type": "array", "items": one}})
+
+
 def _object(properties: Mapping[str, object]) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 

@@ -145,4 +145,6 @@ def _counted_on(earlier: Mapping[str, object], later: Mapping[str, object]) -> M
     """What a vote keeps beside its verdict, the counts of earlier replies added."""
     counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
     now = {name: value for name, value in later.items() if isinstance(value, int)}
-    return FrozenDict({**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}) if counts else later
+    return (
+        FrozenDict({**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}) if counts else later
+    )

@@ -13,7 +13,7 @@ from secrets import token_hex
 import jinja2
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.evidence import SupportOfEach, SupportQuestion
+from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Role
@@ -132,7 +132,11 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
     question, bounds = ballot.question, _bounds(ballot.question)
     asked = {"options": list(question.labels), "feedback": ballot.feedback, "ranking": question.ranked}
-    kinds: Mapping[type, str] = {SupportQuestion: "repair_evidence", SupportOfEach: "repair_sentences"}
+    kinds: Mapping[type, str] = {
+        SupportQuestion: "repair_evidence",
+        SupportOfEach: "repair_sentences",
+        ClaimsQuestion: "repair_claims",
+    }
     template = load(kinds.get(type(question)) or ("repair_number" if bounds else "repair"), ballot.language)
     (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)

@@ -13,20 +13,23 @@ from typing import overload
 from adjudge.aio.event_loop import sync_edge
 from adjudge.data.dataset import Source
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.run import RunLike
+from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.evidence import TEMPLATES, EvidenceJudge, Method
 from adjudge.judges.judge import Judge, Progress
 from adjudge.judges.settings import ModelPanel, OnFailure, check_votes
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
-from adjudge.rag.result import RagResult
+from adjudge.rag.result import GROUNDEDNESS, RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
 
 _LOG = logging.getLogger("adjudge.rag")
@@ -59,6 +62,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         max_repairs: how often a model is asked again after a reply that cannot be read.
         on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise" (a RunError), or
             "random" (scores by chance, marked as such and left out of every aggregate).
+        evidence: look every sentence of the answer up in the fragments: "each" (one question a sentence) or "joint" (one for
+            all of them), which also decide groundedness, or "rules" (no model; groundedness is asked about as ever).
+        claims: have a model say first what each sentence claims, and look that up.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -74,8 +80,11 @@ class RagEvaluator(Judge[Instance, RagResult]):
     mode: Mode | None = None
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
+    evidence: Method | None = None
+    claims: bool = False
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
+    _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
 
     panel: ModelPanel = field(init=False, repr=False, compare=False)
 
@@ -85,6 +94,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), self.weights))
         object.__setattr__(self, "_judge", self._direct())
+        object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
+        if self.claims and self.evidence in (None, "rules"):
+            raise SetupError("claims are looked up by a model: give evidence='each' or evidence='joint' as well")
         super().__post_init__()
 
     def open_models(self) -> ModelPanel:
@@ -110,11 +122,17 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
-        return read_rows(source, self._scored, columns, limit)
+        return read_rows(source, self._scored, columns, limit, self._sources)
 
     def columns_of(self, first: Instance, columns: Mapping[str, str], source: Source) -> Mapping[str, str]:
         """Field → column, by the first row; ``columns`` are those that were named."""
-        return columns_of(first, columns, source, needed_fields(self._scored))
+        return columns_of(first, columns, source, [*needed_fields(self._scored), *self._sources])
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        """The field that evidence is looked for in, unless a dimension reads it anyway."""
+        wanted = self._looks_up.source_field if self._looks_up else None
+        return (wanted,) if wanted and wanted not in needed_fields(self._scored) else ()
 
     @overload
     async def aevaluate(
@@ -158,6 +176,11 @@ class RagEvaluator(Judge[Instance, RagResult]):
         """With the dimensions as they are scored, wherever they came from."""
         return {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
 
+    def recorded_settings(self) -> dict[str, object]:
+        """Without what was not asked for: a run from before there was evidence has the same settings as one without."""
+        off = [*([] if self.evidence else ["evidence"]), *([] if self.claims else ["claims"])]
+        return {name: value for name, value in super().recorded_settings().items() if name not in off}
+
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
         return await self._judge.ask(ballot)
@@ -169,14 +192,27 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every dimension to every model, as often as asked."""
+        ballots = list(self._looks_up.plan(item, _about_sentences(votes))) if self._looks_up else []
         if votes and not self.early_stop:
-            return []
-        return [ballot for case in self._cases(item) for ballot in self._judge.plan(case, _about(case.criteria, votes))]
+            return ballots
+        asked = [case for case in self._cases(item) if case.criteria.name != self._by_sentence]
+        return [ballot for case in asked for ballot in self._judge.plan(case, _about(case.criteria, votes))] + ballots
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         """Each dimension by its own votes, then the composite."""
-        judged = {case.criteria.name: self._judge.pool(case, _about(case.criteria, votes)) for case in self._cases(item)}
-        return self._result(item, tuple(votes), judged)
+        evidence = self._looks_up.pool(item, _about_sentences(votes)) if self._looks_up else None
+        judged = {
+            case.criteria.name: _grounded(case, evidence)
+            if evidence and case.criteria.name == self._by_sentence
+            else self._judge.pool(case, _about(case.criteria, votes))
+            for case in self._cases(item)
+        }
+        return replace(self._result(item, tuple(votes), judged), evidence=evidence)
+
+    @property
+    def _by_sentence(self) -> str | None:
+        """The dimension that sentences decide instead of a question of its own."""
+        return GROUNDEDNESS if self.evidence in ("each", "joint") else None
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
@@ -185,7 +221,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
             for name, one in result.judged.items()
         }
         made_up = self._result(result.instance, result.votes, judged)
-        return replace(made_up, status=result.status, fallback="random")
+        return replace(made_up, status=result.status, fallback="random", evidence=result.evidence)
 
     def _result(self, item: Instance, votes: tuple[Vote, ...], judged: Mapping[str, DirectInstanceResult]) -> RagResult:
         made = composite({name: None if one.score is None else int(one.score) for name, one in judged.items()}, self._scored)
@@ -222,13 +258,48 @@ class RagEvaluator(Judge[Instance, RagResult]):
             on_failure=self.on_failure,
         )
 
+    def _evidence_judge(self) -> EvidenceJudge:
+        return EvidenceJudge(
+            self.model,
+            method=self.evidence or "rules",
+            split="claims" if self.claims else "sentences",
+            strictness=self.strictness,
+            language=self.language,
+            temperature=self.temperature,
+            seed=self.seed,
+            mode=self.mode,
+            max_repairs=self.max_repairs,
+        )
+
 
 def _is_row(given: Row | Source) -> bool:
     return isinstance(given, Mapping | Instance)
 
 
 def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:
-    return [vote for vote in votes if vote.ballot.criteria.name == criteria.name]
+    asked = (vote for vote in votes if vote.ballot.template not in TEMPLATES)
+    return [vote for vote in asked if vote.ballot.criteria.name == criteria.name]
+
+
+def _about_sentences(votes: Sequence[Vote]) -> list[Vote]:
+    return [vote for vote in votes if vote.ballot.template in TEMPLATES]
+
+
+def _grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
+    """What the sentences come to, as a score of the dimension."""
+    scale = evidence.scale
+    return DirectInstanceResult(
+        instance=case.instance,
+        criteria=case.criteria,
+        status=evidence.status if scale is None else Status.SCORED,
+        votes=evidence.votes,
+        option=None if scale is None else str(scale),
+        score=None if scale is None else float(scale),
+        mean_score=None if scale is None else float(scale),
+        explanation=evidence.explanation,
+        agreement=evidence.agreement,
+        notes=evidence.notes,
+    )
 
 
 def _status(each: Sequence[Status]) -> Status:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.results import DirectInstanceResult, Result, Status
 from adjudge.pooling.majority import majority
 from adjudge.rag.composite import Composite, composite
 from adjudge.rag.dimensions import Dimension
+
+GROUNDEDNESS = "groundedness"
+"""The dimension that sentences decide, where they are looked up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +24,8 @@ class RagResult(Result):
     dimensions: tuple[Dimension, ...]
     judged: Mapping[str, DirectInstanceResult] = field(default_factory=FrozenDict)
     """Each dimension's own result, with its votes."""
+    evidence: EvidenceResult | None = None
+    """The answer sentence by sentence, where that was asked for."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -63,7 +69,8 @@ class RagResult(Result):
             "agreements": {name: one.agreement for name, one in self.judged.items()},
         }
         panel = {"model_scores": self.model_scores} if len(self._models) > 1 else {}
-        return super().to_dict(votes=votes) | own | panel
+        evidence = {"evidence": self.evidence.evidence()} if self.evidence else {}
+        return super().to_dict(votes=votes) | own | panel | evidence
 
     @property
     def model_scores(self) -> dict[str, float]:
@@ -80,8 +87,14 @@ class RagResult(Result):
             name: [vote.verdict.option for vote in one.votes if vote.model == model and vote.verdict]
             for name, one in self.judged.items()
         }
-        found = {name: majority(said, self.judged[name].criteria) for name, said in own.items()}
-        return {name: int(one.option) if one else None for name, one in found.items()}
+        by_sentence = self.evidence.model_scales if self.evidence and self.evidence.method != "rules" else {}
+        found = {
+            name: majority(said, self.judged[name].criteria)
+            for name, said in own.items()
+            if not (by_sentence and name == GROUNDEDNESS)
+        }
+        scores = {name: int(one.option) if one else None for name, one in found.items()}
+        return {**scores, GROUNDEDNESS: by_sentence.get(model)} if by_sentence and GROUNDEDNESS in self.judged else scores
 
 
 def _score(result: DirectInstanceResult) -> int | None:

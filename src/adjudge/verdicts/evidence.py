@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from adjudge.domain.evidence import (
     INVENTED,
     NOT_FOUND,
     SUPPORTS,
+    ClaimsQuestion,
     Grounded,
     Quote,
     SupportOfEach,
@@ -17,6 +19,7 @@ from adjudge.domain.evidence import (
 )
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.options import match_option
+from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.reading.quotes import find_quote
 from adjudge.verdicts.reading import Reading
@@ -75,6 +78,19 @@ def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle
         for one, option in zip(said, options, strict=True)
     ]
     return _all_of(checked, settle=settle)
+
+
+def read_claims(objects: Sequence[Mapping[str, object]], question: ClaimsQuestion) -> Reading | None:
+    """What the sentences claim; None where no object of the reply says it."""
+    lists: list[list[object]] = [found for one in objects if isinstance(found := one.get("claims"), list)]
+    if not lists:
+        return None
+    said = [(_number(one.get("sentence")), _text(one.get("claim"))) for one in lists[-1] if isinstance(one, Mapping)]
+    claims = [(number, text.strip()) for number, text in said if number is not None and text]
+    if len(claims) != len(lists[-1]) or any(not 1 <= number <= question.count for number, _ in claims):
+        reason = f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its "claim"'
+        return Reading(Outcome.UNREADABLE, reason=reason)
+    return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
 
 
 def _all_of(checked: Sequence[_Checked], *, settle: bool) -> Reading:
