@@ -19,6 +19,8 @@ from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reports.again import Again
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
+from adjudge.reports.evidence import evidence_html, evidence_markdown, evidence_of, is_contradicted, is_unsupported
+from adjudge.reports.evidence_words import evidence_word
 from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
@@ -128,6 +130,7 @@ def _values(report: Report) -> dict[str, object]:
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "trusted": lambda one: trust_sentence(one, language),
         "titled": lambda one: titled(one, language),
+        "e": lambda name: evidence_word(name, language),
         "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 
@@ -156,6 +159,9 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "composite": partial(_composite, language=language),
     }
     made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": _rule_of, "question": _question}
+    shown = evidence_html if html else evidence_markdown
+    made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
+    made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
     return made
 

@@ -53,8 +53,16 @@ def flat(one: Judgment, dimensions: Sequence[Dimension] = ()) -> dict[str, objec
     own: dict[str, object] = {"judge": one.judge, "row": one.number, "id": one.id}
     own |= {name: value for name, value in one.result.items() if not (dimensions and name in _IN_COLUMNS_OF_THEIR_OWN)}
     own |= _scores(one, dimensions) if dimensions else {}
+    own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
     given = {**one.input, **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)}}
     return {_free(name, own, given): value for name, value in given.items() if own.get(name, own) != value} | own
+
+
+def _evidence(found: object) -> dict[str, object]:
+    """The counts of sentences, and the sentences themselves as JSON."""
+    held: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    counts = {f"evidence_{name}": held.get(name) for name in ("claims", "supported", "contradicted", "not_found", "unanswered")}
+    return {**counts, "evidence_sentences": json.dumps(held.get("sentences"), ensure_ascii=False)}
 
 
 def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
