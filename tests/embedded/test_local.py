@@ -79,7 +79,7 @@ def test_many_long_texts_at_once_are_read_in_several_passes(critic: AspectCritic
 @pytest.mark.skipif(machine() not in MEASURED, reason="bits were compared on ARM alone; tests/local bounds the rest")
 def test_a_verdict_is_the_same_to_the_last_bit_in_any_order_and_company(critic: AspectCritic) -> None:
     other = AspectCritic(YEAR, EMBEDDED)
-    texts = ["Red.", "Red, or not.", *TEXTS[::2], *(TEXTS[1::2] if JUDGMENTS > len(TEXTS) else ())]
+    texts = ["Red.", "Red, or not.", *TEXTS[::2], *(TEXTS[1::2] if len(TEXTS) < JUDGMENTS else ())]
     alone = [judge.evaluate(text).votes[0].text for judge in (critic, other) for text in texts]
     together = [result.votes[0].text for judge in (critic, other) for result in judge.evaluate(texts)]
     backwards = [result.votes[0].text for judge in (other, critic) for result in judge.evaluate(texts[::-1])][::-1]
