@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, BlankRows, EmptyAnswers
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, begun
@@ -31,14 +32,14 @@ _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class JudgeStarted:
     """A judge begins with the first row."""
 
     judge: str
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Judged:
     """A judgment is there, and in the ledger."""
 
@@ -54,7 +55,7 @@ class Judged:
     """Requests so far that brought no reply, tries that were repeated included."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
@@ -62,12 +63,12 @@ class ColumnsChosen:
     """Field → column."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class VoteCast:
     """A model was asked and answered, or failed to; a judgment may take many."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Stopping:
     """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
 
@@ -97,7 +98,7 @@ def _ignore(row: BadRow | BlankRows | EmptyAnswers) -> None:
     """It is told of when it is judged."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class EvalRun:
     """An eval file with its judges made, ready to be carried out."""
 
