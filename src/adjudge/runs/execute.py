@@ -11,7 +11,6 @@ from dataclasses import field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, BlankRows, EmptyAnswers
@@ -213,11 +212,11 @@ class EvalRun:
                 if under_way:
                     await under_way.ledger.note_all(kept())
 
-    async def _judge(self, ready: ReadyJudge, rows: Iterator[tuple[int, Any]], run: OpenRun | None, listen: Listen) -> None:
+    async def _judge(self, ready: ReadyJudge, rows: Iterator[tuple[int, object]], run: OpenRun | None, listen: Listen) -> None:
         under_way: dict[int, int] = {}
         """Judgment → row, while it is judged."""
 
-        def items() -> Iterator[Any]:
+        def items() -> Iterator[object]:
             for number, (row, item) in enumerate(rows):
                 under_way[number] = row
                 yield item
@@ -232,7 +231,7 @@ class EvalRun:
         cast = lambda: listen(VoteCast())  # noqa: E731
         await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast)
 
-    def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
+    def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:
         """(row, what the judge takes) of all that can be judged."""
         rows = instances(self.file, listen, self.limit, listen, listen)
         for row, instance in enumerate(rows):
@@ -241,7 +240,7 @@ class EvalRun:
             for item in self._judgeable(ready, instance, listen):
                 yield row, item
 
-    def _judgeable(self, ready: ReadyJudge, instance: Instance, listen: Listen) -> Iterator[Any]:
+    def _judgeable(self, ready: ReadyJudge, instance: Instance, listen: Listen) -> Iterator[object]:
         try:
             items = ready.items(instance)
         except SetupError as error:
@@ -278,6 +277,6 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
         yield
 
 
-def _begun(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+def _begun(rows: Iterator[tuple[int, object]]) -> Iterator[tuple[int, object]]:
     """The same rows, with the first one read."""
     return chain([first], rows) if (first := next(rows, None)) else rows

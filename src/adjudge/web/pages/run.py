@@ -36,7 +36,7 @@ def show(request: Request) -> Response:
         filters = _in_good_order(filters_of(asked, judge), is_large=is_large)
         page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
     chosen = _number(asked, "row")
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "run": {"id": place.id, "name": place.name, "state": str(facts.get("ended") or "not finished")},
         "judges": judges,
         "judge": judge,
