@@ -92,6 +92,8 @@ class Rows:
     verdicts: list[str | None] = field(default_factory=list)
     numbers: array[float] = field(default_factory=lambda: array("d"))
     """Of the rows with a verdict, where a number is asked for."""
+    numbered: array[int] = field(default_factory=lambda: array("q"))
+    """The place of each of these rows among all rows of the judge."""
     clusters: list[Hashable] = field(default_factory=list)
     labelled: list[LabelledRow] = field(default_factory=list)
     systems: tuple[str, ...] = ()
@@ -111,6 +113,7 @@ class Rows:
         number = record.get("score") if self.scale.range and said is not None else None
         if isinstance(number, int | float):
             self.numbers.append(float(number))
+            self.numbered.append(place)
         self._check(record, said)
         self.verdicts.append(said)
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
