@@ -89,6 +89,8 @@ class Rows:
     group: str | None = None
     """The column by which agreement is told apart."""
     read_votes: Callable[[Record], Votes] | None = None
+    all_votes: list[Votes] | None = None
+    """Of every row, where a list is given to keep them in; else those of labelled rows alone are read."""
     verdicts: list[str | None] = field(default_factory=list)
     numbers: array[float] = field(default_factory=lambda: array("d"))
     """Of the rows with a verdict, where a number is asked for."""
@@ -118,6 +120,8 @@ class Rows:
         self.verdicts.append(said)
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
+        if self.all_votes is not None:
+            self.all_votes.append(self.read_votes(record) if self.read_votes else ())
         identity = Instance(fields).identity  # type: ignore[arg-type]  # what a run folder holds
         if given := self._answers(record, identity):
             self.labelled.append(self._row(record, place, said, number, given, cluster))
