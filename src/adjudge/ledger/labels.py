@@ -121,6 +121,11 @@ class LabelStore:
             )
         return known
 
+    def keep_draw(self, criteria: str, draw: Draw) -> None:
+        """The draw that imported labels come from, so that further ones belong to the same sample."""
+        with self._writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO draws VALUES (?, ?, ?)", (_storable("", criteria), draw.seed, draw.at))
+
     def _read(self, query: str, criteria: str | None, annotator: str | None) -> Iterator[Label]:
         if not self.path.is_file():
             return
