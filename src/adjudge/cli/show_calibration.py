@@ -41,9 +41,9 @@ def show_cascades(found: Iterable[CascadeReport]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for one in found:
         for number, line in enumerate(one.lines):
-            console.print(Text(clean(line), style="" if number else "bold"))
+            console.print(Text(told(line), style="" if number else "bold"))
         if one.refusal:
-            console.print(Text(clean(one.refusal.text), style="bold yellow"))
+            console.print(Text(told(one.refusal.text), style="bold yellow"))
 
 
 def _estimates(one: Calibration) -> Table:
