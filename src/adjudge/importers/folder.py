@@ -153,7 +153,7 @@ class ImportedRun:
             at=mark.at or recorded.at or time.time(),
             **{name: str(mark.answer) if name == "option" else mark.answer},  # type: ignore[arg-type]
         )
-        known = hash((identity, label.criteria, label.annotator, label.answer))
+        known = hash((identity, label.id, label.criteria, label.annotator, label.answer))
         if known in self._seen:  # a file with several judges repeats the right answer for each
             return
         if len(self._seen) < _MOST_SEEN:

@@ -191,7 +191,7 @@ def calibrate_run(
 
     ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
     """
-    given = list(LabelStore(folder).current() if labels is None else labels)
+    given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     labelled = {one.criteria for one in given}
     with reading(folder) as ledger:
         judges = _mapping(read_meta(ledger).get("configuration", {}).get("judges"))

@@ -147,7 +147,7 @@ class Rows:
         )
 
     def _answers(self, record: Record, identity: str) -> Sequence[Label]:
-        known = self.labels.get(identity, ())
+        known = _of_copy(self.labels.get(identity, ()), record.get("id"))
         if self.scale.compares and known and not self.systems:
             self._named(record, TIE)
         fit = [one for one in known if self._fits(one)]
@@ -220,6 +220,15 @@ def systems_of(record: Record) -> tuple[str, ...]:
     if isinstance(named, Sequence) and len(named) == count:
         return tuple(map(str, named))
     return tuple(f"response {place}" for place in range(1, count + 1))
+
+
+def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:
+    """What each annotator says of the row of that id; where they labelled a copy of its text alone, what they say of that."""
+    found: dict[str, Label] = {}
+    for label in labels:
+        if label.id == id or label.annotator not in found or found[label.annotator].id != id:
+            found[label.annotator] = label
+    return list(found.values())
 
 
 def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:
