@@ -25,6 +25,7 @@ from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
+from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
 from adjudge.trust.labels_used import LabelsUsed, labels_used
 from adjudge.trust.measure import Measure
@@ -75,6 +76,8 @@ class Calibration(Judged, Shown):
     """Estimates that readers know by name."""
     shares: Mapping[str, Estimate] = field(default_factory=dict)
     """Option → its corrected share, where there are more than two options and no refusal."""
+    distance: Distance | None = None
+    """How far people's answer may lie from the judge's, where answers stand in an order."""
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()
@@ -108,6 +111,7 @@ class Calibration(Judged, Shown):
                 "kind": self.labels.kind,
             },
             **self.confusion.to_dict(),
+            "distance": self.distance and self.distance.to_dict(),
             "agreement": self.agreement and self.agreement.to_dict(),
             "needed": {
                 "target_width": self.needed.target_width,
@@ -261,6 +265,7 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         if settings.all_estimators
         else (),
         shares={} if refused else _shares(rows, drawn, measure, level),
+        distance=None if used.refusal else distance_of(drawn, measure, level),
         agreement=agreement_of(rows, measure, settings.agreement, level) if settings.agreement else None,
         panel=panel_of(rows.labelled, measure, level, _said(rows, measure)) if settings.agreement else None,
         notes=tuple(_notes(used, estimates, rows)),
