@@ -250,15 +250,18 @@ def few_rows(draws: int) -> bool:
     print("\n## Few rows: how often the 95 % interval holds the true mean\n")
     print("| values | 8 rows | 12 rows | 25 rows |\n|---|--:|--:|--:|")
     passes = [[exact_coverage(rows, rate) for rows in (8, 12, 25)] for rate in (0.5, 0.7, 0.8, 0.9, 0.95)]
-    scores, rare = ([[drawn_coverage(rows, *kind, draws) for rows in (8, 12, 25)] for kind in kinds.values()] for kinds in (SCORES, RARE))
+    scores, rare = (
+        [[drawn_coverage(rows, *kind, draws) for rows in (8, 12, 25)] for kind in kinds.values()] for kinds in (SCORES, RARE)
+    )
     names = [*(f"pass rate {rate}" for rate in (0.5, 0.7, 0.8, 0.9, 0.95)), *SCORES, *RARE]
     for name, row in zip(names, [*passes, *scores, *rare], strict=True):
         print(f"| {name} | {' | '.join(f'{share:.3f}' for share in row)} |")
     report("few rows: done")
-    # with 8 rows nobody can tell good scores from good scores beside a rare 0: limits that hold for one rare 0 in five always hold
+    # with 8 rows nobody can tell good scores from good scores beside a rare 0: limits that hold for one 0 in five always hold
     # for one in twenty
     wanted = (("few passes and fails", passes, 0.99), ("few scores", scores, 0.99), ("few scores with a rare 0", rare, 1.0))
-    return all([verdict(what, [share for row in table for share in row], 0.90, most) for what, table, most in wanted])
+    kept = [verdict(what, [share for row in table for share in row], 0.90, most) for what, table, most in wanted]
+    return all(kept)
 
 
 def exact_coverage(rows: int, rate: float) -> float:

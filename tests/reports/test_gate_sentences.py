@@ -32,7 +32,9 @@ FAILED = GateResult(
         ("difference", "en", "over all 3 criteria"),
     ],
 )
-def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(measure: Measure, language: str, text: str) -> None:
+def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
+    measure: Measure, language: str, text: str
+) -> None:
     gate = replace(FAILED, measure=measure, against="runs/main")
     assert text in gate.sentence(language)
     assert text not in replace(gate, among=1).sentence(language)

@@ -19,7 +19,7 @@ GRADES = Measure("score", ("1", "2", "3"), {"1": 0.0, "2": 0.5, "3": 1.0}, (1.0,
 
 def row(place: int, said: str, truth: str, *, random: bool = True, cluster: object = None) -> LabelledRow:
     own = place if cluster is None else cluster
-    return LabelledRow(f"text {place}", place, said, None, {"ann": truth}, random, cluster=own)  # type: ignore[arg-type]
+    return LabelledRow(f"text {place}", place, said, None, {"ann": truth}, random, cluster=own)
 
 
 @pytest.mark.parametrize(("count", "level"), [(18, 0.95), (8, 0.9), (0, 0.5)])
@@ -63,8 +63,14 @@ def test_two_options_and_comparisons_have_no_distance() -> None:
     ("found", "text"),
     [
         (Distance(0.0, 0.95, 60, options=True), "people choose the judge's option on 95% of rows like these (60 labels)"),
-        (Distance(1.0, 0.95, 60, options=True), "people's option lies at most 1 from the judge's on 95% of rows like these (60 labels)"),
-        (Distance(1.25, 0.9, 20, options=False), "people's number lies within 1.25 of the judge's on 90% of rows like these (20 labels)"),
+        (
+            Distance(1.0, 0.95, 60, options=True),
+            "people's option lies at most 1 from the judge's on 95% of rows like these (60 labels)",
+        ),
+        (
+            Distance(1.25, 0.9, 20, options=False),
+            "people's number lies within 1.25 of the judge's on 90% of rows like these (20 labels)",
+        ),
     ],
 )
 def test_it_is_said_in_words(found: Distance, text: str) -> None:

@@ -179,7 +179,9 @@ def _say_left_out(folder: Path, format_: str) -> None:
     from adjudge.reports.scores_out import without_verdict
 
     if count := without_verdict(folder):
-        click.echo(told(f"{counted(count, 'judgment')} without a verdict left out: {format_} has no place for a failure"), err=True)
+        click.echo(
+            told(f"{counted(count, 'judgment')} without a verdict left out: {format_} has no place for a failure"), err=True
+        )
 
 
 def _ending(to: str | None) -> str:

@@ -71,11 +71,15 @@ def _show_failures(console: Console, judge: BenchedJudge) -> None:
 def _show_disagreements(console: Console, judge: BenchedJudge, most: int) -> None:
     console.print(Text(told(f"{judge.judge}: {len(judge.disagreements)} disagreements"), style="bold"))
     for one in judge.disagreements[:most]:
-        console.print(Text(f"  {clean(one.id or one.row)}: {told(f'judge {one.said}, people {one.truth}')}: {clean(_short(one.text))}"))
+        console.print(
+            Text(f"  {clean(str(one.id or one.row))}: {told(f'judge {one.said}, people {one.truth}')}: {clean(_short(one.text))}")
+        )
         if one.explanation:
             console.print(Text(clean(f"    {_short(one.explanation)}"), style="dim"))
     if len(judge.disagreements) > most:
-        console.print(Text(told(f"  … and {len(judge.disagreements) - most} more: --show-disagreements {len(judge.disagreements)}")))
+        console.print(
+            Text(told(f"  … and {len(judge.disagreements) - most} more: --show-disagreements {len(judge.disagreements)}"))
+        )
 
 
 def _short(text: str) -> str:

@@ -207,7 +207,9 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight) or weight < 0:
             raise SetupError(f"weights: the weight of {name!r} must be a number from 0, not {weight!r}")
         if weight > MOST_WEIGHT:
-            raise SetupError(f"weights: the weight of {name!r} is too large: {weight!r}; only their ratio counts, 1 and 0.4 say it")
+            raise SetupError(
+                f"weights: the weight of {name!r} is too large: {weight!r}; only their ratio counts, 1 and 0.4 say it"
+            )
     if missing := [name for name in models if name not in weights]:
         raise SetupError(f"weights: {missing[0]!r} has none: give every model of the panel one ({named})")
     if not any(weights.values()):

@@ -123,8 +123,8 @@ def intervals_told(found: Benchmark) -> str:
     """How sure the intervals are, and how they were made."""
     draws = found.settings.agreement.draws
     return (
-        f"Intervals at {100 * found.settings.level:.0f} %; those of kappa and confidence by drawing rows anew, {draws.count} times "
-        f"with seed {draws.seed}"
+        f"Intervals at {100 * found.settings.level:.0f} %; those of kappa and confidence by drawing rows anew, "
+        f"{draws.count} times with seed {draws.seed}"
     )
 
 

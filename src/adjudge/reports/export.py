@@ -88,7 +88,7 @@ def _to_jsonl(run: Path, target: Path) -> int:
 
 
 def _with_labels(rows: Iterable[dict[str, object]], labels: Iterable[Label]) -> Iterator[dict[str, object]]:
-    """Each label with the first judgment of its row, earlier ones and those taken back too; what is about no row, with the last."""
+    """Each label with the first judgment of its row, those corrected or taken back too; what is about no row, with the last."""
     given: dict[str, list[Label]] = {}
     for label in labels:
         given.setdefault(label.row, []).append(label)

@@ -72,9 +72,7 @@ def _ppi(
     return Estimate(value, value - reach, value + reach, count, method, level)
 
 
-def _variance(
-    left: Sequence[float], others: Sequence[float], clusters: BothClusters, shrinks: tuple[float, float]
-) -> float:
+def _variance(left: Sequence[float], others: Sequence[float], clusters: BothClusters, shrinks: tuple[float, float]) -> float:
     """Of the sum of both means. A cluster may have rows on both sides: then they vary together."""
     if clusters[0] is None or clusters[1] is None:
         return variance_of_mean(left, clusters[0]) * shrinks[0] + variance_of_mean(others, clusters[1]) * shrinks[1]

@@ -23,7 +23,6 @@ from adjudge.stats.panels import (
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
 
-
 _PARTS = 5
 """Into which the labels are divided to see what weights are worth on labels that they have not seen."""
 NO_WORSE = 0.005
