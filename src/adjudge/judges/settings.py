@@ -11,6 +11,7 @@ from typing import Literal, TypeGuard, TypeVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
@@ -206,6 +207,10 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
             raise SetupError(f"weights: no model of the panel is called {name!r}; it has {named}")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight) or weight < 0:
             raise SetupError(f"weights: the weight of {name!r} must be a number from 0, not {weight!r}")
+        if weight > MOST_WEIGHT:
+            raise SetupError(
+                f"weights: the weight of {name!r} is too large: {weight!r}; only their ratio counts, 1 and 0.4 say it"
+            )
     if missing := [name for name in models if name not in weights]:
         raise SetupError(f"weights: {missing[0]!r} has none: give every model of the panel one ({named})")
     if not any(weights.values()):

@@ -331,10 +331,12 @@ def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgme
 
 
 def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
+    held: list[GateResult] = []
     for bar in setup.bars:
         own = [one for one in sections if one.judge == bar.judge]
         nothing = mean_gate(bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence)
-        yield from (replace(one, cluster=setup.cluster) for one in (_held_to(bar, own, setup) if own else [nothing]))
+        held += _held_to(bar, own, setup) if own else [nothing]
+    yield from (replace(one, cluster=setup.cluster, among=len(held)) for one in held)
     for one in sections if setup.max_failed is not None else ():
         summary = one.summary
         yield GateResult(
