@@ -191,7 +191,7 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         page = opened_at(browser, own, troubles, "/start")
         page.get_by_label("Rows").select_option("rows.csv")
         page.get_by_role("button", name="Show").click()
-        page.get_by_label("Or a question of your own").fill("Is it short?")
+        page.get_by_label("A question of your own").fill("Is it short?")
         page.get_by_role("button", name="Estimate the cost").click()
         page.get_by_label("Name of the run").fill("from the page")
         page.get_by_role("button", name="Start the run").click()
