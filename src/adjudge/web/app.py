@@ -13,7 +13,7 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
-from adjudge.web.pages import compare, criteria, jobs, label, row, run, runs, start, trust
+from adjudge.web.pages import benchmarks, compare, criteria, jobs, label, row, run, runs, start, trust
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
 
@@ -34,6 +34,8 @@ def application(site: Site) -> ASGIApp:
             Route("/jobs/{job}", jobs.show),
             Route("/jobs/{job}/stop", jobs.stop, methods=["POST"]),
             Route("/compare", compare.show),
+            Route("/benchmarks", benchmarks.show_all),
+            Route("/benchmarks/{run}", benchmarks.show),
             Route("/criteria", criteria.show_all),
             Route("/criteria/{name}", criteria.show),
             Route("/language", choose_language),
