@@ -55,6 +55,7 @@ SHORT_NAMES = {
     "queue disagreement": "disagreement first",
     "queue low-confidence": "low confidence first",
     "queue failed": "failed",
+    "queue conflicts": "annotators differ",
     **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
 }
 """What a short name of ours says where no sentence stands for itself."""

@@ -12,7 +12,7 @@ from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.reports.benchmark import EXPLAINED, against_best, beside, title_of
 from adjudge.runs.folder import reading
 from adjudge.stats.estimate import Estimate
-from adjudge.trust.benchmark import FACT, BenchedJudge, Benchmark, benchmark_of
+from adjudge.trust.benchmark import FACT, BenchedJudge, Benchmark, Ranking, benchmark_of
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, our_words, site_of
 
@@ -31,7 +31,8 @@ def show_all(request: Request) -> Response:
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
     benchmarks, troubles = _measured(site, wanted)
-    lines = [line for place, found in benchmarks for line in _lines(place, found) if _fits(line, asked)]
+    language = site.language_of(request)
+    lines = [line for place, found in benchmarks for line in _lines(place, found, language) if _fits(line, asked)]
     data = {
         "asked": dict(asked),
         "group": group,
@@ -39,8 +40,8 @@ def show_all(request: Request) -> Response:
         "runs": [{"id": place.id, "name": place.name} for place in places],
         "criteria": sorted({str(line["criteria"]) for line in lines} | ({asked["criteria"]} if asked.get("criteria") else set())),
         "sections": _sections(lines, group, dict(_beside(benchmarks, site.language_of(request)))),
-        "explained": {name: our_words(text, site.language_of(request)) for name, text in EXPLAINED.items()},
-        "troubles": [our_words(text, site.language_of(request)) for text in troubles],
+        "explained": {name: our_words(text, language) for name, text in EXPLAINED.items()},
+        "troubles": [our_words(text, language) for text in troubles],
     }
     return site.answer(request, "benchmarks.html.jinja", data)
 
@@ -100,10 +101,14 @@ def _measured(site: Site, places: Sequence[RunPlace]) -> tuple[list[tuple[RunPla
     return found, troubles
 
 
-def _lines(place: RunPlace, found: Benchmark) -> Iterator[Line]:
+def _lines(place: RunPlace, found: Benchmark, language: str) -> Iterator[Line]:
     for ranking in found.rankings:
-        title = title_of(found, ranking)
-        yield from (_line(place, one, f"{place.name}: {title}") for one in ranking.judges)
+        heading = _heading(place, found, ranking, language)
+        yield from (_line(place, one, heading) for one in ranking.judges)
+
+
+def _heading(place: RunPlace, found: Benchmark, ranking: Ranking, language: str) -> str:
+    return f"{place.name}: {our_words(title_of(found, ranking), language)}"
 
 
 def _line(place: RunPlace, one: BenchedJudge, question: str) -> Line:
@@ -163,4 +168,4 @@ def _beside(benchmarks: Sequence[tuple[RunPlace, Benchmark]], language: str) -> 
     for place, found in benchmarks:
         for ranking in found.rankings:
             lines = [*beside(ranking), *found.notes]
-            yield f"{place.name}: {title_of(found, ranking)}", [our_words(line, language) for line in lines]
+            yield _heading(place, found, ranking, language), [our_words(line, language) for line in lines]
