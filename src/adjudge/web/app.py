@@ -13,7 +13,7 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
-from adjudge.web.pages import benchmarks, compare, criteria, jobs, label, row, run, runs, start, trust
+from adjudge.web.pages import benchmarks, compare, criteria, jobs, label, own_criteria, row, run, runs, start, trust
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
 
@@ -38,6 +38,7 @@ def application(site: Site) -> ASGIApp:
             Route("/benchmarks/{run}", benchmarks.show),
             Route("/criteria", criteria.show_all),
             Route("/criteria/{name}", criteria.show),
+            Route("/criteria-file", own_criteria.show),
             Route("/language", choose_language),
             Route("/static/{name:path}", static),
         ],
