@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,9 +80,18 @@ class Page:
 
 
 @contextmanager
-def served(root: Path, *, read_only: bool = False, language: str = "en") -> Iterator[Page]:
+def served(
+    root: Path,
+    *,
+    read_only: bool = False,
+    language: str = "en",
+    max_usd: float = 1.0,
+    models: Sequence[str] = (),
+    home: Path | None = None,
+) -> Iterator[Page]:
     """The page of a folder of runs."""
-    server, ready = PageServer(root, read_only=read_only, language=language), threading.Event()
+    server = PageServer(root, read_only=read_only, language=language, max_usd=max_usd, models=models, home=home)
+    ready = threading.Event()
     thread = threading.Thread(target=server.serve, args=(lambda _: ready.set(),))
     thread.start()
     try:

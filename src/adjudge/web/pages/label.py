@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
@@ -17,11 +16,11 @@ from adjudge.errors import SetupError
 from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
+from adjudge.web.forms import form_of
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
-_LARGEST_FORM = 65_536
 _LONGEST_NAME = 100
 _MOST_ROWS = 5_000
 
@@ -59,7 +58,7 @@ def show(request: Request) -> Response:
 
 async def keep(request: Request) -> Response:
     """One key press: on the disk before the next row is shown."""
-    given = await _form(request)
+    given = await form_of(request)
     return await run_in_threadpool(_keep, request, given)
 
 
@@ -180,13 +179,3 @@ def _login() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return ""  # a container may have users without a name
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """What a page of ours sends, which is never large."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LARGEST_FORM:
-            raise HTTPException(413, "that is more than a label and a note")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))
