@@ -64,7 +64,10 @@ class PageServer:
     def serve(self, ready: Callable[[str], None]) -> None:
         """Answer until somebody stops it; ``ready`` is told the address."""
         threading.Thread(target=self._tell, args=(ready,), daemon=True).start()
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        try:
+            asyncio.run(self._server.serve(sockets=[self._socket]))
+        finally:
+            self.site.trials.stop_all()
 
     def stop(self) -> None:
         """End ``serve``, from another thread."""
