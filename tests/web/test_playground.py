@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ from urllib.parse import urlencode
 import pytest
 
 from adjudge.catalog import criteria as catalog
+from adjudge.ledger.labels import LabelStore
 from adjudge.runs.case_file import TestCase, parse_case
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.edits import edited
 from support.fake_provider import KEY, FakeProvider
+from support.labels import compared, label
+from support.labels import judged as aspect
 from support.page import Answer, Page, served
 
 Form = list[tuple[str, str]]
@@ -328,11 +332,11 @@ def test_a_script_and_a_notebook_run(page: Page, form: Form, capsys: pytest.Capt
     plain = [pair for pair in form if pair[0] not in ("persona", "strictness")]
     ((name, text),) = files(page, [*plain, ("model", MODEL)], "python").items()
     assert name == "My-dates.py"
-    exec(compile(text, name, "exec"), {})  # noqa: S102 - that it runs is what is tested
+    exec(compile(text, name, "exec"), {})
     assert "as expected" in capsys.readouterr().out
     ((name, text),) = files(page, [*plain, ("model", MODEL)], "notebook").items()
     cells = json.loads(text)["cells"]
-    exec("\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code"), {})  # noqa: S102
+    exec("\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code"), {})
     assert "as expected" in capsys.readouterr().out
 
 
@@ -356,10 +360,80 @@ def test_a_saved_test_case_comes_in_as_well(page: Page, tmp_path: Path) -> None:
     assert ">It is tall.</textarea>" in sent(page, "/playground/import", [("brought", text)], wants="text/html").text
 
 
-@pytest.mark.parametrize("text", ["", "{", "nothing of the kind", "test_case: 7\ncriteria: {}", '{"instances": 3, "criteria": 4}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "nothing of the kind", "test_case: 7", '{"instances": 3, "criteria": 4}']
+)
 def test_what_is_no_test_case_is_said_and_the_form_stays(page: Page, text: str) -> None:
     shown = sent(page, "/playground/import", [*direct(ROWS), ("brought", text)], wants="text/html")
     assert shown.status == 200
     assert 'role="alert"' in shown.text
     assert ">It is tall.</textarea>" in shown.text
     assert "/tmp" not in shown.text
+
+
+# -- rows of runs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    texts = [f"row {number} in {1889 if number % 2 else 'spring'}" for number in range(30)]
+    aspect(root / "labelled", texts, lambda _: "PASS")
+    LabelStore(root / "labelled").add(*(label(text, "PASS" if "1889" in text else "FAIL") for text in texts[:12]))
+    aspect(root / "bare", texts, lambda _: "PASS")
+    compared(root / "pairs", [("one", "better two"), ("three", "four")])
+    return root
+
+
+def passes(rows: Sequence[tuple[str, str]], *more: tuple[str, str]) -> Form:
+    names = {"Yes": "PASS", "No": "FAIL"}
+    return [(name, names.get(value, value) if name == "option.name" else value) for name, value in direct(rows, *more)]
+
+
+def tried(page: Page, form: Form, run: str, count: int = 20) -> Any:
+    id = page.run(run).removeprefix("/run/")
+    answer = sent(page, "/playground/try", [*form, ("run", id), ("count", str(count))])
+    assert answer.status == 200, answer.text
+    trial = answer.json()["trial"]["id"]
+    page.get(f"/playground/trial/{trial}/events")
+    return page.data(f"/playground/trial/{trial}")
+
+
+def test_criteria_are_tried_on_labelled_rows_with_agreement_before_and_after(
+    runs: Path, tmp_path: Path, provider: FakeProvider
+) -> None:
+    provider.answer = lambda body: verdict(body).replace("Yes", "PASS").replace("No", "FAIL")
+    try:
+        with served(runs, home=tmp_path, models=[MODEL]) as page:
+            found = tried(page, passes(ROWS, ("model", MODEL)), "labelled")
+    finally:
+        provider.answer = verdict
+    assert found["trial"]["total"] == 12
+    assert (found["before"]["agreed"], found["compared"]["agreed"]) == (6, 12)
+    assert found["change"].startswith("Better: agreement 0.500 → 1.000 on 12 rows")
+    assert {row["before"] for row in found["rows"]} == {"PASS"}
+
+
+def test_rows_without_labels_are_compared_with_what_the_run_said(runs: Path, tmp_path: Path) -> None:
+    with served(runs, home=tmp_path, models=[MODEL]) as page:
+        found = tried(page, direct([], ("model", MODEL)), "bare", 5)
+        assert found["trial"]["total"] == 5
+        assert found["compared"] is None
+        assert {row["before"] for row in found["rows"]} == {"PASS"}
+        wrong = sent(page, "/playground/try", [*direct(ROWS), ("run", page.run("pairs").removeprefix("/run/"))])
+        assert "hold responses to compare" in wrong.json()["message"]
+        other = sent(page, "/playground/try", [*direct(ROWS), ("run", page.run("labelled").removeprefix("/run/"))])
+        assert "call the options so" in other.json()["message"]
+
+
+def test_a_row_of_a_run_opens_as_an_instance_with_its_criteria(runs: Path, tmp_path: Path) -> None:
+    with served(runs, home=tmp_path) as page:
+        shown = page.get(f"{page.run('labelled')}/row/2").text
+        link = re.search(r'href="(/playground[?][^"]+)"', shown)
+        assert link
+        draft = page.data(link[1].replace("&amp;", "&"))["draft"]
+        assert draft["description"] == "The response gives a date."
+        assert draft["rows"][0]["texts"] == {"response": ["row 1 in 1889"]}
+        assert draft["rows"][0]["answer"] == "PASS"
+        pair = page.data(f"/playground?run={page.run('pairs').removeprefix('/run/')}&row=1&judge=PairwiseJudge")["draft"]
+        assert pair["rows"][0]["texts"]["response"] == ["one", "better two"]

@@ -13,7 +13,7 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
-from adjudge.web.pages import compare, criteria, label, playground, playground_files, row, run, runs, trust
+from adjudge.web.pages import compare, criteria, label, playground, playground_files, playground_runs, row, run, runs, trust
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
 
@@ -33,6 +33,7 @@ def application(site: Site) -> ASGIApp:
             Route("/criteria/{name}", criteria.show),
             *playground.ROUTES,
             *playground_files.ROUTES,
+            *playground_runs.ROUTES,
             Route("/language", choose_language),
             Route("/static/{name:path}", static),
         ],

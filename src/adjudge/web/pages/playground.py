@@ -25,6 +25,7 @@ from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of
 from adjudge.web.playground.draft import Draft, TextsDraft, first_draft
 from adjudge.web.playground.edits import edited
+from adjudge.web.playground.run_rows import case_of_row
 from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.store import CaseStore
 from adjudge.web.playground.trial import Trial, all_free
@@ -106,6 +107,11 @@ def _opened(request: Request, site: Site) -> Draft:
         wanted = asked.get("version", "")
         case, number = CaseStore(site.home).read(name, int(wanted) if wanted.isdecimal() else None)
         return Draft.of_case(case, name, str(number))
+    if run := asked.get("run"):
+        place, row = site.library.find(run), asked.get("row", "1")
+        if not row.isdecimal():
+            raise SetupError(f"{row!r} is no number of a row")
+        return Draft.of_case(case_of_row(place.folder, asked.get("judge", ""), int(row), site.known_models()[:1], language))
     made = first_draft(language, site.known_models()[:1])
     if name := asked.get("criteria"):
         entry = catalog.entry(name, language if language in catalog.languages_of(name) else "en")
