@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -136,10 +137,8 @@ def test_results_keep_the_numbers_of_the_form(page: Page) -> None:
     assert [row["number"] for row in rows] == [2]
 
 
-def test_the_embedded_model_judges_without_a_key(page: Page) -> None:
-    found = judged(page, direct(ROWS[:2]))
-    assert [row["votes"][0]["model"] for row in found["rows"]] == ["local/smollm2-135m"] * 2
-    assert found["trial"]["usd"] == 0
+def test_the_page_says_what_the_embedded_model_is_worth(page: Page) -> None:
+    assert page.data("/playground")["models"][-1] == "local/smollm2-135m"
     assert "very small model" in page.get("/playground").text
 
 
@@ -360,9 +359,7 @@ def test_a_saved_test_case_comes_in_as_well(page: Page, tmp_path: Path) -> None:
     assert ">It is tall.</textarea>" in sent(page, "/playground/import", [("brought", text)], wants="text/html").text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "nothing of the kind", "test_case: 7", '{"instances": 3, "criteria": 4}']
-)
+@pytest.mark.parametrize("text", ["", "{", "nothing of the kind", "test_case: 7", '{"instances": 3, "criteria": 4}'])
 def test_what_is_no_test_case_is_said_and_the_form_stays(page: Page, text: str) -> None:
     shown = sent(page, "/playground/import", [*direct(ROWS), ("brought", text)], wants="text/html")
     assert shown.status == 200
@@ -437,3 +434,102 @@ def test_a_row_of_a_run_opens_as_an_instance_with_its_criteria(runs: Path, tmp_p
         assert draft["rows"][0]["answer"] == "PASS"
         pair = page.data(f"/playground?run={page.run('pairs').removeprefix('/run/')}&row=1&judge=PairwiseJudge")["draft"]
         assert pair["rows"][0]["texts"]["response"] == ["one", "better two"]
+
+
+# -- what a model writes -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def writer(provider: FakeProvider, reply: Callable[[str], str | None]) -> Iterator[list[str]]:
+    """The server answers by ``reply`` where that knows what to say; gives the prompts."""
+    asked: list[str] = []
+
+    def answer(body: dict[str, Any]) -> str:
+        text = "\n".join(one["content"] for one in body["messages"])
+        asked.append(text)
+        return reply(text) or verdict(body)
+
+    provider.answer = answer
+    try:
+        yield asked
+    finally:
+        provider.answer = verdict
+
+
+def test_better_criteria_are_proposed_with_what_would_change(page: Page, provider: FakeProvider) -> None:
+    proposal = {
+        "explanation": "A year alone is no date.",
+        "description": "Does it name a full date?",
+        "options": {"Yes": "a date"},
+    }
+    form = direct(ROWS, ("model", MODEL))
+    with writer(provider, lambda text: json.dumps(proposal) if "You improve the wording" in text else None):
+        trial = judged(page, form)["trial"]["id"]
+        found = sent(page, f"/playground/trial/{trial}/improve", [*form, ("writer", MODEL)]).json()
+    assert found["explanation"] == "A year alone is no date."
+    assert "+description: Does it name a full date?" in found["diff"]
+    assert "-description: Does the response name a year?" in found["diff"]
+    used = Draft.of_form([*form, ("proposed", found["proposed"])])
+    assert edited(used, "use_criteria", {"proposed": found["proposed"]}).description == "Does it name a full date?"
+    assert page.server.site.spending.spent > 0
+
+
+def test_a_text_is_fixed_by_its_feedback(page: Page, provider: FakeProvider) -> None:
+    form = direct(ROWS[1:2], ("model", MODEL), ("feedback", "1"))
+    with writer(provider, lambda text: "It is tall, since 1889." if "You rewrite texts" in text else None):
+        trial = judged(page, form)["trial"]["id"]
+        found = sent(page, f"/playground/trial/{trial}/fix?row=1", [("writer", MODEL)]).json()
+    assert found["after"] == "It is tall, since 1889."
+    assert ["new", "tall, since 1889."] in found["parts"]
+    put = edited(Draft.of_form(form), "put_text:0", {"put": found["after"]})
+    assert put.rows[0].texts["response"] == ("It is tall, since 1889.",)
+
+
+@pytest.mark.parametrize("kind", ["clear:Yes", "border:No"])
+def test_instances_are_written_for_an_option_and_checked_by_the_judge(page: Page, provider: FakeProvider, kind: str) -> None:
+    texts = [{"response": "Since 1889."}, {"response": "Since long."}, {"answer": "no such field"}, "nothing"]
+    with writer(provider, lambda text: json.dumps({"instances": texts}) if "You write test data" in text else None) as asked:
+        form = [*direct(ROWS, ("model", MODEL)), ("writer", MODEL), ("data_kind", kind), ("how_many", "4"), ("about", "towers")]
+        found = sent(page, "/playground/data", form).json()
+    option = kind.partition(":")[2]
+    assert [(one["expected"], one["verdict"]) for one in found["made"]] == [(option, "Yes"), (option, "No")]
+    assert found["agreed"] == 1
+    assert "towers" in asked[0]
+    assert ("at the border" in asked[0]) == kind.startswith("border")
+
+
+def test_pairs_are_written_with_the_better_one_on_either_side(page: Page, provider: FakeProvider) -> None:
+    pairs = [{"better": f"good {number}", "other": f"bad {number}"} for number in range(8)]
+    with writer(provider, lambda text: json.dumps({"instances": pairs}) if "You write test data" in text else None):
+        form = [*pairwise([], ("model", MODEL)), ("writer", MODEL), ("data_kind", "clear:better"), ("how_many", "8")]
+        made = sent(page, "/playground/data", form).json()["made"]
+    assert {one["expected"] for one in made} == {"A", "B"}
+    for one in made:
+        first, second = (text for _, text in one["texts"])
+        assert (first if one["expected"] == "A" else second).startswith("good")
+
+
+@pytest.mark.parametrize("action", ["rephrase", "shorten", "elaborate", "counterfactual"])
+def test_a_selected_text_is_rewritten(page: Page, provider: FakeProvider, action: str) -> None:
+    with writer(provider, lambda text: "Tall it is." if "You rewrite a piece" in text else None) as asked:
+        form = [*direct(ROWS), ("writer", MODEL), ("action", action), ("text", "It is </data-x> tall.")]
+        found = sent(page, "/playground/rewrite", form).json()
+    assert found["after"] == "Tall it is."
+    assert "</data-x>" not in asked[0]
+    assert ("Does the response name a year?" in asked[0]) == (action == "counterfactual")
+
+
+def test_the_embedded_model_says_that_it_cannot_write(page: Page) -> None:
+    form = [*direct(ROWS), ("writer", "local/smollm2-135m"), ("data_kind", "clear:Yes")]
+    for path in ("data", "rewrite?"):
+        answer = sent(page, f"/playground/{path}", [*form, ("action", "shorten"), ("text", "It is tall.")])
+        assert answer.status == 422
+        assert "judges and cannot write" in answer.json()["message"]
+
+
+def test_a_writer_that_writes_nonsense_is_said_to(page: Page, provider: FakeProvider) -> None:
+    with writer(provider, lambda text: "I would rather not." if "You write test data" in text else None):
+        form = [*direct(ROWS, ("model", MODEL)), ("writer", MODEL), ("data_kind", "clear:Yes")]
+        answer = sent(page, "/playground/data", form)
+    assert answer.status == 422
+    assert "nothing that can be used in 3 tries" in answer.json()["message"]

@@ -18,7 +18,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.label import LabelScale
 from adjudge.domain.label import labels as letters
 from adjudge.domain.verdict import TIE
-from adjudge.prompts.render import LANGUAGES, judged_field
+from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
 from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry, Said
@@ -57,6 +57,11 @@ class ExpectedRow:
     id: str = ""
     note: str = ""
     """Where it comes from, or why it is hard."""
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Every text with the name of its field; compared responses one by one."""
+        for name, value in self.fields.items():
+            yield from ((name, each) for each in ([value] if isinstance(value, str) else value))
 
     def as_file(self) -> dict[str, object]:
         """As the file has it, without what is empty."""
@@ -195,14 +200,3 @@ def letter_of(chosen: int | str | None) -> str | None:
     if chosen is None or chosen == TIE:
         return None if chosen is None else TIE
     return letters(int(chosen) + 1)[int(chosen)]
-
-
-def judged_text(criteria: Criteria, row: ExpectedRow) -> str | tuple[str, ...]:
-    """The text of a row that is judged; the responses where they are compared."""
-    name = judged_field(criteria, Instance(row.fields))
-    return row.fields.get(name, "")
-
-
-def fields_in(rows: Sequence[ExpectedRow]) -> Iterator[str]:
-    """The names of all fields, each once."""
-    yield from dict.fromkeys(name for row in rows for name in row.fields)

@@ -13,7 +13,19 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
-from adjudge.web.pages import compare, criteria, label, playground, playground_files, playground_runs, row, run, runs, trust
+from adjudge.web.pages import (
+    compare,
+    criteria,
+    label,
+    playground,
+    playground_files,
+    playground_runs,
+    playground_writing,
+    row,
+    run,
+    runs,
+    trust,
+)
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
 
@@ -34,6 +46,7 @@ def application(site: Site) -> ASGIApp:
             *playground.ROUTES,
             *playground_files.ROUTES,
             *playground_runs.ROUTES,
+            *playground_writing.ROUTES,
             Route("/language", choose_language),
             Route("/static/{name:path}", static),
         ],

@@ -17,6 +17,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.catalog.lint import lint
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.gateway.open import open_model
+from adjudge.prompts.case_writing import TEXT_ACTIONS
 from adjudge.reports.russian import localised
 from adjudge.reports.test_case_files import EXPORTS
 from adjudge.runs.case_file import CaseSettings, TestCase
@@ -29,6 +30,7 @@ from adjudge.web.playground.run_rows import case_of_row
 from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.store import CaseStore
 from adjudge.web.playground.trial import Trial, all_free
+from adjudge.web.playground.writing import data_kinds
 from adjudge.web.site import Site, our_words, site_of, wants_json
 
 LARGEST_FORM = 4_000_000
@@ -96,7 +98,7 @@ def show(request: Request) -> Response:
     refuse_reading_only(request)
     site = site_of(request)
     draft = _opened(request, site)
-    data = {**form_data(site, draft), **_around(request, site)}
+    data = {**form_data(site, draft), **_around(request, site, draft)}
     data |= {"draft": asdict(draft)} if wants_json(request) else {}
     return site.answer(request, "playground.html.jinja", data)
 
@@ -120,7 +122,7 @@ def _opened(request: Request, site: Site) -> Draft:
     return made
 
 
-def _around(request: Request, site: Site) -> dict[str, object]:
+def _around(request: Request, site: Site, draft: Draft) -> dict[str, object]:
     """What stands around the form."""
     language = site.language_of(request)
     runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:200]]
@@ -130,6 +132,7 @@ def _around(request: Request, site: Site) -> dict[str, object]:
         "cases": CaseStore(site.home).names(),
         "runs": runs,
         "exports": tuple(EXPORTS),
+        "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
         "worth": our_words(note, language) if note else "",
     }
 
@@ -141,7 +144,7 @@ def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
         "choices": draft.choices(),
         "models": site.known_models(),
         "problem": problem,
-        "text_actions": (),
+        "text_actions": TEXT_ACTIONS,
     }
 
 

@@ -19,6 +19,8 @@ def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
     name, _, given = do.partition(":")
     if name in _BUTTONS:
         return _BUTTONS[name](draft)
+    if name == "put_text" and given.isdecimal():
+        return _put_text(draft, int(given), values.get("put", ""))
     if name in _AT and given.isdecimal():
         return _AT[name](draft, int(given))
     if name in _WITH:
@@ -42,6 +44,14 @@ def _row_to_example(draft: Draft, at: int) -> Draft:
     if not row.answer:
         raise SetupError("an example shows what a text gets: choose what you expect of this instance first")
     return replace(draft, examples=(*draft.examples, TextsDraft(row.answer, row.texts)), rows=_without(draft.rows, at))
+
+
+def _put_text(draft: Draft, at: int, text: str) -> Draft:
+    """Another text for an instance."""
+    rows = [
+        replace(row, texts={**row.texts, draft.judged: (text,)}) if place == at else row for place, row in enumerate(draft.rows)
+    ]
+    return replace(draft, rows=tuple(rows))
 
 
 def _add_field(draft: Draft, typed: str) -> Draft:

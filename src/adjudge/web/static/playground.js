@@ -24,7 +24,7 @@ function download(button) {
   URL.revokeObjectURL(link.href);
 }
 
-function send(path, values) {
+function send(values) {
   const sender = document.querySelector("#sender");
   sender.querySelectorAll("input").forEach((one) => one.remove());
   for (const [name, value] of Object.entries(values)) {
@@ -39,6 +39,23 @@ document.addEventListener("htmx:after:swap", () => {
   follow();
   const wanted = document.querySelector("[data-focus-now]");
   if (wanted) { wanted.removeAttribute("data-focus-now"); wanted.focus(); }
+});
+
+function renew(select, names, written) {
+  const at = [...select.options].findIndex((one) => one.selected);
+  select.replaceChildren(...names.map((name) => new Option(written(name), name)));
+  select.selectedIndex = Math.min(Math.max(at, 0), names.length - 1);
+}
+
+// Options that are renamed are renamed wherever they can be chosen.
+document.addEventListener("change", (event) => {
+  if (event.target.name !== "option.name") return;
+  const names = [...document.querySelectorAll("[name='option.name']")].map((one) => one.value.trim()).filter(Boolean);
+  document.querySelectorAll("[name='row.expected']").forEach((one) => renew(one, ["", ...names], (name) => name || "–"));
+  document.querySelectorAll("[name='example.option']").forEach((one) => renew(one, names, (name) => name));
+  const kinds = document.querySelector("#data-kind");
+  const wanted = [...names.map((name) => `clear:${name}`), ...names.map((name) => `border:${name}`)];
+  renew(kinds, wanted, (name) => `${kinds.dataset[name.split(":")[0]]} ${name.slice(name.indexOf(":") + 1)}`);
 });
 
 document.addEventListener("change", async (event) => {
@@ -59,7 +76,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-download]");
   if (button) download(button);
   const action = event.target.closest("[data-action]");
-  if (action && chosen) send(action, { action: action.dataset.action, text: chosen.field.value.slice(chosen.start, chosen.end) });
+  if (action && chosen) send({ action: action.dataset.action, text: chosen.field.value.slice(chosen.start, chosen.end) });
   const use = event.target.closest("[data-use]");
   if (use && chosen) {
     chosen.field.setRangeText(document.querySelector(use.dataset.use).textContent, chosen.start, chosen.end, "select");
