@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from adjudge.aio import event_loop
 from adjudge.data.dataset import BadRow
@@ -26,7 +27,7 @@ from adjudge.web.spending import Share, Spending, refuse_unpriced
 MOST_KEPT = 20
 """Trials whose results can still be looked at."""
 _STOPPED = "stopped"
-_DRAWS = Draws(1000)
+_DRAWS = Draws(500)
 _ROOM = 2.0
 """How many times the estimate is set aside."""
 
@@ -49,7 +50,8 @@ class Compared:
     """Expected → verdict → instances."""
 
 
-def compared(said: Sequence[str | None], expected: Sequence[str], options: Sequence[str]) -> Compared | None:
+@lru_cache(maxsize=64)
+def compared(said: tuple[str | None, ...], expected: tuple[str, ...], options: tuple[str, ...]) -> Compared | None:
     """Over the instances of which something is expected; None where there are none."""
     pairs = [(one, truth) for one, truth in zip(said, expected, strict=True) if truth]
     if not pairs:
@@ -157,7 +159,7 @@ class Trial:
     def _against(self, said: Sequence[str | None], seen: Sequence[int]) -> Compared | None:
         rows = [self.case.rows[row] for row in seen]
         options = dict.fromkeys(name for row in rows for name in self.case.choices(row))
-        return compared(said, [row.expected for row in rows], tuple(options))
+        return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))
 
     def _judge(self) -> None:
         current.set(self._budget)
