@@ -37,7 +37,13 @@ class Page:
     """A running server."""
 
     access: Access
-    server: PageServer
+    running: PageServer | None = None
+    """Where it is in this process."""
+
+    @property
+    def server(self) -> PageServer:
+        assert self.running
+        return self.running
 
     def ask(self, path: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
         """One request as it stands; ``x_adjudge_token`` and the like name headers."""

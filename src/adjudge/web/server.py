@@ -68,6 +68,7 @@ class PageServer:
             asyncio.run(self._server.serve(sockets=[self._socket]))
         finally:
             self.site.trials.stop_all()
+            self.site.jobs.close()
 
     def stop(self) -> None:
         """End ``serve``, from another thread."""

@@ -24,6 +24,7 @@ from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
+from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
 from adjudge.web.playground.trial import Trials
@@ -141,6 +142,11 @@ class Site:
         )
         made.globals.update(asset=_asset_address, query=_query, day=_day)
         return made
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The runs that were started here."""
+        return Jobs(self.spending, self.home)
 
     @cached_property
     def project(self) -> Project:
