@@ -26,6 +26,9 @@ from adjudge.prompts.fence import fence, neutral, unfenced
 LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as one."""
 LANGUAGES = ("en", "ru")
+_ABOUT_SENTENCES = tuple(
+    f"{name}.jinja" for name in ("claims", "evidence", "evidence_joint", "repair_claims", "repair_evidence", "repair_sentences")
+)
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
@@ -78,9 +81,15 @@ def wording(prefix: str, language: str) -> str:
 
 
 def wordings(language: str) -> dict[str, str]:
-    """The wording of every template, for a run's provenance."""
+    """The wording of every template, for a run's provenance; those about sentences only where sentences are asked about."""
     folder = files(__package__) / "templates" / language
-    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {file.name: wording(file.name, language) for file in folder.iterdir()}
+    names = [file.name for file in folder.iterdir() if file.name not in _ABOUT_SENTENCES]
+    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {name: wording(name, language) for name in names}
+
+
+def sentence_wordings(language: str) -> dict[str, str]:
+    """The wording of the templates that ask about sentences."""
+    return {name: wording(name, language) for name in _ABOUT_SENTENCES}
 
 
 def check_language(language: str) -> None:

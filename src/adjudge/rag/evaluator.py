@@ -24,7 +24,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
-from adjudge.judges.evidence import TEMPLATES, EvidenceJudge, Method
+from adjudge.judges.evidence import TEMPLATES, EvidenceJudge, Method, worded
 from adjudge.judges.judge import Judge, Progress
 from adjudge.judges.settings import ModelPanel, OnFailure, check_votes
 from adjudge.rag.composite import composite
@@ -174,7 +174,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """With the dimensions as they are scored, wherever they came from."""
-        return {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
+        found = {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
+        return worded(found, self.language) if self.evidence else found
 
     def recorded_settings(self) -> dict[str, object]:
         """Without what was not asked for: a run from before there was evidence has the same settings as one without."""
