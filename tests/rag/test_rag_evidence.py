@@ -179,7 +179,7 @@ BLOCKS = (
     r"{% if looked %}\n.*?{% endif %}\n",
     r"{% if (?:unsupported|contradicted)\(entry\) %}.*?{% endif %}",
     r'{% if report\.sections \| selectattr\("evidence"\) \| list %}\n.*?{% endif %}\n',
-    r"{% for section in report\.sections if section\.evidence %}\n.*?{% endfor %}\n{% endfor %}\n(?=<details class=.card parameters.>)",
+    r"{% for section in report\.sections if section\.evidence %}\n.*?{% endfor %}\n{% endfor %}\n(?=<details class=.card par)",
     r"{% for entry in plain if evidence_of\(entry\) %}\n.*?{% endfor %}\n",
 )
 
