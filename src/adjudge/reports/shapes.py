@@ -83,6 +83,7 @@ class CriteriaShape(FiguresShape):
     systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
     positional_bias: NotRequired[OrderShape | None]
     cascade: NotRequired[CascadeShape]
+    evidence: NotRequired[Annotated[object, "sentences looked up: claims, supported, contradicted, not_found, rows with some"]]
     baseline: NotRequired[Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]]
 
 
@@ -196,6 +197,7 @@ class JudgmentShape(TypedDict):
     winner: NotRequired[Annotated[str | None, "comparisons: the name of the better system, or tie"]]
     composite: NotRequired[Annotated[object, "RAG: value, rule, lower, upper"]]
     scores: NotRequired[Mapping[str, int | None]]
+    evidence: NotRequired[Annotated[object, "each sentence with its support, fragments and quotes; counts; invented quotes"]]
     model_scores: NotRequired[Mapping[str, float]]
     decided_by: NotRequired[Annotated[str | None, "cascades: the step whose verdict it is; null where none was accepted"]]
     steps: NotRequired[Annotated[Sequence[StepShape], "cascades: the steps that were asked"]]
