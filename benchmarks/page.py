@@ -1,8 +1,9 @@
 """How fast ``adjudge view`` answers over a run of a million rows, in how much memory, with how many bytes.
 
-    python benchmarks/page.py [ROWS]
+    python benchmarks/page.py [ROWS [FOLDER]]
 
-Makes the run in a temporary folder, starts the command, and asks it over a socket. Times are from request to the whole answer.
+Makes the run in a temporary folder, or in FOLDER where it stays and is used again, starts the command, and asks it over a socket.
+Times are from request to the whole answer.
 """
 
 from __future__ import annotations
@@ -113,19 +114,29 @@ def measured(url: str, rows: int) -> dict[str, float]:
     ask, found = Asking(url), {}
     found["list of runs, first time"], body = ask.get("/")
     run = re.findall(rb'href="(/run/[^"]+)"', body)[0].decode()
+    found["its line, counted behind the list"], _ = ask.get(f"{run}/line")
+    found["list of runs, again"], _ = ask.get("/")
     found["worst first, first page"], body = ask.get(run)
-    found["bytes of the first page"] = len(body)
+    found["bytes of the first page, files included"] = len(body) + sum(len(ask.get(path)[1]) for path in files_in(body))
     found["the figures, first time"], _ = ask.get(f"{run}/figures")
     found["the figures, again"], _ = ask.get(f"{run}/figures")
     found["failed rows"], _ = ask.get(f"{run}?status=failed")
     found["an option"], _ = ask.get(f"{run}?verdict=Good")
     found["an option, by row"], _ = ask.get(f"{run}?verdict=Good&sort=row")
+    found["an option that nobody chose, 20,000 rows"], _ = ask.get(f"{run}?verdict=Nothing")
     found["scores from 0.75"], _ = ask.get(f"{run}?min=0.75")
-    found["a rare word, 20,000 rows looked through"], _ = ask.get(f"{run}?q=zebra")
+    found["a rare word, 4,000 rows looked through"], _ = ask.get(f"{run}?q=zebra")
     following = str(ask.data(f"{run}?min=1")["next"])
     found["a page among the last scores"], _ = ask.get(f"{run}?min=1&after={quote(following)}")
+    found["a page by row, deep in the run"], _ = ask.get(f"{run}?sort=row&after=0__{rows * 9 // 10}")
     found["a row"], _ = ask.get(f"{run}/row/{rows // 2}?part=1")
+    found["the next row"], _ = ask.get(f"{run}/row/{rows // 2 + 1}?part=1")
     return found
+
+
+def files_in(page: bytes) -> list[str]:
+    """What a browser loads beside a page."""
+    return [path.decode() for path in re.findall(rb'(?:src|href)="(/static/[^"]+)"', page)]
 
 
 def memory_of(process: int) -> float:
@@ -146,10 +157,12 @@ def show(process: subprocess.Popen[str], rows: int) -> None:
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    with tempfile.TemporaryDirectory() as folder:
-        began = time.perf_counter()
-        make_run(Path(folder) / "large", rows)
-        print(f"made a run of {rows:,} rows in {time.perf_counter() - began:.0f} s")
+    with tempfile.TemporaryDirectory() as made:
+        folder = sys.argv[2] if len(sys.argv) > 2 else made
+        if not (Path(folder) / "large").exists():
+            began = time.perf_counter()
+            make_run(Path(folder) / "large", rows)
+            print(f"made a run of {rows:,} rows in {time.perf_counter() - began:.0f} s")
         command = [sys.executable, "-m", "adjudge", "view", folder, "--no-open"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:

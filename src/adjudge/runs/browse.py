@@ -29,7 +29,9 @@ STATUSES = ("failed", "abstained", "scored")
 """From the worst."""
 PAGE = 50
 LOOKED_AT = 20_000
-"""Judgments that one page looks through for verdicts, flags and words."""
+"""Judgments that one page looks through for verdicts and flags."""
+LOOKED_INTO = 4_000
+"""The same for words, for which every text is read."""
 _PREVIEW = 160
 _BARS = 20
 _CASEFOLD = "casefolded"
@@ -126,8 +128,13 @@ class _Search:
     last: _Place | None = None
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether enough was looked at for one page."""
+        return self.looked_at >= (LOOKED_INTO if self.filters.words else LOOKED_AT)
+
+    @property
     def is_over(self) -> bool:
-        return len(self.found) >= self.size or self.looked_at >= LOOKED_AT
+        return len(self.found) >= self.size or self.is_stopped
 
 
 def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *, judged: str = "", size: int = PAGE) -> Page:
@@ -144,7 +151,7 @@ def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *
     lines = [_line(connection, filters.judge, number, judged) for number in numbers]
     if more:
         return Page(lines, str(_place_of(connection, filters, numbers[-1], segments)))
-    stopped = search.looked_at >= LOOKED_AT
+    stopped = search.is_stopped
     return Page(lines, str(search.last) if stopped and search.last else None, search.looked_at if stopped else 0)
 
 

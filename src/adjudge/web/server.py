@@ -79,6 +79,7 @@ class PageServer:
                 return
             threading.Event().wait(0.005)
         ready(self.access.url)
+        self.site.warm()
 
 
 def _listening(port: int) -> socket.socket:

@@ -119,18 +119,10 @@ class Site:
         """Whether nothing may be written."""
         return self.library.read_only
 
-    @cached_property
-    def templates(self) -> jinja2.Environment:
-        """Everything that is put into a page is escaped."""
-        made = jinja2.Environment(
-            loader=jinja2.PackageLoader("adjudge.web"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        made.globals.update(asset=_asset_address, query=_query, day=_day)
-        return made
+    def warm(self) -> None:
+        """Read the templates before somebody waits for them."""
+        for name in templates().list_templates():
+            templates().get_template(name)
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -157,7 +149,7 @@ class Site:
         if wants_json(request):
             return _json(data, status)
         language = self.language_of(request)
-        text = self.templates.get_template(template).render(
+        text = templates().get_template(template).render(
             **data,
             t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
             number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
@@ -169,6 +161,20 @@ class Site:
             read_only=self.read_only,
         )
         return HTMLResponse(text, status)
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Everything that is put into a page is escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("adjudge.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(asset=_asset_address, query=_query, day=_day)
+    return made
 
 
 def site_of(request: Request) -> Site:
