@@ -149,16 +149,20 @@ class Site:
         if wants_json(request):
             return _json(data, status)
         language = self.language_of(request)
-        text = templates().get_template(template).render(
-            **data,
-            t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
-            number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
-            share=lambda value: percent(float(value), language),
-            language=language,
-            here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
-            nonce=request.state.nonce,
-            form_token=self.access.form_token,
-            read_only=self.read_only,
+        text = (
+            templates()
+            .get_template(template)
+            .render(
+                **data,
+                t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
+                number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
+                share=lambda value: percent(float(value), language),
+                language=language,
+                here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+                nonce=request.state.nonce,
+                form_token=self.access.form_token,
+                read_only=self.read_only,
+            )
         )
         return HTMLResponse(text, status)
 
