@@ -119,11 +119,6 @@ class Site:
         """Whether nothing may be written."""
         return self.library.read_only
 
-    def warm(self) -> None:
-        """Read the templates before somebody waits for them."""
-        for name in templates().list_templates():
-            templates().get_template(name)
-
     @cached_property
     def jobs(self) -> Jobs:
         """The runs that were started here."""
