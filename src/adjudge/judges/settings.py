@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal, TypeGuard, TypeVar
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import requests_for
@@ -97,7 +98,7 @@ class OwnSettings:
     batch_size: int = 32
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class VoteSettings:
     """Of judges that ask a panel of models for votes.
 
@@ -116,7 +117,7 @@ class VoteSettings:
     batch_size: int = 32
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ModelSettings(VoteSettings):
     """The same with the models that are asked.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -64,6 +65,13 @@ class Conflict:
     def criteria(self) -> str:
         """The criteria's name."""
         return self.labels[0].criteria
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody has to decide: no answer has more annotators than any other. Of numbers, a third one decides."""
+        counts = sorted(Counter(str(label.answer) for label in self.labels).values())
+        has_numbers = any(label.score is not None for label in self.labels)
+        return len(counts) > 1 and counts[-1] == counts[-2] and not (has_numbers and len(self.labels) > 2)
 
 
 class LabelStore:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
@@ -27,7 +27,7 @@ _CODES: Mapping[Verdict, ExitCode] = {
 }
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Bar:
     """What must be reached."""
 
@@ -37,7 +37,7 @@ class Bar:
     """The criteria, or the compared system; empty: every criteria of the judge."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class GateResult:
     """A bar, and whether it was reached."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
@@ -33,7 +34,7 @@ _MOST_NAMED = 10
 """Skipped rows that are named one by one."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Section:
     """What one judge says by one criteria."""
 
@@ -74,7 +75,7 @@ class Section:
         return found
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Skipped:
     """Rows that were not judged."""
 
@@ -99,7 +100,7 @@ class Skipped:
         return cls()
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Report(Shown):
     """A run, or what there is of it so far."""
 
