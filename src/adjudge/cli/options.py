@@ -188,7 +188,11 @@ bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in 
 
 
 output = click.option(
-    "-o", "--output", type=PATH, callback=writable, help="Also write the results: .csv or .jsonl, one row per judgment, or a page: .md or .html."
+    "-o",
+    "--output",
+    type=PATH,
+    callback=writable,
+    help="Also write the results: .csv or .jsonl, one row per judgment, or a page: .md or .html.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
