@@ -41,6 +41,8 @@ from adjudge.runs.eval_file import (
 from adjudge.runs.project import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")
+INVENTED = "invented"
+"""The persona that the model makes up itself."""
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
@@ -257,7 +259,15 @@ def _definition(said: Said, language: str) -> tuple[str, str]:
 def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.direct import DirectJudge
 
-    own = DirectJudge(models, generate_feedback=entry.feedback, early_stop=entry.early_stop, **_asked_as(file, entry))
+    invented = entry.persona == INVENTED
+    own = DirectJudge(
+        models,
+        generate_feedback=entry.feedback,
+        judge_description_prompt=None if invented else entry.persona,
+        generate_synthetic_persona=invented,
+        early_stop=entry.early_stop,
+        **_asked_as(file, entry),
+    )
     return _with_criteria(file, entry, own)
 
 

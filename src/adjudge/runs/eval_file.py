@@ -235,6 +235,7 @@ class DirectEntry(CascadeEntry):
     early_stop: bool = key(Flag(), "Ask no more votes than can change the option.", False)
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
+    persona: str | None = key(Text(), "Who the judge is told to be; 'invented': the model invents that, for each criteria.", None)
 
 
 @light_dataclass(frozen=True, kw_only=True)

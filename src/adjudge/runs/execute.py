@@ -18,6 +18,7 @@ from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
+from adjudge.domain.vote import Vote
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
@@ -65,6 +66,8 @@ class ColumnsChosen:
 @light_dataclass(frozen=True)
 class VoteCast:
     """A model was asked and answered, or failed to; a judgment may take many."""
+
+    vote: Vote
 
 
 @light_dataclass(frozen=True)
@@ -228,7 +231,7 @@ class EvalRun:
             listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None, failed))
 
         listen(JudgeStarted(ready.name))
-        cast = lambda: listen(VoteCast())  # noqa: E731
+        cast = lambda vote: listen(VoteCast(vote))  # noqa: E731
         await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast)
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:

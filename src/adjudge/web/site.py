@@ -27,6 +27,7 @@ from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
+from adjudge.web.playground.trial import Trials
 from adjudge.web.spending import Spending
 
 LANGUAGES = ("en", "ru")
@@ -56,6 +57,15 @@ SHORT_NAMES = {
     "queue low-confidence": "low confidence first",
     "queue failed": "failed",
     "queue conflicts": "annotators differ",
+    "action rephrase": "Rephrase",
+    "action shorten": "Shorten",
+    "action elaborate": "Elaborate",
+    "action counterfactual": "Counterfactual",
+    "export eval": "eval.yaml",
+    "export python": "Python script",
+    "export notebook": "Notebook",
+    "export criteria": "Criteria",
+    "export evalassist": "EvalAssist",
     **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
 }
 """What a short name of ours says where no sentence stands for itself."""
@@ -79,7 +89,7 @@ class Asset:
 def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
-    names = ("page.css", "page.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
+    names = ("page.css", "page.js", "playground.css", "playground.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
     return {name: Asset((static / name).read_bytes(), _TYPES[name[name.rindex(".") :]]) for name in names}
 
 
@@ -113,6 +123,11 @@ class Site:
     """Where the page was started: data and criteria are looked for below it, and nowhere else."""
     models: tuple[str, ...] = ()
     """Models that were named on the command line."""
+
+    @cached_property
+    def trials(self) -> Trials:
+        """What is judged in the playground."""
+        return Trials(self.spending)
 
     @property
     def read_only(self) -> bool:
