@@ -242,7 +242,8 @@ def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgment
 def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     """What came of an interrupted command is not all there is: the report and the exit code say so."""
     language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
-    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=halt)
+    why = localised(str(halt), language)
+    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=why)
     outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
     click.echo(clean(outcome.stopped), err=True)
 

@@ -274,7 +274,7 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
     def stop() -> None:
         listen(Stopping())
         if open_budget is not None:
-            open_budget.stop("stopped")
+            open_budget.stop("interrupted by Ctrl-C")
 
     with event_loop.stoppable(stop):
         yield
