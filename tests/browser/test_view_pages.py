@@ -41,6 +41,9 @@ PAGES = {
     "start": "/start?data=rows.csv",
     "criteria": "/criteria",
     "criterion": "/criteria/conciseness",
+    "playground": "/playground",
+    "playground_pairs": "/playground?run={pairs_id}&row=1&judge=PairwiseJudge",
+    "playground_hostile": "/playground?run={hostile_id}&row=1&judge=AspectCritic",
     "error": "/run/nothing",
     "hostile": "{hostile}?row=1",
 }
