@@ -103,14 +103,15 @@ def test_proposals_are_shown_as_text_whatever_they_hold(play: Page, model_server
         "You write test data": json.dumps({"instances": [{"response": hostile}]}),
         "You rewrite": hostile,
     }
-    form = direct(ROWS, ("model", MODEL), ("feedback", "1"), ("writer", MODEL), ("data_kind", "clear:Yes"))
+    rows = [("An 1889 that nobody asked about yet.", "No"), ("A height that nobody asked about yet.", "No")]
+    form = direct(rows, ("model", MODEL), ("feedback", "1"), ("writer", MODEL), ("data_kind", "clear:Yes"))
     with writer(model_server, lambda text: next((reply for begins, reply in replies.items() if begins in text), None)):
         trial = judged(play, form)["trial"]["id"]
         sent_to = {
             f"/playground/trial/{trial}/improve": form,
             f"/playground/trial/{trial}/fix?row=2": form,
             "/playground/data": form,
-            "/playground/rewrite": [*form, ("action", "shorten"), ("text", "It is tall.")],
+            "/playground/rewrite": [*form, ("action", "shorten"), ("text", "A text of its own.")],
         }
         for path, fields in sent_to.items():
             answer = sent(play, path, fields, wants="text/html")
