@@ -24,7 +24,7 @@ from support.fake_provider import FakeProvider
 from support.labels import compared, label
 from support.labels import judged as aspect
 from support.page import Page, served
-from support.playground import MODEL, ROWS, Form, direct, judged, pairwise, sent, verdict
+from support.playground import MODEL, OTHER, ROWS, Form, direct, judged, pairwise, sent, verdict
 
 
 def test_votes_come_with_agreement_kappa_and_a_confusion_table(play: Page) -> None:
@@ -48,6 +48,12 @@ def test_settings_are_those_of_the_form(play: Page, model_server: FakeProvider) 
     asked = json.dumps(model_server.requests[before].body)
     assert "You are a historian." in asked
     assert "feedback" in asked
+
+
+def test_a_panel_votes_together(play: Page) -> None:
+    found = judged(play, direct([("Since 1889.", "Yes")], ("model", MODEL), ("model", OTHER)))
+    assert [(vote["model"], vote["said"]) for vote in found["rows"][0]["votes"]] == [(MODEL, "Yes"), (OTHER, "Yes")]
+    assert found["rows"][0]["verdict"] == "Yes"
 
 
 def test_responses_are_compared(play: Page) -> None:
