@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from adjudge import AspectCritic, Instance
+from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.ledger.labels import LabelStore
+from adjudge.trust.benchmark import FACT
 from support.fake_provider import KEY, FakeProvider
 from support.labels import compared, judged, model
 from support.page import Page as Server
@@ -39,6 +41,8 @@ PAGES = {
     "compare": "/compare?a={dates_id}&b={again_id}&tab=changed",
     "trust": "{dates}/trust",
     "start": "/start?data=rows.csv",
+    "benchmarks": "/benchmarks",
+    "benchmark": "/benchmarks/{dates_id}?judge=AspectCritic&criteria=dates",
     "criteria": "/criteria",
     "criterion": "/criteria/conciseness",
     "playground": "/playground",
@@ -69,6 +73,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     compared(root / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
     rows = [Instance({"response": HOSTILE, HOSTILE: HOSTILE}, HOSTILE)]
     AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(rows, run=root / "hostile")
+    with connect(root / "dates" / FILE) as ledger:
+        write_meta(ledger, {FACT: {"data": "dates.csv", "rows": 60, "notes": []}})
     (root / "rows.csv").write_text("id,answer\n1,a text\n2,<script>document.title='taken'</script>\n")
     with served(root, home=root) as found:
         yield found
@@ -194,7 +200,7 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         page = opened_at(browser, own, troubles, "/start")
         page.get_by_label("Rows").select_option("rows.csv")
         page.get_by_role("button", name="Show").click()
-        page.get_by_label("Or a question of your own").fill("Is it short?")
+        page.get_by_label("A question of your own").fill("Is it short?")
         page.get_by_role("button", name="Estimate the cost").click()
         page.get_by_label("Name of the run").fill("from the page")
         page.get_by_role("button", name="Start the run").click()

@@ -14,10 +14,12 @@ from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
 from adjudge.web.pages import (
+    benchmarks,
     compare,
     criteria,
     jobs,
     label,
+    own_criteria,
     playground,
     playground_files,
     playground_runs,
@@ -48,8 +50,11 @@ def application(site: Site) -> ASGIApp:
             Route("/jobs/{job}", jobs.show),
             Route("/jobs/{job}/stop", jobs.stop, methods=["POST"]),
             Route("/compare", compare.show),
+            Route("/benchmarks", benchmarks.show_all),
+            Route("/benchmarks/{run}", benchmarks.show),
             Route("/criteria", criteria.show_all),
             Route("/criteria/{name}", criteria.show),
+            Route("/criteria-file", own_criteria.show),
             *playground.ROUTES,
             *playground_files.ROUTES,
             *playground_runs.ROUTES,
