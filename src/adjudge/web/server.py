@@ -14,12 +14,16 @@ from adjudge.errors import SetupError
 from adjudge.web.app import application
 from adjudge.web.guard import Access
 from adjudge.web.library import Library
-from adjudge.web.site import Site
+from adjudge.web.site import Site, templates
 from adjudge.web.spending import DEFAULT_USD, Spending
 
 _LOOPBACK = "127.0.0.1"
 _MOST_AT_ONCE = 500
 _WAIT_AT_END = 1
+_OF_FIRST_PAGE = ("base", "runs")
+"""How the names of its templates begin."""
+_BETWEEN_TEMPLATES = 0.05
+"""Seconds: templates are read before somebody needs them, and nobody waits meanwhile."""
 
 
 class PageServer:
@@ -79,7 +83,13 @@ class PageServer:
             if self._server.should_exit:
                 return
             threading.Event().wait(0.005)
+        names = templates().list_templates()
+        for name in (one for one in names if one.startswith(_OF_FIRST_PAGE)):
+            templates().get_template(name)
         ready(self.access.url)
+        for name in names:
+            templates().get_template(name)
+            threading.Event().wait(_BETWEEN_TEMPLATES)
 
 
 def _listening(port: int) -> socket.socket:

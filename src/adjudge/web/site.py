@@ -137,19 +137,6 @@ class Site:
         return self.library.read_only
 
     @cached_property
-    def templates(self) -> jinja2.Environment:
-        """Everything that is put into a page is escaped."""
-        made = jinja2.Environment(
-            loader=jinja2.PackageLoader("adjudge.web"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        made.globals.update(asset=_asset_address, query=_query, day=_day)
-        return made
-
-    @cached_property
     def jobs(self) -> Jobs:
         """The runs that were started here."""
         return Jobs(self.spending, self.home)
@@ -176,18 +163,36 @@ class Site:
         if wants_json(request):
             return _json(data, status)
         language = self.language_of(request)
-        text = self.templates.get_template(template).render(
-            **data,
-            t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
-            number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
-            share=lambda value: percent(float(value), language),
-            language=language,
-            here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
-            nonce=request.state.nonce,
-            form_token=self.access.form_token,
-            read_only=self.read_only,
+        text = (
+            templates()
+            .get_template(template)
+            .render(
+                **data,
+                t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
+                number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
+                share=lambda value: percent(float(value), language),
+                language=language,
+                here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+                nonce=request.state.nonce,
+                form_token=self.access.form_token,
+                read_only=self.read_only,
+            )
         )
         return HTMLResponse(text, status)
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Everything that is put into a page is escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("adjudge.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(asset=_asset_address, query=_query, day=_day)
+    return made
 
 
 def site_of(request: Request) -> Site:
