@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -19,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.domain.vote import Outcome
+from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
@@ -146,7 +148,9 @@ class Site:
 
     def known_models(self) -> list[str]:
         """Who may be asked from the page: those named when it was started, the project's own, and the embedded one."""
-        named = (*self.models, *([self.project.model] if self.project.model else []), default_model())
+        named = [*self.models, *([self.project.model] if self.project.model else [])]
+        with suppress(SetupError):  # the embedded one is not installed: those that were named do without
+            named.append(default_model())
         return list(dict.fromkeys(named))
 
     def language_of(self, request: Request) -> str:
