@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
@@ -40,11 +41,13 @@ from adjudge.runs.eval_file import (
 from adjudge.runs.project import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")
+INVENTED = "invented"
+"""The persona that the model makes up itself."""
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class ReadyJudge:
     """A judge of an eval file, made."""
 
@@ -256,7 +259,15 @@ def _definition(said: Said, language: str) -> tuple[str, str]:
 def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.direct import DirectJudge
 
-    own = DirectJudge(models, generate_feedback=entry.feedback, early_stop=entry.early_stop, **_asked_as(file, entry))
+    invented = entry.persona == INVENTED
+    own = DirectJudge(
+        models,
+        generate_feedback=entry.feedback,
+        judge_description_prompt=None if invented else entry.persona,
+        generate_synthetic_persona=invented,
+        early_stop=entry.early_stop,
+        **_asked_as(file, entry),
+    )
     return _with_criteria(file, entry, own)
 
 

@@ -6,7 +6,7 @@ The dataclasses are the format: the reader and the schema both follow their fiel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.prompts.render import LANGUAGES
@@ -46,7 +47,7 @@ class Aspect(NamedTuple):
     definition: str
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Said:
     """What stands under ``criteria``, one of them; a command has looked up already what was typed."""
 
@@ -54,7 +55,7 @@ class Said:
     place: Place = Place("")
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class CriteriaType:
     """A text, or a criteria written out. Names and files are looked up when the judge is made."""
 
@@ -137,7 +138,7 @@ FailUnder = float | tuple[tuple[str, float], ...]
 """What must be reached: by every criteria, or (name, number) of some criteria or compared systems."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class DataEntry:
     """Where the rows are."""
 
@@ -157,7 +158,7 @@ MODELS = Many(Record(ModelEntry, short="model"))
 M = TypeVar("M", bound=ModelEntry)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class WeightsType:
     """Numbers by model, or the words that let a calibration say them."""
 
@@ -170,7 +171,7 @@ class WeightsType:
         return {"anyOf": [{"const": FROM_LABELS}, _WEIGHTS.schema()]}
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class JudgeEntry:
     """What all kinds of judges have."""
 
@@ -193,7 +194,7 @@ class JudgeEntry:
     """The model that its name says, where the same judge is asked with several."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class CascadeEntry(JudgeEntry):
     """What judges have that may be a cascade."""
 
@@ -212,7 +213,7 @@ class CascadeEntry(JudgeEntry):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class AspectEntry(CascadeEntry):
     """Pass or fail on one aspect."""
 
@@ -226,7 +227,7 @@ class AspectEntry(CascadeEntry):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class DirectEntry(CascadeEntry):
     """One of the criteria's options; several criteria are judged one by one."""
 
@@ -234,9 +235,10 @@ class DirectEntry(CascadeEntry):
     early_stop: bool = key(Flag(), "Ask no more votes than can change the option.", False)
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
+    persona: str | None = key(Text(), "Who the judge is told to be; 'invented': the model invents that, for each criteria.", None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class PairwiseEntry(JudgeEntry):
     """Which of several responses is better."""
 
@@ -248,7 +250,7 @@ class PairwiseEntry(JudgeEntry):
     tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class RagEntry(JudgeEntry):
     """Answers that rest on retrieved texts, on each dimension."""
 
@@ -257,7 +259,7 @@ class RagEntry(JudgeEntry):
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class BudgetEntry:
     """Where a run stops; it can be resumed later."""
 
@@ -266,7 +268,7 @@ class BudgetEntry:
     max_tokens: int | None = key(_COUNT, "Tokens, read and written.", None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Gates:
     """What a run must reach; else the exit code says so."""
 
@@ -294,7 +296,7 @@ KINDS: Mapping[str, Type[JudgeEntry]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class EvalFile:
     """An eval file, read and checked."""
 

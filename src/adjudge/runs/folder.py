@@ -174,7 +174,7 @@ def settings_in(folder: str | Path) -> list[Mapping[str, Any]]:
     return [one["settings"] for one in judges.values() if isinstance(one.get("settings"), Mapping)]
 
 
-def _order(facts: Mapping[str, Any]) -> list[str]:
+def _order(facts: Mapping[str, object]) -> list[str]:
     """The judges as they were given."""
     given = facts.get("configuration")
     judges = given.get("judges") if isinstance(given, Mapping) else None

@@ -13,7 +13,23 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
-from adjudge.web.pages import benchmarks, compare, criteria, jobs, label, own_criteria, row, run, runs, start, trust
+from adjudge.web.pages import (
+    benchmarks,
+    compare,
+    criteria,
+    jobs,
+    label,
+    own_criteria,
+    playground,
+    playground_files,
+    playground_runs,
+    playground_writing,
+    row,
+    run,
+    runs,
+    start,
+    trust,
+)
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
 
@@ -40,6 +56,10 @@ def application(site: Site) -> ASGIApp:
             Route("/criteria", criteria.show_all),
             Route("/criteria/{name}", criteria.show),
             Route("/criteria-file", own_criteria.show),
+            *playground.ROUTES,
+            *playground_files.ROUTES,
+            *playground_runs.ROUTES,
+            *playground_writing.ROUTES,
             Route("/language", choose_language),
             Route("/static/{name:path}", static),
         ],

@@ -12,7 +12,7 @@ LARGEST = 65_536
 _MOST_FIELDS = 500
 
 
-async def fields_of(request: Request, largest: int = LARGEST) -> list[tuple[str, str]]:
+async def fields_of(request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS) -> list[tuple[str, str]]:
     """Every field that was sent, in its order; a name may be there several times."""
     body = bytearray()
     async for part in request.stream():
@@ -20,7 +20,7 @@ async def fields_of(request: Request, largest: int = LARGEST) -> list[tuple[str,
         if len(body) > largest:
             raise HTTPException(413, "that is more than a page of ours sends")
     try:
-        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most)
     except ValueError as error:
         raise HTTPException(413, "that is more than a page of ours sends") from error
 

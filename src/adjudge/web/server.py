@@ -71,6 +71,7 @@ class PageServer:
         try:
             asyncio.run(self._server.serve(sockets=[self._socket]))
         finally:
+            self.site.trials.stop_all()
             self.site.jobs.close()
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -19,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.domain.vote import Outcome
+from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
@@ -27,6 +29,7 @@ from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
+from adjudge.web.playground.trial import Trials
 from adjudge.web.spending import Spending
 
 LANGUAGES = ("en", "ru")
@@ -56,6 +59,15 @@ SHORT_NAMES = {
     "queue low-confidence": "low confidence first",
     "queue failed": "failed",
     "queue conflicts": "annotators differ",
+    "action rephrase": "Rephrase",
+    "action shorten": "Shorten",
+    "action elaborate": "Elaborate",
+    "action counterfactual": "Counterfactual",
+    "export eval": "eval.yaml",
+    "export python": "Python script",
+    "export notebook": "Notebook",
+    "export criteria": "Criteria",
+    "export evalassist": "EvalAssist",
     **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
 }
 """What a short name of ours says where no sentence stands for itself."""
@@ -79,7 +91,7 @@ class Asset:
 def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
-    names = ("page.css", "page.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
+    names = ("page.css", "page.js", "playground.css", "playground.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
     return {name: Asset((static / name).read_bytes(), _TYPES[name[name.rindex(".") :]]) for name in names}
 
 
@@ -114,6 +126,11 @@ class Site:
     models: tuple[str, ...] = ()
     """Models that were named on the command line."""
 
+    @cached_property
+    def trials(self) -> Trials:
+        """What is judged in the playground."""
+        return Trials(self.spending)
+
     @property
     def read_only(self) -> bool:
         """Whether nothing may be written."""
@@ -131,7 +148,9 @@ class Site:
 
     def known_models(self) -> list[str]:
         """Who may be asked from the page: those named when it was started, the project's own, and the embedded one."""
-        named = (*self.models, *([self.project.model] if self.project.model else []), default_model())
+        named = [*self.models, *([self.project.model] if self.project.model else [])]
+        with suppress(SetupError):  # the embedded one is not installed: those that were named do without
+            named.append(default_model())
         return list(dict.fromkeys(named))
 
     def language_of(self, request: Request) -> str:

@@ -40,7 +40,7 @@ def show(request: Request) -> Response:
     return site.answer(request, "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja", data)
 
 
-def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> dict[str, Any]:
+def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> dict[str, object]:
     """A judgment as the page shows it. That its verdict was shown is remembered: who labels the row later was not blind."""
     with reading(place.folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
@@ -75,7 +75,7 @@ def quoted_in(texts: Sequence[object]) -> Iterator[str]:
             yield next(part for part in match.groups() if part)
 
 
-def _texts(name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool) -> Iterator[dict[str, Any]]:
+def _texts(name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool) -> Iterator[dict[str, object]]:
     several = not isinstance(value, str)
     for place, text in enumerate(value if several else [value], 1):
         shown = str(text) if whole else str(text)[:LONGEST]
@@ -95,7 +95,7 @@ def marked(text: str, quotes: set[str]) -> list[tuple[str, bool]]:
     return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
-def _vote(vote: Mapping[str, Any], prompt: ShownPrompt | None, *, whole: bool) -> dict[str, Any]:
+def _vote(vote: Mapping[str, Any], prompt: ShownPrompt | None, *, whole: bool) -> dict[str, object]:
     shares = vote.get("distribution")
     chances = shares if isinstance(shares, Mapping) else {}
     text = vote.get("text") or ""

@@ -33,7 +33,7 @@ def show(request: Request) -> Response:
         filters = _in_good_order(filters_of(asked, judge), is_large=large)
         page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
     chosen = _number(asked, "row")
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "run": {"id": place.id, "name": place.name, "state": str(facts.get("ended") or "not finished")},
         "job": job_data(site, job) if (job := site.jobs.of(place.folder)) and not job.is_fine else None,
         "live": site.library.is_live(place),
