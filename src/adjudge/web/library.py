@@ -105,11 +105,11 @@ class Library:
         except (RunError, sqlite3.Error):  # its pages are slower, and whoever resumes it hears what is wrong
             return
 
-    def kept(self, place: RunPlace, what: str, make: Callable[[], T]) -> T:
-        """What ``make`` found in a run, found anew when the run has changed."""
+    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool = False) -> T:
+        """What ``make`` found in a run, found anew when the run has changed: a little later, or ``at_once``."""
         key, version, now = (place.id, what), _version(place.folder), time.monotonic()
         known = self._kept.get(key)
-        if known is None or (known[0] != version and now > known[1]):
+        if known is None or (known[0] != version and (at_once or now > known[1])):
             found, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
@@ -131,9 +131,9 @@ class Library:
         """What a run says of itself."""
         return self.kept(place, "about", lambda: _about(place))
 
-    def counts(self, place: RunPlace) -> dict[str, JudgeCounts]:
+    def counts(self, place: RunPlace, *, at_once: bool = False) -> dict[str, JudgeCounts]:
         """Judge → how its judgments came out."""
-        return self.kept(place, "counts", lambda: _counts(place))
+        return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
 
     def glance(self, place: RunPlace, *, wait: bool = False) -> dict[str, object]:
         """A run as the list shows it. A large one is counted when the list waits for it, or was counted already."""
