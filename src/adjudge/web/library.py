@@ -141,7 +141,7 @@ class Library:
         if "error" in about:
             return about
         counted = wait or not is_large(place) or (place.id, "counts") in self._kept
-        counts = self.counts(place) if counted else {}
+        counts = self.counts(place, at_once=not self.is_live(place)) if counted else {}
         models = about["models"]
         assert isinstance(models, dict)
         judges = [
