@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.ledger.file import FILE, LABELS, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.ledger.labels import NOTES
 from adjudge.runs.browse import judges_in
 from adjudge.runs.folder import find_runs, last_written, reading
 
@@ -153,7 +154,7 @@ class Library:
 def _version(folder: Path) -> object:
     """Changes with whatever is written to a run, labels included."""
     found = []
-    for path in (folder / FILE, folder / f"{FILE}-wal", folder / "labels.sqlite", folder / "labels.sqlite-wal"):
+    for path in (folder / name for name in (FILE, f"{FILE}-wal", LABELS, f"{LABELS}-wal", NOTES)):
         try:
             stat = path.stat()
             found.append((stat.st_mtime_ns, stat.st_size) if stat.st_size else (0, 0))  # an empty log is one that a reader left
