@@ -239,6 +239,9 @@ gate_cluster = click.option(
     metavar="COLUMN",
     help="Of gates with --confidence or --not-worse-than: rows that share a value here belong together, as one conversation.",
 )
+otel = click.option(
+    "--otel", is_flag=True, help="Send an event for each judgment and a span for each call to an OpenTelemetry collector (OTLP)."
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
 
@@ -286,6 +289,7 @@ class RowFlags(Spending):
     not_worse_than: str | None
     margin: float | None
     cluster: str | None
+    otel: bool
     quiet: bool
 
     def server(self) -> ServerEntry:
@@ -322,6 +326,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "max_tokens": max_tokens,
     "prices": prices,
     "no_cache": no_cache,
+    "otel": otel,
     "quiet": quiet,
     "dry_run": dry_run,
     "fail_under": fail_under,

@@ -32,6 +32,7 @@ from adjudge.cli.options import (
     limits,
     margin,
     not_worse_than,
+    otel,
     quiet,
     resume,
     server,
@@ -146,6 +147,7 @@ class Wanted(RowFlags):
 @click.option("--language", type=LANGUAGE, help="Of prompts, explanations, criteria and reports, whatever the file says.")
 @as_json
 @dry_run
+@otel
 @quiet
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
@@ -178,9 +180,9 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
         found = made.estimate(fork_of=fork, retry_failed=wanted.retry_failed)
         show_estimate(found, file.language, as_json=wanted.as_json)
         return ExitCode.OK
-    seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json), made.folder or Path()
+    seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel), made.folder or Path()
     try:
-        with resumable(kept, file.language), seen.watch:
+        with resumable(kept, file.language), seen:
             made.execute(
                 seen.event,
                 budget=wanted.budget(),
@@ -188,6 +190,7 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
                 retry_failed=wanted.retry_failed,
                 kept=outcome.facts,
                 prepare=partial(_check_outputs, written),
+                told_of_calls=seen.told_of_calls,
             )
     except OtherConfiguration as error:
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"

@@ -18,6 +18,7 @@ from adjudge.data.dataset import STDIN, BadRow, BlankRows, EmptyAnswers
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
+from adjudge.engine.calls import OnCall, on_call
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
@@ -134,15 +135,18 @@ class EvalRun:
         retry_failed: bool = False,
         kept: Kept = dict,
         prepare: Callable[[], None] | None = None,
+        told_of_calls: OnCall | None = None,
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
 
         ``kept``: further facts about the run, asked for when it begins and when it ends. ``prepare`` is called when nothing is
-        wrong with the whole of the data, before a folder is made or a model is asked.
+        wrong with the whole of the data, before a folder is made or a model is asked. ``told_of_calls`` is called with every
+        call to a model.
         """
         limits = _limits(budget, self.file.budget)
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
-        event_loop.run(self._execute(run, limits, listen, kept, prepare))
+        with event_loop.holding(on_call, told_of_calls):
+            event_loop.run(self._execute(run, limits, listen, kept, prepare))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
