@@ -32,6 +32,7 @@ EXTRAS = {
     "excel": "openpyxl",
     "gguf": "xllamacpp",
     "local": "onnxruntime",
+    "mcp": "mcp",
     "otel": "opentelemetry.sdk",
     "parquet": "pyarrow",
     "pytest": "pytest",

@@ -57,6 +57,7 @@ COMMANDS = {
     "models": Entry("models", "models", "List the providers; pull the embedded model."),
     "doctor": Entry("doctor", "doctor", "Check what is installed and which models answer."),
     "schema": Entry("schema", "schema", "Print the JSON schema of what --json prints."),
+    "mcp": Entry("mcp", "serve_mcp", "Serve judging to assistants over MCP."),
     "serve-model": Entry("serve", "serve_model", "Serve the embedded weights over HTTP."),
 }
 
