@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bars, headers, known_encoding, variable, writable
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _beside(user_input: str | None, reference: str | None, context: Sequence[str
     return {name: value for name, value in typed.items() if value is not None}
 
 
-models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
+models = click.option("-m", "--model", multiple=True, shell_complete=model_names, help="Model to ask; repeat for a panel.")
 
 
 base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
@@ -170,6 +171,7 @@ named = click.option(
     "--criteria",
     "named",
     multiple=True,
+    shell_complete=criteria_names,
     help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable.",
 )
 user_input = click.option("--user-input", help="The question that is answered.")

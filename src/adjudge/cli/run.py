@@ -149,9 +149,10 @@ class Wanted(RowFlags):
 @dry_run
 @otel
 @quiet
+@click.option("--watch", is_flag=True, help="Carry it out again whenever the file, its criteria or its rows change.")
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def run(file: Path | None, show_schema: bool, wanted: Wanted) -> int:
+def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
@@ -164,7 +165,20 @@ def run(file: Path | None, show_schema: bool, wanted: Wanted) -> int:
     if file is None:
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
-    return _carry_out(wanted.file(file), wanted)
+    return _on_change(file, wanted) if watch else _carry_out(wanted.file(file), wanted)
+
+
+def _on_change(path: Path, wanted: Wanted) -> int:
+    from adjudge.cli.on_change import OnChange
+
+    def execute(folder: Path | None, fork: Path | None) -> int:
+        again = replace(wanted, folder=folder or wanted.folder, fork=fork or wanted.fork)
+        return _carry_out(again.file(path), again)
+
+    def load() -> EvalFile:
+        return replace(wanted.file(path), run=str(wanted.folder.absolute())) if wanted.folder else wanted.file(path)
+
+    return OnChange(path, load, execute).run()
 
 
 def _carry_out(file: EvalFile, wanted: Wanted) -> int:
