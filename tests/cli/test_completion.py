@@ -16,7 +16,7 @@ ASKED = {
     "bash": """
 source SCRIPT
 offer() { COMP_WORDS=(adjudge "$@"); COMP_CWORD=$#; COMPREPLY=(); _adjudge_completion adjudge; printf '%s\\n' "${COMPREPLY[@]}"; }
-offer calib; echo ==; offer judge -c conci; echo ==; offer run --wat
+offer calib; echo NEXT; offer judge -c conci; echo NEXT; offer run --wat
 """,
     "zsh": """
 compdef() { : }
@@ -24,12 +24,12 @@ _describe() { print -l -- "${(@P)3%%:*}" }
 compadd() { print -l -- "${(@P)@[-1]}" }
 source SCRIPT
 offer() { words=(adjudge "$@"); CURRENT=$#words; _adjudge_completion }
-offer calib; print -- ==; offer judge -c conci; print -- ==; offer run --wat
+offer calib; echo NEXT; offer judge -c conci; echo NEXT; offer run --wat
 """,
     "fish": """
 source SCRIPT
-complete -C 'adjudge calib' | string split -f1 \\t; echo ==
-complete -C 'adjudge judge -c conci' | string split -f1 \\t; echo ==
+complete -C 'adjudge calib' | string split -f1 \\t; echo NEXT
+complete -C 'adjudge judge -c conci' | string split -f1 \\t; echo NEXT
 complete -C 'adjudge run --wat' | string split -f1 \\t
 """,
 }
@@ -50,7 +50,7 @@ def test_a_shell_completes_commands_criteria_and_options(shell: str, tmp_path: P
     told = subprocess.run(
         [*WITHOUT_FILES[shell], str(tmp_path / "ask")], env=own, capture_output=True, text=True, check=False, cwd=tmp_path
     )
-    offered = [part.split() for part in told.stdout.split("==\n")]
+    offered = [part.split() for part in told.stdout.split("NEXT\n")]
     assert offered == [["calibrate"], ["conciseness"], ["--watch"]], told
 
 
