@@ -61,6 +61,7 @@ COMMANDS = {
     "models": Entry("models", "models", "List the providers; pull the embedded model."),
     "doctor": Entry("doctor", "doctor", "Check what is installed and which models answer."),
     "schema": Entry("schema", "schema", "Print the JSON schema of what --json prints."),
+    "serve": Entry("serve_api", "serve", "Serve judging, criteria and runs as a JSON API."),
     "mcp": Entry("mcp", "serve_mcp", "Serve judging to assistants over MCP."),
     "completion": Entry("completion", "completion", "Print what a shell needs to complete commands."),
     "serve-model": Entry("serve", "serve_model", "Serve the embedded weights over HTTP."),
