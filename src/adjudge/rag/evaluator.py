@@ -18,14 +18,20 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.run import RunLike
+from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import ModelPanel, OnFailure, check_votes
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes
+from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
+from adjudge.rag.measured import Measured
+from adjudge.rag.measures import Measure, chosen_measures, measure_name
+from adjudge.rag.measuring import Measuring, Results
+from adjudge.rag.parts import RowTexts
 from adjudge.rag.result import RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
 
@@ -35,6 +41,11 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
+_SINCE_THEN = ("measures",)
+"""Settings that earlier versions did not have."""
+_WITHOUT_MODELS = 64
+"""Rows under way at once where nobody is asked."""
+NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,10 @@ class RagEvaluator(Judge[Instance, RagResult]):
         model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
         dimensions: which to score, by name or as objects of one's own; None: all there are.
         config: a file with further dimensions, or other weights and gates for the ready-made ones.
-        weights: dimension → weight, where it is another one.
+        measures: what else to measure, by name, such as "ndcg@5" or "context_recall"; ``known_measures()`` has them all. With
+            ``dimensions="none"`` nothing else is judged; measures of ids then need no model.
+        weights: dimension or measure → weight, where it is another one. Measures have none, and so no part in the composite,
+            unless there is no dimension: then each has the weight 1.
         strictness: votes per model and dimension.
         language: of prompts, explanations and scale texts: "en" or "ru".
         early_stop: ask only as many votes as can still change a score.
@@ -64,6 +78,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
     dimensions: Sequence[str | Dimension] | None = field(default=None, hash=False)
+    measures: Sequence[str] = ()
     config: str | Path | None = None
     weights: Mapping[str, float] = field(default_factory=FrozenDict, hash=False)
     strictness: int = 1
@@ -75,6 +90,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
+    _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
 
     panel: ModelPanel = field(init=False, repr=False, compare=False)
@@ -83,13 +99,35 @@ class RagEvaluator(Judge[Instance, RagResult]):
         check_votes("strictness", self.strictness)
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
-        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), self.weights))
+        named = [self.measures] if isinstance(self.measures, str) else self.measures
+        measures, others = self._weighed(named, chosen(known, wanted))
+        beside = any(one.weight for one in measures)
+        object.__setattr__(self, "measures", tuple(one.name for one in measures))
+        object.__setattr__(self, "_measuring", Measuring(measures, self.language))
+        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
         object.__setattr__(self, "_judge", self._direct())
         super().__post_init__()
 
+    def _weighed(self, names: Sequence[str], dimensions: Sequence[Dimension]) -> tuple[tuple[Measure, ...], dict[str, float]]:
+        """The measures with their weights, and the weights that are not theirs."""
+        own = {name for one in names if (name := measure_name(one))}
+        given = {name: weight for name, weight in self.weights.items() if measure_name(name) in own}
+        default = {} if dimensions or given else dict.fromkeys(own, 1.0)
+        others = {name: weight for name, weight in self.weights.items() if name not in given}
+        return chosen_measures(names, default | given, self.language), others
+
     def open_models(self) -> ModelPanel:
-        """Those of the judge that is asked about each dimension."""
-        return self._judge.panel
+        """Those of the judge that is asked about each dimension; none where nobody is asked."""
+        return self._judge.panel if self._asks else NO_MODELS
+
+    @property
+    def _asks(self) -> bool:
+        return bool(self._scored or self._measuring.checks)
+
+    @property
+    def width(self) -> int:
+        """Rows under way at once."""
+        return super().width or _WITHOUT_MODELS
 
     @property
     def samples(self) -> int:
@@ -101,20 +139,25 @@ class RagEvaluator(Judge[Instance, RagResult]):
         """The dimensions that are scored, with their weights."""
         return self._scored
 
+    @property
+    def measured(self) -> tuple[Measure, ...]:
+        """What else is measured, with the weights."""
+        return self._measuring.measures
+
     @cached_property
     def criteria(self) -> Criteria:
         """What a result is a result of: the dimensions together."""
-        return Criteria("rag", "composite", [CriteriaOption(one.name, one.title) for one in self._scored])
+        return Criteria("rag", "composite", [CriteriaOption(one.name, one.title) for one in (*self._scored, *self._weighing)])
 
     # -- judging -------------------------------------------------------------
 
     def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
-        return read_rows(source, self._scored, columns, limit)
+        return read_rows(source, self._scored, columns, limit, self.measured)
 
     def columns_of(self, first: Instance, columns: Mapping[str, str], source: Source) -> Mapping[str, str]:
         """Field → column, by the first row; ``columns`` are those that were named."""
-        return columns_of(first, columns, source, needed_fields(self._scored))
+        return columns_of(first, columns, source, needed_fields(self._scored, self.measured))
 
     @overload
     async def aevaluate(
@@ -155,8 +198,14 @@ class RagEvaluator(Judge[Instance, RagResult]):
         return read.instances
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
-        """With the dimensions as they are scored, wherever they came from."""
-        return {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
+        """With the dimensions as they are scored, wherever they came from, and what is measured beside them."""
+        made = super().configuration([*criteria, *self._measuring.checks.values()])
+        measures = {"measures": {one.name: plain(one) for one in self.measured}} if self.measured else {}
+        return {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
+
+    def recorded_settings(self) -> dict[str, object]:
+        """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
+        return {name: value for name, value in super().recorded_settings().items() if value or name not in _SINCE_THEN}
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
@@ -168,15 +217,53 @@ class RagEvaluator(Judge[Instance, RagResult]):
             check_fields(item, one, absent(self.language))
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked."""
-        if votes and not self.early_stop:
+        """Every dimension to every model, as often as asked; then what the measures need."""
+        if votes and not self.early_stop and not self._measuring.staged:
             return []
-        return [ballot for case in self._cases(item) for ballot in self._judge.plan(case, _about(case.criteria, votes))]
+        cast = _by_case(votes)
+        cases = [*self._cases(item), *self._measuring.cases(self._texts(item), self._results(cast))]
+        return [ballot for case in cases for ballot in self._judge.plan(case, cast.get(_key(case), []))]
+
+    def plan_all(self, item: Instance) -> Sequence[Ballot]:
+        """All that may be asked, also what depends on answers."""
+        cases = [*self._cases(item), *self._measuring.cases(self._texts(item), None)]
+        return [ballot for case in cases for ballot in self._judge.ballots(case)]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
-        """Each dimension by its own votes, then the composite."""
-        judged = {case.criteria.name: self._judge.pool(case, _about(case.criteria, votes)) for case in self._cases(item)}
-        return self._result(item, tuple(votes), judged)
+        """Each dimension by its own votes, then the measures, then the composite."""
+        result = self._pooled(item, votes)
+        models = dict.fromkeys(vote.model for vote in votes)
+        if not self._weighing or len(models) < 2:
+            return result
+        own = {name: self._pooled(item, [vote for vote in votes if vote.model == name]).composite.value for name in models}
+        return replace(result, own_composites={name: value for name, value in own.items() if value is not None})
+
+    def _pooled(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
+        cast = _by_case(votes)
+        judged = {case.criteria.name: self._judge.pool(case, cast.get(_key(case), [])) for case in self._cases(item)}
+        result = self._result(item, tuple(votes), judged)
+        if not self.measured:
+            return result
+        measured, parts = self._measuring.measured(self._texts(item), self._results(cast))
+        result = self._result(item, tuple(votes), judged, measured)
+        grounded = result.normalized.get("groundedness")
+        return replace(result, measured=FrozenDict(measured), parts=parts, blame=blame(measured, grounded))
+
+    def _results(self, cast: Mapping[_Key, Sequence[Vote]]) -> Results:
+        """What the votes on a case come to; None while some are still to be asked for."""
+
+        def result(case: Case) -> DirectInstanceResult | None:
+            votes = cast.get(_key(case), ())
+            return None if self._judge.plan(case, votes) else self._judge.pool(case, votes)
+
+        return result
+
+    def _texts(self, item: Instance) -> RowTexts:
+        return RowTexts(item)
+
+    @property
+    def _weighing(self) -> list[Measure]:
+        return [one for one in self.measured if one.weight]
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
@@ -187,8 +274,15 @@ class RagEvaluator(Judge[Instance, RagResult]):
         made_up = self._result(result.instance, result.votes, judged)
         return replace(made_up, status=result.status, fallback="random")
 
-    def _result(self, item: Instance, votes: tuple[Vote, ...], judged: Mapping[str, DirectInstanceResult]) -> RagResult:
-        made = composite({name: None if one.score is None else int(one.score) for name, one in judged.items()}, self._scored)
+    def _result(
+        self,
+        item: Instance,
+        votes: tuple[Vote, ...],
+        judged: Mapping[str, DirectInstanceResult],
+        measured: Mapping[str, Measured] = NOTHING_MEASURED,
+    ) -> RagResult:
+        scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
+        made = composite(scores, self._scored, list(measured.values()))
         status = Status.SCORED if made.value is not None else _status([one.status for one in judged.values()])
         agreements = [one.agreement for one in judged.values() if one.agreement is not None]
         return RagResult(
@@ -211,7 +305,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def _direct(self) -> DirectJudge:
         return DirectJudge(
-            self.model,
+            self.model if self._asks else _nobody,
             self_consistency=self.strictness,
             language=self.language,
             early_stop=self.early_stop,
@@ -223,15 +317,31 @@ class RagEvaluator(Judge[Instance, RagResult]):
         )
 
 
+def _nobody(prompt: str) -> str:
+    """Stands for a model where nothing is asked."""
+    raise SetupError(f"nobody is to be asked: {prompt}")
+
+
 def _is_row(given: Row | Source) -> bool:
     return isinstance(given, Mapping | Instance)
 
 
-def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:
-    return [vote for vote in votes if vote.ballot.criteria.name == criteria.name]
+_Key = tuple[str, str]
+
+
+def _key(case: Case | Ballot) -> _Key:
+    return case.criteria.name, case.instance.identity
+
+
+def _by_case(votes: Sequence[Vote]) -> dict[_Key, list[Vote]]:
+    """The votes by what they are about."""
+    found: dict[_Key, list[Vote]] = {}
+    for vote in votes:
+        found.setdefault(_key(vote.ballot), []).append(vote)
+    return found
 
 
 def _status(each: Sequence[Status]) -> Status:
     """Of an answer without a composite: abstained where only models that declined stand in the way."""
     missing = [status for status in each if status is not Status.SCORED]
-    return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED
+    return Status.ABSTAINED if missing and all(status is Status.ABSTAINED for status in missing) else Status.FAILED
