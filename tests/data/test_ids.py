@@ -46,7 +46,12 @@ def test_nothing_gives_no_ids(cell: str | list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "said"),
-    [('{"d1": "high"}', "grade of 'd1' is 'high'"), ('{"d1": NaN}', "not a number"), ('[["d1"]]', "list"), ('[{"a": 1}]', "no id")],
+    [
+        ('{"d1": "high"}', "grade of 'd1' is 'high'"),
+        ('{"d1": NaN}', "not a number"),
+        ('[["d1"]]', "list"),
+        ('[{"a": 1}]', "no id"),
+    ],
 )
 def test_what_is_no_id_and_no_grade_is_named(cell: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):

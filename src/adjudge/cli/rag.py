@@ -39,7 +39,11 @@ _OTHER = {
 @click.option("--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider.")
 @click.option("--api-key", help="The model's key. Default: $API_KEY with --model-provider, else the provider's own variable.")
 @click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension.")
-@click.option("--dimensions", help="Only these, separated by commas.")
+@click.option("--dimensions", help="Only these, separated by commas; none: only what --measures says.")
+@click.option(
+    "--measures", help="What else to measure of retriever and generator, separated by commas, such as ndcg@5,context_recall."
+)
+@click.option("--weight", multiple=True, help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.")
 @click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
 @click.option("--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable.")
 @click.option("-o", "--output", type=PATH, default=Path("reports"), help="Folder for the reports.")
@@ -58,6 +62,8 @@ def rag(
     api_key: str | None,
     strictness: int,
     dimensions: str | None,
+    measures: str | None,
+    weight: tuple[str, ...],
     config: Path | None,
     column: tuple[str, ...],
     output: Path,
@@ -72,7 +78,9 @@ def rag(
     ids, key = _models(model_provider, model_name, api_key, flags.model)
     entry = RagEntry(
         kind="rag",
-        dimensions=tuple(name.strip() for name in dimensions.split(",")) if dimensions else (),
+        dimensions=_names(dimensions),
+        measures=_names(measures),
+        weights=tuple(map(_weight, weight)),
         config=str(config) if config else None,
         strictness=strictness,
         temperature=flags.temperature,
@@ -95,6 +103,18 @@ def rag(
         click.echo(str(path))
     warn(report)
     return outcome.exit_code()
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise UsageError(f"--weight takes NAME=NUMBER, such as context_recall=1, not {text!r}") from None
 
 
 class _Rows(Seen):

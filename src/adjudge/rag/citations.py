@@ -15,7 +15,7 @@ _MARK = re.compile(
     rf"|\[(?P<text>[^\[\]\n]{{0,300}})\]\((?P<link>[^()\s]+)[^()]*\)"  # a link
     rf"|[\[【(]\s*(?:{_WORD}s?\s*[:#№]?\s*)(?P<named>{_NUMBERS})\s*[\]】)]"  # [source 2], (Источник 2)
     rf"|[\[【]\s*(?P<numbers>{_NUMBERS})(?:†[^\]】]*)?\s*[\]】](?![(:])"  # [2], [1, 3], [1-3], 【4†source】
-    r"|(?P<raised>[¹²³⁴⁵⁶⁷⁸⁹⁰]+)(?![\w])"
+    r"|(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?»”]))(?P<raised>[¹²³⁴⁵⁶⁷⁸⁹⁰]+)(?!\w)"  # a word¹, but not 5 m²
     r"|(?P<url>https?://[^\s<>()\[\]{}\"'«»“”]+)",
     re.IGNORECASE,
 )
@@ -136,6 +136,8 @@ class _Sources:
 def _each(numbers: str) -> Iterator[int]:
     for found in _RANGE.finditer(numbers):
         first, last = int(found[1]), int(found[2] or found[1])
+        if not first:  # sources are numbered from 1: this is an index
+            continue
         yield from range(first, min(last, first + _MOST_IN_RANGE) + 1) if last >= first else (first, last)
 
 

@@ -33,9 +33,7 @@ class Composite:
     """The dimensions without a score."""
 
 
-def composite(
-    scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()
-) -> Composite:
+def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()) -> Composite:
     """The weighted mean of the normalised scores; gates lower it. A dimension that ``scores`` leaves out is missing.
 
     ``measured``: what else the answer was measured by; those with a weight have a part in the mean.

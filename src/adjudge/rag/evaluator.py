@@ -147,7 +147,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
     @cached_property
     def criteria(self) -> Criteria:
         """What a result is a result of: the dimensions together."""
-        return Criteria("rag", "composite", [CriteriaOption(one.name, one.title) for one in (*self._scored, *self._weighing)])
+        parts = [(one.name, one.title) for one in self._scored] + [(one.name, one.title) for one in self._weighing]
+        return Criteria("rag", "composite", [CriteriaOption(name, title) for name, title in parts])
 
     # -- judging -------------------------------------------------------------
 
@@ -241,13 +242,12 @@ class RagEvaluator(Judge[Instance, RagResult]):
     def _pooled(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         cast = _by_case(votes)
         judged = {case.criteria.name: self._judge.pool(case, cast.get(_key(case), [])) for case in self._cases(item)}
-        result = self._result(item, tuple(votes), judged)
         if not self.measured:
-            return result
+            return self._result(item, tuple(votes), judged)
         measured, parts = self._measuring.measured(self._texts(item), self._results(cast))
         result = self._result(item, tuple(votes), judged, measured)
         grounded = result.normalized.get("groundedness")
-        return replace(result, measured=FrozenDict(measured), parts=parts, blame=blame(measured, grounded))
+        return replace(result, parts=parts, blame=blame(measured, grounded))
 
     def _results(self, cast: Mapping[_Key, Sequence[Vote]]) -> Results:
         """What the votes on a case come to; None while some are still to be asked for."""
@@ -271,8 +271,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
             name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
             for name, one in result.judged.items()
         }
-        made_up = self._result(result.instance, result.votes, judged)
-        return replace(made_up, status=result.status, fallback="random")
+        made_up = self._result(result.instance, result.votes, judged, result.measured)
+        return replace(made_up, status=result.status, fallback="random", parts=result.parts, blame=result.blame)
 
     def _result(
         self,
@@ -296,6 +296,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
             composite=made,
             dimensions=self._scored,
             judged=FrozenDict(judged),
+            measured=FrozenDict(measured),
             notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
         )
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_NUMBERED = re.compile(r"^[ \t]*(?:(?:fragment|source|document|passage|фрагмент|источник|документ)[ \t]+)?[\[(]?(\d{1,3})[\])]?[.:)]?[ \t]+", re.I | re.M)
-_RULE = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|#{3,})[ \t]*$", re.M)
+_NUMBERED = re.compile(
+    r"^[ \t]*(?:(?:fragment|source|document|passage|фрагмент|источник|документ)[ \t]+)?[\[(]?(\d{1,3})(?:[\])][.:]?|[.:])[ \t]+",
+    re.IGNORECASE | re.MULTILINE,
+)
+_RULE = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|#{3,})[ \t]*$", re.MULTILINE)
 
 
 def fragments(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    """A list is its items. A text is split where its lines are numbered from 1 on, else at ruled lines; else it is one fragment."""
+    """A list is its items. A text is split where its lines are numbered from 1 on, else at ruled lines; else it is one."""
     if value is None:
         return ()
     if not isinstance(value, str):
@@ -22,7 +25,7 @@ def fragments(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _numbered(text: str) -> list[str]:
     """The texts behind 1, 2, 3, …; none where the lines are not numbered so, or something stands before the first."""
-    starts = []
+    starts: list[re.Match[str]] = []
     for found in _NUMBERED.finditer(text):
         if int(found[1]) == len(starts) + 1:
             starts.append(found)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adjudge.data.ids import graded_ids, id_list
 from adjudge.domain.instance import Instance
 from adjudge.rag.measures import Measure
-from adjudge.data.ids import graded_ids, id_list
 from adjudge.stats.estimate import Figure
 
 

@@ -13,7 +13,7 @@ from adjudge.catalog.criteria_file import parse_entry
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.prompts.render import check_language
-from adjudge.reading.values import Place, flag, list_of, load_yaml, mapping, nearest, one_of, phrase, texts
+from adjudge.reading.values import Place, flag, list_of, load_yaml, mapping, nearest, number, one_of, phrase, texts
 from adjudge.stats.retrieval import NAMES, RankMeasure
 
 Side = Literal["retriever", "generator"]
@@ -67,6 +67,19 @@ def chosen_measures(names: Sequence[str], weights: Mapping[str, float], language
     found = {one.name: one for one in (_named(name, known_measures(language)) for name in names)}
     given = {name if (rank := _rank(name)) is None else str(rank): weight for name, weight in weights.items()}
     return tuple(replace(one, weight=float(given.get(one.name, one.weight))) for one in found.values())
+
+
+def kept_measures(kept: object) -> tuple[Measure, ...]:
+    """The measures as a run folder keeps them; none where what is kept are none."""
+    try:
+        place = Place("the run")
+        return tuple(_kept(mapping(one, place), place) for one in mapping(kept, place).values())
+    except SetupError:
+        return ()
+
+
+def _kept(given: Mapping[str, object], place: Place) -> Measure:
+    return replace(_measure(given, place), weight=number(given.get("weight", 0.0), place))
 
 
 def measure_name(name: str) -> str | None:

@@ -156,4 +156,3 @@ _FIGURES: Mapping[str, Callable[[RowTexts, Said], Figure]] = {
     "fragment_use": _fragment_use,
     "citations": _citations,
 }
-

@@ -29,8 +29,8 @@ class Part:
     number: int
     """Of the fragment or the sentence, from 1."""
     text: str
-    other: int | None = None
-    """Of the fragment that it is held against: the other of a pair, or the cited one."""
+    others: tuple[int, ...] = ()
+    """Of the fragments that it is held against: the other of a pair, or those that are cited."""
     mark: str = ""
     """Of a citation, as it stands in the answer."""
     case: Case | None = None
@@ -50,7 +50,7 @@ class Answered:
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
         own: dict[str, object] = {"check": self.part.check, "number": self.part.number}
-        own |= {} if self.part.other is None else {"other": self.part.other}
+        own |= {"others": list(self.part.others)} if self.part.others else {}
         own |= {"mark": self.part.mark} if self.part.mark else {}
         return {**own, "text": self.part.text, "yes": self.yes, "reason": self.reason or None}
 
@@ -144,15 +144,21 @@ def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator
     numbered = [(number, text) for number, text in enumerate(row.fragments, 1) if relevant is None or number in relevant]
     for (first, one), (second, other) in combinations(numbered, 2):
         case = _case(criteria, {"other_fragment": one, "fragment": other})
-        yield Part(criteria.name, second, other, other=first, case=case)
+        yield Part(criteria.name, second, other, others=(first,), case=case)
 
 
 def _cites(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[Part]:  # noqa: ARG001
-    for one in row.citations:
-        place = one.fragment
-        source = {} if place is None else {"source": row.fragments[place - 1], "statement": one.statement}
-        case = _case(criteria, source) if source else None
-        yield Part(criteria.name, one.sentence, one.statement, place, one.mark, case)
+    """A sentence with all that it cites, since each may say a part of it; a mark that points nowhere by itself."""
+    for one in (each for each in row.citations if each.fragment is None):
+        yield Part(criteria.name, one.sentence, one.statement, mark=one.mark)
+    cited: dict[int, list[Citation]] = {}
+    for one in (each for each in row.citations if each.fragment is not None):
+        cited.setdefault(one.sentence, []).append(one)
+    for number, some in cited.items():
+        places = tuple(dict.fromkeys(one.fragment for one in some if one.fragment is not None))
+        marks = " ".join(dict.fromkeys(one.mark for one in some))
+        case = _case(criteria, {"source": [row.fragments[place - 1] for place in places], "statement": some[0].statement})
+        yield Part(criteria.name, number, some[0].statement, places, marks, case)
 
 
 def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Iterator[Part]]:

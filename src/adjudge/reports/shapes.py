@@ -80,6 +80,8 @@ class CriteriaShape(FiguresShape):
     criteria: str
     dimensions: NotRequired[Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]]
     rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
+    measures: NotRequired[Annotated[Mapping[str, object], "RAG: measure: mean, interval, rows, missing, of, reasons"]]
+    blame: NotRequired[Annotated[Count, "RAG: retriever, generator, both, neither, unknown: how many rows"]]
     systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
     positional_bias: NotRequired[OrderShape | None]
     cascade: NotRequired[CascadeShape]
@@ -196,6 +198,9 @@ class JudgmentShape(TypedDict):
     winner: NotRequired[Annotated[str | None, "comparisons: the name of the better system, or tie"]]
     composite: NotRequired[Annotated[object, "RAG: value, rule, lower, upper"]]
     scores: NotRequired[Mapping[str, int | None]]
+    measures: NotRequired[Annotated[Mapping[str, object], "RAG: measure: value and reason"]]
+    parts: NotRequired[Annotated[Sequence[Mapping[str, object]], "RAG: what was asked for the measures"]]
+    blame: NotRequired[Annotated[object, "RAG: who, and because of which figures"]]
     model_scores: NotRequired[Mapping[str, float]]
     decided_by: NotRequired[Annotated[str | None, "cascades: the step whose verdict it is; null where none was accepted"]]
     steps: NotRequired[Annotated[Sequence[StepShape], "cascades: the steps that were asked"]]

@@ -95,7 +95,8 @@ def _read(
     from adjudge.runs.rows_again import rows_of_run
 
     data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
-    compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
+    compare = partial(read_comparisons, responses=data.responses)
+    judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
     read = compare if _compares(file) else judge
     return read(
         rows_of_run(file.source) if holds_run(file.source) else file.source,
@@ -272,13 +273,26 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
     return {**_common(file, entry), **votes}
 
 
+def _also(file: EvalFile) -> list[str]:
+    """Fields that are taken where a row has them: ids of documents, for measures that read them."""
+    asked = [name for entry in file.judges if isinstance(entry, RagEntry) for name in entry.measures]
+    if not asked:
+        return []
+    from adjudge.rag.measures import chosen_measures
+    from adjudge.rag.rows import may_have
+
+    return may_have(chosen_measures(asked, {}, file.language))
+
+
 def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
     from adjudge.rag.dimensions import chosen, rag_dimensions, read_dimensions
+    from adjudge.rag.measures import chosen_measures
     from adjudge.rag.rows import must_have
 
     config = file.beside(entry.config) if entry.config else None
     known = read_dimensions(config, file.language) if config else rag_dimensions(file.language)
-    return sorted(must_have(chosen(known, entry.dimensions or None)), key=lambda name: name != "response")
+    measures = chosen_measures(entry.measures, {}, file.language) if entry.measures else ()
+    return sorted(must_have(chosen(known, entry.dimensions or None), measures), key=lambda name: name != "response")
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
@@ -287,6 +301,8 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
     judge = RagEvaluator(
         models,
         dimensions=entry.dimensions or None,
+        measures=entry.measures,
+        weights=dict(entry.weights),
         config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,
         early_stop=entry.early_stop,

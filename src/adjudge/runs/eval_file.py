@@ -252,7 +252,9 @@ class PairwiseEntry(JudgeEntry):
 class RagEntry(JudgeEntry):
     """Answers that rest on retrieved texts, on each dimension."""
 
-    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out.", ())
+    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out; none: only what measures says.", ())
+    measures: tuple[str, ...] = key(Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ())
+    weights: tuple[tuple[str, float], ...] = key(_WEIGHTS, "Dimension or measure: its weight in the composite.", ())
     config: str | None = key(Text(), "A file with further dimensions, or other weights and gates; relative to this file.", None)
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
 
