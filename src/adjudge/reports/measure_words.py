@@ -10,9 +10,9 @@ _WORDS: Mapping[str, tuple[str, str]] = {
         "A side is to blame where one of its figures is below 0.8. Of the retriever: context recall, and recall and hit rate by "
         "ids; where none of them is known, whether any fragment is relevant. Of the generator: groundedness, faithful citations "
         "and, where the retriever is not to blame, how much of the reference the answer says.",
-        "Сторона виновата, если хотя бы одна её величина ниже 0,8. У поиска это полнота контекста, полнота и доля попаданий по id; "
-        "если ни одна не известна – есть ли хоть один релевантный фрагмент. У генерации это обоснованность, верные ссылки и, если "
-        "поиск не виноват, какая доля эталона сказана в ответе.",
+        "Сторона виновата, если хотя бы одна её величина ниже 0,8. У поиска это полнота контекста, полнота и доля попаданий "
+        "по id; если ни одна не известна – есть ли хоть один релевантный фрагмент. У генерации это обоснованность, верные ссылки "
+        "и, если поиск не виноват, какая доля эталона сказана в ответе.",
     ),
     "measure": ("measure", "мера"),
     "of": ("of", "чья"),

@@ -110,6 +110,11 @@ def measured(one: Judgment, name: str) -> tuple[float | None, str]:
     return number_of(given.get("value")), str(given.get("reason") or "")
 
 
+def has_measures(one: Judgment) -> bool:
+    """Whether anything was measured of a row beside its dimensions."""
+    return bool(part_of(one, "measures"))
+
+
 def blamed(one: Judgment) -> str:
     """Whom a row blames."""
     who = part_of(one, "blame").get("who")
