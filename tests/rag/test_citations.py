@@ -1,4 +1,4 @@
-"""What an answer cites, and where one fragment ends and the next begins."""
+"""What an answer cites."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.rag.citations import citations, stated
-from adjudge.rag.fragments import fragments
 
 FRAGMENTS = ["The tower is 330 m tall. See https://www.example.org/tower/.", "It opened in 1889.", "Nobody lives there."]
 
@@ -57,25 +56,3 @@ def test_no_text_cites_a_fragment_that_is_not_there(answer: str) -> None:
     for one in citations(answer, FRAGMENTS):
         assert one.fragment is None or 1 <= one.fragment <= len(FRAGMENTS)
         assert one.mark in answer and "[1]" not in stated(one.statement)
-
-
-@pytest.mark.parametrize(
-    ("given_text", "wanted"),
-    [
-        (["a", " ", "b"], ("a", "b")),
-        ("1. One.\n2. Two\nand more.\n3. Three.", ("One.", "Two\nand more.", "Three.")),
-        ("1. One.\\n2. Two.", ("One.", "Two.")),
-        ("[1] One\n[2] Two", ("One", "Two")),
-        ("Fragment 1: One\n\nFragment 2: Two", ("One", "Two")),
-        ("One.\n---\nTwo.", ("One.", "Two.")),
-        ("In 1889 it opened.\n1. Then more.", ("In 1889 it opened.\n1. Then more.",)),
-        ("1889 was the year.\n2 people came.", ("1889 was the year.\n2 people came.",)),
-        ("1. a\n1. b\n2. c", ("a\n1. b", "c")),
-        ("", ()),
-        (None, ()),
-    ],
-)
-def test_fragments_of_a_text_are_those_that_are_numbered_or_ruled(
-    given_text: str | list[str] | None, wanted: tuple[str, ...]
-) -> None:
-    assert fragments(given_text) == wanted

@@ -20,7 +20,7 @@ from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.pages import write_reports
 from adjudge.reports.report import ENTRIES
-from adjudge.runs.eval_file import RagEntry
+from adjudge.runs.eval_file import Method, RagEntry
 from adjudge.runs.execute import ColumnsChosen, Event
 
 _OTHER = {
@@ -45,6 +45,14 @@ _OTHER = {
 )
 @click.option("--weight", multiple=True, help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.")
 @click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
+@click.option(
+    "--evidence",
+    type=click.Choice(["each", "joint", "rules"]),
+    is_flag=False,
+    flag_value="each",
+    help="Look every sentence up in the fragments: one call for each (the default), one for all (joint), or none (rules).",
+)
+@click.option("--claims", is_flag=True, help="With --evidence: have the model say first what each sentence claims.")
 @click.option("--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable.")
 @click.option("-o", "--output", type=PATH, default=Path("reports"), help="Folder for the reports.")
 @click.option(
@@ -65,6 +73,8 @@ def rag(
     measures: str | None,
     weight: tuple[str, ...],
     config: Path | None,
+    evidence: Method | None,
+    claims: bool,
     column: tuple[str, ...],
     output: Path,
     entries: int,
@@ -85,6 +95,8 @@ def rag(
         strictness=strictness,
         temperature=flags.temperature,
         seed=flags.seed,
+        evidence=evidence,
+        claims=claims,
     )
     data = data_entry(flags, csv, columns_from(column))
     outcome = gated(ready(typed(flags, entry, data, models=ids), flags, key), flags, entries)

@@ -13,6 +13,7 @@ from secrets import token_hex
 import jinja2
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Role
@@ -113,14 +114,30 @@ def render(ballot: Ballot) -> Prompt:
             _frames.clear()
         frame = _frames[asked] = _frame(ballot)
     system, around = frame
-    return Prompt((system, Message("user", _PARTS.join(fence(_shown(ballot))).join(around))))
+    return Prompt((system, Message("user", _PARTS.join(_fenced(ballot)).join(around))))
+
+
+def _fenced(ballot: Ballot) -> list[str]:
+    """The evaluated texts. What is asked about every sentence of a row has marks of its own, so that all ballots of the row
+    begin alike."""
+    shown = _shown(ballot)
+    if not isinstance(ballot.question, SupportQuestion):
+        return fence(shown)
+    *_, last = shown
+    judged = {last: shown.pop(last)}
+    return fence(shown) + fence(judged)
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
     question, bounds = ballot.question, _bounds(ballot.question)
     asked = {"options": list(question.labels), "feedback": ballot.feedback, "ranking": question.ranked}
-    template = load("repair_number" if bounds else "repair", ballot.language)
+    kinds: Mapping[type, str] = {
+        SupportQuestion: "repair_evidence",
+        SupportOfEach: "repair_sentences",
+        ClaimsQuestion: "repair_claims",
+    }
+    template = load(kinds.get(type(question)) or ("repair_number" if bounds else "repair"), ballot.language)
     (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
 
@@ -144,6 +161,10 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     }
     *before, last = load(f"likelihood_{kind}", ballot.language).messages(values)
     shared, _, own = last.content.partition(_CUT)
+    if isinstance(ballot.question, SupportQuestion):
+        *_, (_, judged) = unfenced(_shown(ballot))
+        before_judged = own.rindex(judged)
+        shared, own = shared + own[:before_judged], own[before_judged:]
     return Prompt((*before, Message(last.role, shared + own)), shared=len(shared))
 
 

@@ -13,6 +13,7 @@ from typing import overload
 from adjudge.aio.event_loop import sync_edge
 from adjudge.data.dataset import Source
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
@@ -23,6 +24,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.evidence import TEMPLATES, EvidenceJudge, Method
 from adjudge.judges.judge import Judge, Progress
 from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes
 from adjudge.rag.blame import blame
@@ -32,7 +34,7 @@ from adjudge.rag.measured import Measured
 from adjudge.rag.measures import Measure, chosen_measures, measure_name
 from adjudge.rag.measuring import Measuring, Results
 from adjudge.rag.parts import RowTexts
-from adjudge.rag.result import RagResult
+from adjudge.rag.result import GROUNDEDNESS, RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
 
 _LOG = logging.getLogger("adjudge.rag")
@@ -41,7 +43,7 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
-_SINCE_THEN = ("measures",)
+_SINCE_THEN = ("measures", "evidence", "claims")
 """Settings that earlier versions did not have."""
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
@@ -73,6 +75,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         max_repairs: how often a model is asked again after a reply that cannot be read.
         on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise" (a RunError), or
             "random" (scores by chance, marked as such and left out of every aggregate).
+        evidence: look every sentence of the answer up in the fragments: "each" (one question a sentence) or "joint" (one for
+            all of them), which also decide groundedness, or "rules" (no model; groundedness is asked about as ever).
+        claims: have a model say first what each sentence claims, and look that up.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -89,9 +94,12 @@ class RagEvaluator(Judge[Instance, RagResult]):
     mode: Mode | None = None
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
+    evidence: Method | None = None
+    claims: bool = False
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
     _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
+    _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
 
     panel: ModelPanel = field(init=False, repr=False, compare=False)
 
@@ -106,6 +114,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         object.__setattr__(self, "_measuring", Measuring(measures, self.language))
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
         object.__setattr__(self, "_judge", self._direct())
+        object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
+        if self.claims and self.evidence in (None, "rules"):
+            raise SetupError("claims are looked up by a model: give evidence='each' or evidence='joint' as well")
         super().__post_init__()
 
     def _weighed(self, names: Sequence[str], dimensions: Sequence[Dimension]) -> tuple[tuple[Measure, ...], dict[str, float]]:
@@ -122,7 +133,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     @property
     def _asks(self) -> bool:
-        return bool(self._scored or self._measuring.checks)
+        return bool(self._scored or self._measuring.checks or self._by_sentence)
 
     @property
     def width(self) -> int:
@@ -154,11 +165,17 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
-        return read_rows(source, self._scored, columns, limit, self.measured)
+        return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
 
     def columns_of(self, first: Instance, columns: Mapping[str, str], source: Source) -> Mapping[str, str]:
         """Field → column, by the first row; ``columns`` are those that were named."""
-        return columns_of(first, columns, source, needed_fields(self._scored, self.measured))
+        return columns_of(first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources])
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        """The field that evidence is looked for in, unless a dimension or a measure reads it anyway."""
+        wanted = self._looks_up.source_field if self._looks_up else None
+        return (wanted,) if wanted and wanted not in needed_fields(self._scored, self.measured) else ()
 
     @overload
     async def aevaluate(
@@ -218,17 +235,22 @@ class RagEvaluator(Judge[Instance, RagResult]):
             check_fields(item, one, absent(self.language))
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked; then what the measures need."""
+        """Every dimension to every model, as often as asked; then what evidence and measures need."""
+        ballots = list(self._looks_up.plan(item, _about_sentences(votes))) if self._looks_up else []
         if votes and not self.early_stop and not self._measuring.staged:
-            return []
+            return ballots
         cast = _by_case(votes)
-        cases = [*self._cases(item), *self._measuring.cases(self._texts(item), self._results(cast))]
-        return [ballot for case in cases for ballot in self._judge.plan(case, cast.get(_key(case), []))]
+        cases = [*self._asked(item), *self._measuring.cases(self._texts(item), self._results(cast))]
+        return [ballot for case in cases for ballot in self._judge.plan(case, cast.get(_key(case), []))] + ballots
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
         """All that may be asked, also what depends on answers."""
-        cases = [*self._cases(item), *self._measuring.cases(self._texts(item), None)]
-        return [ballot for case in cases for ballot in self._judge.ballots(case)]
+        cases = [*self._asked(item), *self._measuring.cases(self._texts(item), None)]
+        looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
+        return [*(ballot for case in cases for ballot in self._judge.ballots(case)), *looked_up]
+
+    def _asked(self, item: Instance) -> list[Case]:
+        return [case for case in self._cases(item) if case.criteria.name != self._by_sentence]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         """Each dimension by its own votes, then the measures, then the composite."""
@@ -241,13 +263,20 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def _pooled(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         cast = _by_case(votes)
-        judged = {case.criteria.name: self._judge.pool(case, cast.get(_key(case), [])) for case in self._cases(item)}
+        evidence = self._looks_up.pool(item, _about_sentences(votes)) if self._looks_up else None
+        judged = {
+            case.criteria.name: _grounded(case, evidence)
+            if evidence and case.criteria.name == self._by_sentence
+            else self._judge.pool(case, cast.get(_key(case), []))
+            for case in self._cases(item)
+        }
         if not self.measured:
-            return self._result(item, tuple(votes), judged)
+            return replace(self._result(item, tuple(votes), judged), evidence=evidence)
         measured, parts = self._measuring.measured(self._texts(item), self._results(cast))
         result = self._result(item, tuple(votes), judged, measured)
-        grounded = result.normalized.get("groundedness")
-        return replace(result, parts=parts, blame=blame(measured, grounded))
+        by_sentence = evidence.score if evidence and self._by_sentence else None
+        grounded = result.normalized.get(GROUNDEDNESS, by_sentence)
+        return replace(result, evidence=evidence, parts=parts, blame=blame(measured, grounded))
 
     def _results(self, cast: Mapping[_Key, Sequence[Vote]]) -> Results:
         """What the votes on a case come to; None while some are still to be asked for."""
@@ -265,6 +294,11 @@ class RagEvaluator(Judge[Instance, RagResult]):
     def _weighing(self) -> list[Measure]:
         return [one for one in self.measured if one.weight]
 
+    @property
+    def _by_sentence(self) -> str | None:
+        """The dimension that sentences decide instead of a question of its own."""
+        return GROUNDEDNESS if self.evidence in ("each", "joint") else None
+
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
         judged = {
@@ -272,7 +306,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
             for name, one in result.judged.items()
         }
         made_up = self._result(result.instance, result.votes, judged, result.measured)
-        return replace(made_up, status=result.status, fallback="random", parts=result.parts, blame=result.blame)
+        made_up = replace(made_up, parts=result.parts, blame=result.blame, evidence=result.evidence)
+        return replace(made_up, status=result.status, fallback="random")
 
     def _result(
         self,
@@ -317,6 +352,19 @@ class RagEvaluator(Judge[Instance, RagResult]):
             on_failure=self.on_failure,
         )
 
+    def _evidence_judge(self) -> EvidenceJudge:
+        return EvidenceJudge(
+            self.model,
+            method=self.evidence or "rules",
+            split="claims" if self.claims else "sentences",
+            strictness=self.strictness,
+            language=self.language,
+            temperature=self.temperature,
+            seed=self.seed,
+            mode=self.mode,
+            max_repairs=self.max_repairs,
+        )
+
 
 def _nobody(prompt: str) -> str:
     """Stands for a model where nothing is asked."""
@@ -335,11 +383,34 @@ def _key(case: Case | Ballot) -> _Key:
 
 
 def _by_case(votes: Sequence[Vote]) -> dict[_Key, list[Vote]]:
-    """The votes by what they are about."""
+    """The votes by what they are about, but for those on sentences."""
     found: dict[_Key, list[Vote]] = {}
     for vote in votes:
+        if vote.ballot.template in TEMPLATES:
+            continue
         found.setdefault(_key(vote.ballot), []).append(vote)
     return found
+
+
+def _about_sentences(votes: Sequence[Vote]) -> list[Vote]:
+    return [vote for vote in votes if vote.ballot.template in TEMPLATES]
+
+
+def _grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
+    """What the sentences come to, as a score of the dimension."""
+    scale = evidence.scale
+    return DirectInstanceResult(
+        instance=case.instance,
+        criteria=case.criteria,
+        status=evidence.status if scale is None else Status.SCORED,
+        votes=evidence.votes,
+        option=None if scale is None else str(scale),
+        score=None if scale is None else float(scale),
+        mean_score=None if scale is None else float(scale),
+        explanation=evidence.explanation,
+        agreement=evidence.agreement,
+        notes=evidence.notes,
+    )
 
 
 def _status(each: Sequence[Status]) -> Status:

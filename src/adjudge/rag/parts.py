@@ -13,7 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.judges.case import Case
 from adjudge.rag.citations import Citation, citations, stated
-from adjudge.rag.fragments import fragments
+from adjudge.reading.fragments import fragments_in, with_line_breaks
 from adjudge.reading.sentences import sentences
 
 YES = "Yes"
@@ -77,7 +77,7 @@ class RowTexts:
         value = self.item.value(name)
         if name == "user_input" and self.question:
             return self.question
-        return "" if value is None else value if isinstance(value, str) else "\n".join(value)
+        return "" if value is None else with_line_breaks(value if isinstance(value, str) else "\n".join(value))
 
     def missing(self, names: Sequence[str]) -> str:
         """Why nothing can be measured, where a field holds nothing."""
@@ -86,7 +86,7 @@ class RowTexts:
     @cached_property
     def fragments(self) -> tuple[str, ...]:
         """The retrieved ones."""
-        return fragments(self.item.value("contexts"))
+        return fragments_in(self.item.value("contexts") or ())
 
     @cached_property
     def answer(self) -> list[str]:

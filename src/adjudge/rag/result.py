@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.results import DirectInstanceResult, Result, Status
 from adjudge.pooling.majority import majority
@@ -13,6 +14,9 @@ from adjudge.rag.composite import Composite, composite
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.measured import Measured
 from adjudge.rag.parts import Answered
+
+GROUNDEDNESS = "groundedness"
+"""The dimension that sentences decide, where they are looked up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +27,8 @@ class RagResult(Result):
     dimensions: tuple[Dimension, ...]
     judged: Mapping[str, DirectInstanceResult] = field(default_factory=FrozenDict)
     """Each dimension's own result, with its votes."""
+    evidence: EvidenceResult | None = None
+    """The answer sentence by sentence, where that was asked for."""
     measured: Mapping[str, Measured] = field(default_factory=FrozenDict)
     """What the row was measured by beside its dimensions, where that was asked for."""
     parts: tuple[Answered, ...] = ()
@@ -85,7 +91,8 @@ class RagResult(Result):
             "agreements": {name: one.agreement for name, one in self.judged.items()},
         }
         panel = {"model_scores": self.model_scores} if len(self._models) > 1 else {}
-        return super().to_dict(votes=votes) | own | panel | self._measured()
+        evidence = {"evidence": self.evidence.evidence()} if self.evidence else {}
+        return super().to_dict(votes=votes) | own | panel | evidence | self._measured()
 
     def _measured(self) -> dict[str, object]:
         """What was measured, where something was."""
@@ -116,8 +123,14 @@ class RagResult(Result):
             name: [vote.verdict.option for vote in one.votes if vote.model == model and vote.verdict]
             for name, one in self.judged.items()
         }
-        found = {name: majority(said, self.judged[name].criteria) for name, said in own.items()}
-        return {name: int(one.option) if one else None for name, one in found.items()}
+        by_sentence = self.evidence.model_scales if self.evidence and self.evidence.method != "rules" else {}
+        found = {
+            name: majority(said, self.judged[name].criteria)
+            for name, said in own.items()
+            if not (by_sentence and name == GROUNDEDNESS)
+        }
+        scores = {name: int(one.option) if one else None for name, one in found.items()}
+        return {**scores, GROUNDEDNESS: by_sentence.get(model)} if by_sentence and GROUNDEDNESS in self.judged else scores
 
 
 def _score(result: DirectInstanceResult) -> int | None:

@@ -36,9 +36,13 @@ def read_rows(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     measures: Sequence[Measure] = (),
+    sources: Sequence[str] = (),
 ) -> Rows:
-    """The rows of a file, or mappings and instances as they are. Columns are found by the usual names."""
-    needed = needed_fields(dimensions, measures)
+    """The rows of a file, or mappings and instances as they are. Columns are found by the usual names.
+
+    ``sources``: further fields that a file must have a column for.
+    """
+    needed = [*needed_fields(dimensions, measures), *sources]
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
         return Rows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []

@@ -11,23 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from adjudge.reading.sentence_words import (
-    BEFORE_NUMBERS,
-    COURTESY,
-    LEADING,
-    REFUSAL,
-    STARTERS,
-    TRAILING,
-    TURN,
-    UNITS,
-)
+from adjudge.reading.sentence_words import sentence_words
 
 SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: `text` is `text[start:end]` of what was split; only the kind `claim` says something that a source can support."""
+    """One sentence and its place: `text[start:end]` of what was split."""
 
     start: int
     end: int
@@ -92,10 +83,9 @@ def _kind(said: str) -> SentenceKind:
     plain = said.strip().strip("*_ ")
     if _is_question(plain):
         return "question"
-    if COURTESY.match(plain):
+    if sentence_words().is_courtesy(plain):
         return "courtesy"
-    refusal = REFUSAL.match(plain)
-    if refusal and not TURN.search(plain, refusal.end()):
+    if sentence_words().is_refusal(plain):
         return "refusal"
     return "claim"
 
@@ -286,33 +276,37 @@ def _may_end(said: str, start: int, end: int) -> bool:
 
 
 def _full_stop(before: str, following: str) -> bool:
-    """Whether the full stop after `before` ends its sentence, when a capital letter or a digit follows."""
+    """Whether the full stop after `before` ends its sentence, when a capital letter, a digit or a sign follows."""
     before = _SPACED.sub(r"\1.\2", before)
     match = _WORD_BEFORE.search(before)
     word = match[0].strip("*_") if match else ""
-    short = word.casefold()
-    starts = following.casefold() in STARTERS
-    if not before.strip(" *_").removesuffix(word).strip() and (word.isdigit() or len(word) == 1):
+    rest = before.strip(" *_").removesuffix(word)
+    if not rest.strip() and (word.isdigit() or len(word) == 1):
         return False
-    if short in {"г", "гг", "в", "вв"}:
-        return _year(before, word, following)
-    if short in UNITS and re.search(r"\d\s?$", before.removesuffix(word)):
-        return not following[0].isdigit()
-    if following[0].isdigit() and short in BEFORE_NUMBERS:
-        return False
-    if short in TRAILING:
-        return starts or short in {"etc", "т.д", "т.п", "др", "проч"}
-    if short in LEADING or (short in BEFORE_NUMBERS and not starts and len(short) < 3):
-        return False
-    if _INITIAL.match(word):
-        return starts and following != "I"
-    return True
+    if word.casefold() in {"г", "гг", "в", "вв"}:
+        return _year(rest, following)
+    return not _is_abbreviation(word, rest, following)
 
 
-def _year(before: str, word: str, following: str) -> bool:
+def _is_abbreviation(word: str, rest: str, following: str) -> bool:
+    """Whether the full stop belongs to the word and the sentence goes on."""
+    known, short = sentence_words(), word.casefold()
+    starts = following.casefold() in known.starters
+    if short in known.units and re.search(r"\d\s?$", rest):
+        return following[0].isdigit()
+    if following[0].isdigit() and short in known.before_numbers:
+        return True
+    if short in known.trailing:
+        return not starts and short not in {"etc", "т.д", "т.п", "др", "проч"}
+    if short in known.leading or (short in known.before_numbers and not starts and len(short) < 3):
+        return True
+    return bool(_INITIAL.match(word)) and not (starts and following != "I")
+
+
+def _year(rest: str, following: str) -> bool:
     """«в 1999 г. Он…» ends a sentence; «В 1999 г. Пушкин…» and «г. Москва» do not."""
-    words = before[: -len(word)].split()
+    words = rest.split()
     if not words or not re.search(r"\d|^[IVXLC]+$", words[-1]):
         return False
-    sentence = re.split(r"[.!?]\s+(?=[А-ЯЁ])", before[: -len(word)])[-1].split()
-    return following.casefold() in STARTERS or len(sentence) > 4
+    sentence = re.split(r"[.!?]\s+(?=[А-ЯЁ])", rest)[-1].split()
+    return following.casefold() in sentence_words().starters or len(sentence) > 4

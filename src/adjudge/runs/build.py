@@ -31,6 +31,7 @@ from adjudge.runs.eval_file import (
     CascadeEntry,
     DirectEntry,
     EvalFile,
+    EvidenceEntry,
     FailUnder,
     JudgeEntry,
     PairwiseEntry,
@@ -117,6 +118,8 @@ def needed_fields(file: EvalFile) -> list[str]:
     for entry in file.judges:
         if isinstance(entry, DirectEntry):
             read += [name for one in _criteria(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))]
+        elif isinstance(entry, EvidenceEntry):
+            read += [entry.text_field, entry.source_field]
         else:
             read += _rag_fields(file, entry) if isinstance(entry, RagEntry) else ["response"]
     return [name for name in dict.fromkeys(read) if name not in file.given]
@@ -306,9 +309,26 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
         config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,
         early_stop=entry.early_stop,
+        evidence=entry.evidence,
+        claims=entry.claims,
         **_common(file, entry),
     )
     return [replace(_labelled(file, entry, entry.name or "rag", judge), columns=judge.columns_of)]
+
+
+def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[ReadyJudge]:
+    from adjudge.judges.evidence import EvidenceJudge
+
+    judge = EvidenceJudge(
+        models,
+        method=entry.method,
+        split="claims" if entry.claims else "sentences",
+        text_field=entry.text_field,
+        source_field=entry.source_field,
+        strictness=entry.strictness,
+        **_common(file, entry),
+    )
+    return [_labelled(file, entry, entry.name or "evidence", judge)]
 
 
 _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJudge]]] = {
@@ -316,6 +336,7 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJ
     DirectEntry: _direct,
     PairwiseEntry: _pairwise,
     RagEntry: _rag,
+    EvidenceEntry: _evidence,
 }
 
 

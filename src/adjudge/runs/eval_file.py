@@ -153,6 +153,10 @@ class DataEntry:
     encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None)
 
 
+Method = Literal["each", "joint", "rules"]
+_METHOD = Word[Method](("each", "joint", "rules"))
+_LOOK_UP = "Look every sentence up in the sources: one call for each, one for all (joint), or none (rules)."
+_CLAIMS = "Have a model say first what each sentence claims."
 MODELS = Many(Record(ModelEntry, short="model"))
 M = TypeVar("M", bound=ModelEntry)
 
@@ -174,7 +178,10 @@ class WeightsType:
 class JudgeEntry:
     """What all kinds of judges have."""
 
-    kind: str = key(Text(), "aspect: pass or fail; direct: options; pairwise: which is better; rag: six dimensions.")
+    kind: str = key(
+        Text(),
+        "aspect: pass or fail; direct: options; pairwise: which is better; rag: six dimensions; evidence: sentence by sentence.",
+    )
     name: str | None = key(Text(), "What reports call it; by default the name of its criteria.", None)
     models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
     strictness: int = key(_COUNT, "Votes per model; with a positional-bias check, per order too.", 1)
@@ -257,6 +264,18 @@ class RagEntry(JudgeEntry):
     weights: tuple[tuple[str, float], ...] = key(_WEIGHTS, "Dimension or measure: its weight in the composite.", ())
     config: str | None = key(Text(), "A file with further dimensions, or other weights and gates; relative to this file.", None)
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
+    evidence: Method | None = key(_METHOD, f"{_LOOK_UP} each and joint decide groundedness.", None)
+    claims: bool = key(Flag(), _CLAIMS, False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceEntry(JudgeEntry):
+    """Texts looked up in their sources, sentence by sentence."""
+
+    method: Method = key(_METHOD, _LOOK_UP, "each")
+    claims: bool = key(Flag(), _CLAIMS, False)
+    text_field: str = key(Text(), "The field that is looked up.", "response")
+    source_field: str = key(Text(), "The field that holds the sources.", "contexts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +312,7 @@ KINDS: Mapping[str, Type[JudgeEntry]] = {
     "direct": Record(DirectEntry),
     "pairwise": Record(PairwiseEntry),
     "rag": Record(RagEntry),
+    "evidence": Record(EvidenceEntry),
 }
 
 
