@@ -43,6 +43,7 @@ _OTHER = {
 @click.option(
     "--measures", help="What else to measure of retriever and generator, separated by commas, such as ndcg@5,context_recall."
 )
+@click.option("--rewrite-questions", is_flag=True, help="Have follow-up questions made self-contained, for relevance.")
 @click.option("--weight", multiple=True, help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.")
 @click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
 @click.option(
@@ -72,6 +73,7 @@ def rag(
     dimensions: str | None,
     measures: str | None,
     weight: tuple[str, ...],
+    rewrite_questions: bool,
     config: Path | None,
     evidence: Method | None,
     claims: bool,
@@ -91,6 +93,7 @@ def rag(
         dimensions=_names(dimensions),
         measures=_names(measures),
         weights=tuple(map(_weight, weight)),
+        rewrite_questions=rewrite_questions,
         config=str(config) if config else None,
         strictness=strictness,
         temperature=flags.temperature,

@@ -25,6 +25,8 @@ from adjudge.prompts.fence import fence, neutral, unfenced
 
 LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as one."""
+CHECK = "check"
+"""The template of questions about one fragment or one sentence of a row."""
 LANGUAGES = ("en", "ru")
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
@@ -117,11 +119,16 @@ def render(ballot: Ballot) -> Prompt:
     return Prompt((system, Message("user", _PARTS.join(_fenced(ballot)).join(around))))
 
 
+def _is_part(ballot: Ballot) -> bool:
+    """Whether it is one of many questions about a row, each about a part of it."""
+    return isinstance(ballot.question, SupportQuestion) or ballot.template == CHECK
+
+
 def _fenced(ballot: Ballot) -> list[str]:
     """The evaluated texts. What is asked about every sentence of a row has marks of its own, so that all ballots of the row
     begin alike."""
     shown = _shown(ballot)
-    if not isinstance(ballot.question, SupportQuestion):
+    if not _is_part(ballot):
         return fence(shown)
     *_, last = shown
     judged = {last: shown.pop(last)}
@@ -161,7 +168,7 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     }
     *before, last = load(f"likelihood_{kind}", ballot.language).messages(values)
     shared, _, own = last.content.partition(_CUT)
-    if isinstance(ballot.question, SupportQuestion):
+    if _is_part(ballot):
         *_, (_, judged) = unfenced(_shown(ballot))
         before_judged = own.rindex(judged)
         shared, own = shared + own[:before_judged], own[before_judged:]

@@ -13,29 +13,33 @@ from typing import overload
 from adjudge.aio.event_loop import sync_edge
 from adjudge.data.dataset import Source
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.ask import ask_as, prompt_for
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
-from adjudge.judges.evidence import TEMPLATES, EvidenceJudge, Method
+from adjudge.judges.evidence import EvidenceJudge, Method
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, temperature_for
+from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
-from adjudge.rag.measured import Measured
-from adjudge.rag.measures import Measure, chosen_measures, measure_name
+from adjudge.rag.measured import NOTHING_MEASURED, Measured
+from adjudge.rag.measures import Measure, weighed_measures
 from adjudge.rag.measuring import Measuring, Results
 from adjudge.rag.parts import RowTexts
 from adjudge.rag.result import GROUNDEDNESS, RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
+from adjudge.rag.standalone import JudgedQuestion
+from adjudge.rag.votes import Key, about_sentences, grounded, key_of, status_of_row, votes_by_case
+from adjudge.verdicts.text import read_text
 
 _LOG = logging.getLogger("adjudge.rag")
 Named = Mapping[str, str] | None
@@ -43,11 +47,10 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
-_SINCE_THEN = ("measures", "evidence", "claims")
+_SINCE_THEN = ("measures", "evidence", "claims", "rewrite_questions")
 """Settings that earlier versions did not have."""
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
-NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
         evidence: look every sentence of the answer up in the fragments: "each" (one question a sentence) or "joint" (one for
             all of them), which also decide groundedness, or "rules" (no model; groundedness is asked about as ever).
         claims: have a model say first what each sentence claims, and look that up.
+        rewrite_questions: have follow-up questions made self-contained where a row has a conversation, and judge relevance
+            by those; the result says by which question.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -96,6 +101,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
     on_failure: OnFailure = "abstain"
     evidence: Method | None = None
     claims: bool = False
+    rewrite_questions: bool = False
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
     _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
@@ -108,7 +114,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         named = [self.measures] if isinstance(self.measures, str) else self.measures
-        measures, others = self._weighed(named, chosen(known, wanted))
+        measures, others = weighed_measures(named, self.weights, self.language, alone=not chosen(known, wanted))
         beside = any(one.weight for one in measures)
         object.__setattr__(self, "measures", tuple(one.name for one in measures))
         object.__setattr__(self, "_measuring", Measuring(measures, self.language))
@@ -118,14 +124,6 @@ class RagEvaluator(Judge[Instance, RagResult]):
         if self.claims and self.evidence in (None, "rules"):
             raise SetupError("claims are looked up by a model: give evidence='each' or evidence='joint' as well")
         super().__post_init__()
-
-    def _weighed(self, names: Sequence[str], dimensions: Sequence[Dimension]) -> tuple[tuple[Measure, ...], dict[str, float]]:
-        """The measures with their weights, and the weights that are not theirs."""
-        own = {name for one in names if (name := measure_name(one))}
-        given = {name: weight for name, weight in self.weights.items() if measure_name(name) in own}
-        default = {} if dimensions or given else dict.fromkeys(own, 1.0)
-        others = {name: weight for name, weight in self.weights.items() if name not in given}
-        return chosen_measures(names, default | given, self.language), others
 
     def open_models(self) -> ModelPanel:
         """Those of the judge that is asked about each dimension; none where nobody is asked."""
@@ -227,6 +225,8 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
+        if ballot.template == standalone.TEMPLATE:
+            return await ask_as(ballot, self.panel[ballot.model], prompt_for(ballot), read_text)
         return await self._judge.ask(ballot)
 
     def check(self, item: Instance) -> None:
@@ -236,59 +236,86 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every dimension to every model, as often as asked; then what evidence and measures need."""
-        ballots = list(self._looks_up.plan(item, _about_sentences(votes))) if self._looks_up else []
-        if votes and not self.early_stop and not self._measuring.staged:
+        ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
+        if votes and not self.early_stop and not self._staged:
             return ballots
-        cast = _by_case(votes)
-        cases = [*self._asked(item), *self._measuring.cases(self._texts(item), self._results(cast))]
-        return [ballot for case in cases for ballot in self._judge.plan(case, cast.get(_key(case), []))] + ballots
+        cast = votes_by_case(votes)
+        rewriting = self._rewriting(item, cast)
+        cases = self._asked(item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting))
+        return [*rewriting, *(one for case in cases for one in self._judge.plan(case, cast.get(key_of(case), []))), *ballots]
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
         """All that may be asked, also what depends on answers."""
-        cases = [*self._asked(item), *self._measuring.cases(self._texts(item), None)]
+        cases = [*self._asked(item, None, None), *self._measuring.cases(RowTexts(item), None)]
         looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
-        return [*(ballot for case in cases for ballot in self._judge.ballots(case)), *looked_up]
+        return [*self._rewriting(item, {}), *(ballot for case in cases for ballot in self._judge.ballots(case)), *looked_up]
 
-    def _asked(self, item: Instance) -> list[Case]:
-        return [case for case in self._cases(item) if case.criteria.name != self._by_sentence]
+    @property
+    def _staged(self) -> bool:
+        """Whether some of it can only be asked when other answers are there."""
+        return self._measuring.staged or self.rewrite_questions
+
+    def _asked(
+        self, item: Instance, question: JudgedQuestion | None, cast: Mapping[Key, Sequence[Vote]] | None, *, wait: bool = False
+    ) -> list[Case]:
+        """What is asked with the votes so far. ``wait``: the question that is judged is not known yet."""
+        cases = [case for case in self._cases(item, question) if case.criteria.name != self._by_sentence]
+        if wait:
+            return [case for case in cases if case.criteria.name not in standalone.READERS]
+        measured = self._measuring.cases(_texts(item, question), self._results(cast)) if cast is not None else []
+        return [*cases, *measured]
+
+    def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
+        """Asks for the question in itself; nothing where it is known, or nobody wants it."""
+        case = standalone.case_of(item) if self.rewrite_questions else None
+        name = standalone.next_model(self.panel, cast.get(key_of(case), ())) if case else None
+        if case is None or name is None:
+            return []
+        ballot = self.ballot_for(case.criteria, case.instance, standalone.A_TEXT, case.template, name, 0)
+        return [replace(ballot, temperature=temperature_for(self.panel[name], self.temperature, 1))]
+
+    def _question(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> JudgedQuestion | None:
+        """The question that relevance is judged by, where it was to be made self-contained."""
+        case = standalone.case_of(item) if self.rewrite_questions else None
+        return standalone.judged_question(item, cast.get(key_of(case), ())) if case else None
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         """Each dimension by its own votes, then the measures, then the composite."""
-        result = self._pooled(item, votes)
+        question = self._question(item, votes_by_case(votes))
+        result = self._pooled(item, votes, question)
+        result = replace(result, notes=(*result.notes, *question.notes)) if question and question.notes else result
         models = dict.fromkeys(vote.model for vote in votes)
         if not self._weighing or len(models) < 2:
             return result
-        own = {name: self._pooled(item, [vote for vote in votes if vote.model == name]).composite.value for name in models}
+        each = {name: [vote for vote in votes if vote.model == name] for name in models}
+        own = {name: self._pooled(item, some, question).composite.value for name, some in each.items()}
         return replace(result, own_composites={name: value for name, value in own.items() if value is not None})
 
-    def _pooled(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
-        cast = _by_case(votes)
-        evidence = self._looks_up.pool(item, _about_sentences(votes)) if self._looks_up else None
+    def _pooled(self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None) -> RagResult:
+        cast = votes_by_case(votes)
+        evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
         judged = {
-            case.criteria.name: _grounded(case, evidence)
+            case.criteria.name: grounded(case, evidence)
             if evidence and case.criteria.name == self._by_sentence
-            else self._judge.pool(case, cast.get(_key(case), []))
-            for case in self._cases(item)
+            else self._judge.pool(case, cast.get(key_of(case), []))
+            for case in self._cases(item, question)
         }
         if not self.measured:
-            return replace(self._result(item, tuple(votes), judged), evidence=evidence)
-        measured, parts = self._measuring.measured(self._texts(item), self._results(cast))
+            return replace(self._result(item, tuple(votes), judged), evidence=evidence, question=question)
+        measured, parts = self._measuring.measured(_texts(item, question), self._results(cast))
         result = self._result(item, tuple(votes), judged, measured)
         by_sentence = evidence.score if evidence and self._by_sentence else None
-        grounded = result.normalized.get(GROUNDEDNESS, by_sentence)
-        return replace(result, evidence=evidence, parts=parts, blame=blame(measured, grounded))
+        share = result.normalized.get(GROUNDEDNESS, by_sentence)
+        return replace(result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share))
 
-    def _results(self, cast: Mapping[_Key, Sequence[Vote]]) -> Results:
+    def _results(self, cast: Mapping[Key, Sequence[Vote]]) -> Results:
         """What the votes on a case come to; None while some are still to be asked for."""
 
         def result(case: Case) -> DirectInstanceResult | None:
-            votes = cast.get(_key(case), ())
+            votes = cast.get(key_of(case), ())
             return None if self._judge.plan(case, votes) else self._judge.pool(case, votes)
 
         return result
-
-    def _texts(self, item: Instance) -> RowTexts:
-        return RowTexts(item)
 
     @property
     def _weighing(self) -> list[Measure]:
@@ -306,7 +333,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
             for name, one in result.judged.items()
         }
         made_up = self._result(result.instance, result.votes, judged, result.measured)
-        made_up = replace(made_up, parts=result.parts, blame=result.blame, evidence=result.evidence)
+        made_up = replace(made_up, parts=result.parts, blame=result.blame, evidence=result.evidence, question=result.question)
         return replace(made_up, status=result.status, fallback="random")
 
     def _result(
@@ -318,7 +345,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
     ) -> RagResult:
         scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
         made = composite(scores, self._scored, list(measured.values()))
-        status = Status.SCORED if made.value is not None else _status([one.status for one in judged.values()])
+        status = Status.SCORED if made.value is not None else status_of_row([one.status for one in judged.values()])
         agreements = [one.agreement for one in judged.values() if one.agreement is not None]
         return RagResult(
             instance=item,
@@ -335,9 +362,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
             notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
         )
 
-    def _cases(self, item: Instance) -> list[Case]:
+    def _cases(self, item: Instance, question: JudgedQuestion | None) -> list[Case]:
         words = absent(self.language)
-        return [Case(shown(item, one, words), one.criteria) for one in self._scored]
+        return [standalone.asked_by(Case(shown(item, one, words), one.criteria), question) for one in self._scored]
 
     def _direct(self) -> DirectJudge:
         return DirectJudge(
@@ -371,49 +398,9 @@ def _nobody(prompt: str) -> str:
     raise SetupError(f"nobody is to be asked: {prompt}")
 
 
+def _texts(item: Instance, question: JudgedQuestion | None) -> RowTexts:
+    return RowTexts(item, question.text if question and question.rewritten else "")
+
+
 def _is_row(given: Row | Source) -> bool:
     return isinstance(given, Mapping | Instance)
-
-
-_Key = tuple[str, str]
-
-
-def _key(case: Case | Ballot) -> _Key:
-    return case.criteria.name, case.instance.identity
-
-
-def _by_case(votes: Sequence[Vote]) -> dict[_Key, list[Vote]]:
-    """The votes by what they are about, but for those on sentences."""
-    found: dict[_Key, list[Vote]] = {}
-    for vote in votes:
-        if vote.ballot.template in TEMPLATES:
-            continue
-        found.setdefault(_key(vote.ballot), []).append(vote)
-    return found
-
-
-def _about_sentences(votes: Sequence[Vote]) -> list[Vote]:
-    return [vote for vote in votes if vote.ballot.template in TEMPLATES]
-
-
-def _grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
-    """What the sentences come to, as a score of the dimension."""
-    scale = evidence.scale
-    return DirectInstanceResult(
-        instance=case.instance,
-        criteria=case.criteria,
-        status=evidence.status if scale is None else Status.SCORED,
-        votes=evidence.votes,
-        option=None if scale is None else str(scale),
-        score=None if scale is None else float(scale),
-        mean_score=None if scale is None else float(scale),
-        explanation=evidence.explanation,
-        agreement=evidence.agreement,
-        notes=evidence.notes,
-    )
-
-
-def _status(each: Sequence[Status]) -> Status:
-    """Of an answer without a composite: abstained where only models that declined stand in the way."""
-    missing = [status for status in each if status is not Status.SCORED]
-    return Status.ABSTAINED if missing and all(status is Status.ABSTAINED for status in missing) else Status.FAILED

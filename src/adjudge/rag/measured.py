@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adjudge.data.ids import graded_ids, id_list
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.rag.measures import Measure
 from adjudge.stats.estimate import Figure
@@ -26,6 +28,9 @@ class Measured:
     def to_dict(self) -> dict[str, object]:
         """This as a JSON-ready dict."""
         return {"value": self.value, "reason": self.reason or None}
+
+
+NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()
 
 
 def ranked(measure: Measure, item: Instance) -> Figure:

@@ -69,6 +69,18 @@ def chosen_measures(names: Sequence[str], weights: Mapping[str, float], language
     return tuple(replace(one, weight=float(given.get(one.name, one.weight))) for one in found.values())
 
 
+def weighed_measures(
+    names: Sequence[str], weights: Mapping[str, float], language: str, *, alone: bool
+) -> tuple[tuple[Measure, ...], dict[str, float]]:
+    """The measures with their weights, and the weights that are not theirs. ``alone``: nothing else is in the composite, so
+    that all measures are where none has a weight."""
+    own = {name for one in names if (name := measure_name(one))}
+    given = {name: weight for name, weight in weights.items() if measure_name(name) in own}
+    default = dict.fromkeys(own, 1.0) if alone and not given else {}
+    others = {name: weight for name, weight in weights.items() if name not in given}
+    return chosen_measures(names, default | given, language), others
+
+
 def kept_measures(kept: object) -> tuple[Measure, ...]:
     """The measures as a run folder keeps them; none where what is kept are none."""
     try:

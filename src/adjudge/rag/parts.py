@@ -12,6 +12,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.judges.case import Case
+from adjudge.prompts.render import CHECK
 from adjudge.rag.citations import Citation, citations, stated
 from adjudge.reading.fragments import fragments_in, with_line_breaks
 from adjudge.reading.sentences import sentences
@@ -173,7 +174,7 @@ def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Itera
 
 
 def _case(criteria: Criteria, fields: Mapping[str, str | Sequence[str]]) -> Case:
-    return Case(Instance(fields), criteria)
+    return Case(Instance(fields), criteria, CHECK)
 
 
 _PARTS: Mapping[str, Callable[[RowTexts, Criteria, Relevant], Iterator[Part]]] = {

@@ -14,6 +14,7 @@ from adjudge.rag.composite import Composite, composite
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.measured import Measured
 from adjudge.rag.parts import Answered
+from adjudge.rag.standalone import JudgedQuestion
 
 GROUNDEDNESS = "groundedness"
 """The dimension that sentences decide, where they are looked up."""
@@ -29,6 +30,8 @@ class RagResult(Result):
     """Each dimension's own result, with its votes."""
     evidence: EvidenceResult | None = None
     """The answer sentence by sentence, where that was asked for."""
+    question: JudgedQuestion | None = None
+    """What relevance was judged by, where follow-up questions were to be made self-contained and there is a conversation."""
     measured: Mapping[str, Measured] = field(default_factory=FrozenDict)
     """What the row was measured by beside its dimensions, where that was asked for."""
     parts: tuple[Answered, ...] = ()
@@ -92,18 +95,19 @@ class RagResult(Result):
         }
         panel = {"model_scores": self.model_scores} if len(self._models) > 1 else {}
         evidence = {"evidence": self.evidence.evidence()} if self.evidence else {}
-        return super().to_dict(votes=votes) | own | panel | evidence | self._measured()
+        question = {"judged_question": self.question.to_dict()} if self.question else {}
+        return super().to_dict(votes=votes) | own | panel | evidence | question | self._measured()
 
     def _measured(self) -> dict[str, object]:
         """What was measured, where something was."""
+        beside = len(self.votes) - sum(len(one.votes) for one in self.judged.values())
         if not self.measured:
-            return {}
-        scored = sum(len(one.votes) for one in self.judged.values())
+            return {"votes_on_measures": beside} if self.question else {}
         return {
             "measures": {name: one.to_dict() for name, one in self.measured.items()},
             "parts": [one.to_dict() for one in self.parts],
             "blame": self.blame.to_dict() if self.blame else None,
-            "votes_on_measures": len(self.votes) - scored,
+            "votes_on_measures": beside,
         }
 
     @property

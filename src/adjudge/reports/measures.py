@@ -115,6 +115,12 @@ def has_measures(one: Judgment) -> bool:
     return bool(part_of(one, "measures"))
 
 
+def judged_question(one: Judgment) -> str:
+    """The question that relevance was judged by, where it is another than the row's."""
+    given = part_of(one, "judged_question")
+    return str(given.get("text") or "") if given.get("rewritten") else ""
+
+
 def blamed(one: Judgment) -> str:
     """Whom a row blames."""
     who = part_of(one, "blame").get("who")

@@ -23,7 +23,7 @@ from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
 from adjudge.reports.measure_words import measure_word
-from adjudge.reports.measures import because, blamed, fragments_seen, has_measures, measured, missed
+from adjudge.reports.measures import because, blamed, fragments_seen, has_measures, judged_question, measured, missed
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
@@ -164,6 +164,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
     made.globals |= {"measured": measured, "blamed": blamed, "because": because}
     made.globals |= {"fragments_seen": fragments_seen, "missed": missed, "has_measures": has_measures}
+    made.globals |= {"judged_question": judged_question}
     return made
 
 

@@ -201,6 +201,7 @@ class JudgmentShape(TypedDict):
     measures: NotRequired[Annotated[Mapping[str, object], "RAG: measure: value and reason"]]
     parts: NotRequired[Annotated[Sequence[Mapping[str, object]], "RAG: what was asked for the measures"]]
     blame: NotRequired[Annotated[object, "RAG: who, and because of which figures"]]
+    judged_question: NotRequired[Annotated[object, "RAG: the question that relevance was judged by"]]
     model_scores: NotRequired[Mapping[str, float]]
     decided_by: NotRequired[Annotated[str | None, "cascades: the step whose verdict it is; null where none was accepted"]]
     steps: NotRequired[Annotated[Sequence[StepShape], "cascades: the steps that were asked"]]

@@ -305,6 +305,7 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
         models,
         dimensions=entry.dimensions or None,
         measures=entry.measures,
+        rewrite_questions=entry.rewrite_questions,
         weights=dict(entry.weights),
         config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,
