@@ -15,6 +15,7 @@ from adjudge.cli.execute import Seen, data_entry, gated, judge_all, judgments_of
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
 from adjudge.cli.show import print_json, say_columns, show_report, warn
+from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
@@ -44,6 +45,7 @@ _OTHER = {
     "--measures", help="What else to measure of retriever and generator, separated by commas, such as ndcg@5,context_recall."
 )
 @click.option("--rewrite-questions", is_flag=True, help="Have follow-up questions made self-contained, for relevance.")
+@click.option("--per", type=click.Choice(["row", "turn"]), default="row", help="Judge each turn of logged conversations.")
 @click.option("--weight", multiple=True, help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.")
 @click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
 @click.option(
@@ -74,6 +76,7 @@ def rag(
     measures: str | None,
     weight: tuple[str, ...],
     rewrite_questions: bool,
+    per: Per,
     config: Path | None,
     evidence: Method | None,
     claims: bool,
@@ -94,6 +97,7 @@ def rag(
         measures=_names(measures),
         weights=tuple(map(_weight, weight)),
         rewrite_questions=rewrite_questions,
+        per=per,
         config=str(config) if config else None,
         strictness=strictness,
         temperature=flags.temperature,

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from adjudge.data.ids import ID_ALIASES
-from adjudge.data.rendered import chat, chat_parts, is_chat, parsed, shown
+from adjudge.data.rendered import chat, chat_parts, chat_turns, is_chat, parsed, shown
 from adjudge.data.sources.row import is_blank
 from adjudge.errors import RunError
 
@@ -223,6 +223,19 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
         return chat_parts(_nested(value))
     except ValueError as error:
         raise ValueError(f"column {column!r}: {error}") from None
+
+
+def chat_turns_in(value: object, column: str) -> list[dict[str, str]]:
+    """The same of every question that was answered, in their order. A ValueError where none was."""
+    try:
+        return chat_turns(_nested(value))
+    except ValueError as error:
+        raise ValueError(f"column {column!r}: {error}") from None
+
+
+def whole_chat(value: object) -> str:
+    """All that was said, with who said it."""
+    return chat(_nested(value))
 
 
 def holds_chat(value: object) -> bool:

@@ -14,6 +14,7 @@ from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
+from adjudge.data.conversations import Per, parts_of
 from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -64,13 +65,15 @@ class ReadyJudge:
     columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
     """Of a judge of RAG rows: which column was taken for which field, by the first row, those named, and the source."""
 
+    per: Per = "row"
+    """What it judges of a row."""
+
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge = self.first_step or self.judge
+        judge, parts = self.first_step or self.judge, parts_of(instance, self.per)
         if not isinstance(judge, CaseJudge):
-            return [instance]
-        own = judge.instance_of(instance)
-        return [judge.case(own, one) for one in self.criteria]
+            return list(parts)
+        return [judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria]
 
 
 def instances(
@@ -350,7 +353,10 @@ def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Ca
 def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
     """A judge of a command has always been filed under its class, one that has a name of its own under that."""
     by_class = file.typed and entry.name is None
-    return ReadyJudge(name, judge, type(judge).__name__ if by_class else name, fail_under=entry.fail_under)
+    if entry.per != "row" and isinstance(entry, PairwiseEntry):
+        raise SetupError("a judge that compares responses takes rows, not turns or conversations: leave per out")
+    label = type(judge).__name__ if by_class else name
+    return ReadyJudge(name, judge, label, fail_under=entry.fail_under, per=entry.per)
 
 
 def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:

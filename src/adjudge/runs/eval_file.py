@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
+from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -190,6 +191,9 @@ class JudgeEntry:
     mode: Mode | None = key(Word[Mode](("generate", "likelihood")), "How models are asked.", None)
     on_failure: Literal["abstain", "raise", "random"] = key(
         Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
+    )
+    per: Per = key(
+        Word[Per](PER), "What is judged of a row: all of it, or each turn of its conversation, or the conversation.", "row"
     )
     fail_under: FailUnder | None = key(
         _BARS, "The gate of this judge: its mean score by each criteria; or by name, also of a compared system.", None
