@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -152,3 +153,17 @@ def test_an_eval_file_names_measures_and_weights(tmp_path: Path) -> None:
     (tmp_path / "eval.yaml").write_text("data: rows.jsonl\njudges:\n  - {kind: rag, measures: [recal@1]}\n")
     wrong = CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml")])
     assert wrong.exit_code == 1 and "did you mean 'recall'" in str(wrong.exception)
+
+
+def test_rows_that_leave_a_relevant_fragment_unused_can_be_filtered() -> None:
+    def nothing_used(check: str, shown: Mapping[str, str]) -> bool:
+        return check != "fragment_used" and knows(check, shown)
+
+    evaluator = RagEvaluator(says(nothing_used), dimensions="none", measures=["context_precision", "fragment_use"])
+    results = evaluator.evaluate([Instance({**ROW, "response": "Who knows."}, "idle"), Instance(ROW, "used")])
+    report = report_of(evaluator, results)
+    (section,) = report.sections
+    assert section.rag and section.rag.measures and section.rag.measures.idle == 1
+    page = html_page(report, judgments_of(evaluator, results))
+    assert page.count('data-idle="1"') == 1 and 'data-key="idle"' in page and 'data-key="blame"' in page
+    assert "relevant fragment unused | 1" in markdown_page(report)

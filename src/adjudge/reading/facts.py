@@ -69,7 +69,7 @@ _DIGITS: Final = re.compile(
 )
 _NUMERIC_DATE: Final = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})[./](\d{1,2})[./](\d{2,4})\b")
 _QUOTED: Final = re.compile(r"“([^”]{8,300})”|«([^»]{8,300})»|\"([^\"]{8,300})\"|„([^“]{8,300})“")
-_NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w’'-]*(?:[ \t]+(?:(?:of|de|van|von|the)[ \t]+)?[A-ZА-ЯЁ][\w’'-]*)*")
+_NAME: Final = re.compile(r"(?<!\w)[A-ZА-ЯЁ][\w’'-]*(?:[ \t]+(?:(?:of|de|van|von|the)[ \t]+)?[A-ZА-ЯЁ][\w’'-]*)*")
 _UNIT_AFTER: Final = re.compile(r"[ \u00a0]?(?:[-–] ?)?(°[CС]|[%$€₽]|[^\W\d_]+\.?)")
 _UNIT_BEFORE: Final = re.compile(r"([$€₽])[ \u00a0]?$")
 _WORD_NEXT: Final = re.compile(r"[ \u00a0-]?([^\W\d_]+)\.?")
@@ -150,23 +150,28 @@ def _numbers(text: str) -> Iterator[_Number]:
 
 
 def _values(written: str) -> tuple[tuple[float, ...], float]:
-    """ "1,234" may be a thousand and some, or a little more than one: both are tried."""
-    bare = re.sub(r"[^\d.,−-]", "", written).replace("−", "-").rstrip("-")
-    groups = re.sub(r"[.,](?=\d{3}(?!\d))", "", bare)
-    found = {float(groups.replace(",", "."))} if groups.replace(",", ".").count(".") <= 1 else set()
-    if bare.replace(",", ".").count(".") == 1:
-        found.add(float(bare.replace(",", ".")))
-    decimals = len(bare.rpartition(".")[2]) if "." in bare else len(bare.rpartition(",")[2]) if "," in bare else 0
-    if decimals and (decimals != 3 or len(found) == 1):
-        return tuple(found), 10.0**-decimals
-    zeros = len(groups) - len(groups.rstrip("0"))
-    return tuple(found) or (0.0,), 10.0 ** min(zeros, max(len(groups.lstrip("-")) - 2, 0)) if len(groups) > 2 else 1e-6
+    """ "1,234" may be a thousand and some, or a little more than one: both are tried. With it how finely it is told."""
+    bare = re.sub(r"[^\d.,−-]", "", written).replace("−", "-").rstrip("-.,")
+    whole, _, tail = bare.replace(",", ".").rpartition(".")
+    marks = re.sub(r"[^.,]", "", bare)
+    groups = re.sub(r"[.,]", "", bare)
+    if not marks or (len(tail) == 3 and len(set(marks)) == 1):
+        values = (float(groups), float(f"{whole}.{tail}")) if len(marks) == 1 else (float(groups),)
+        return values, _step(groups, grouped=len(groups) < len(written.strip()))
+    return (float(f"{whole.replace('.', '')}.{tail}"),), 10.0 ** -len(tail)
+
+
+def _step(digits: str, *, grouped: bool) -> float:
+    """Whole numbers are told to the unit; those that end in several zeros are often rounded, years never."""
+    zeros = len(digits) - len(digits.rstrip("0"))
+    is_year = not grouped and len(digits) == 4 and digits < "2101"
+    return 1.0 if zeros < 2 or is_year else 10.0 ** min(zeros, len(digits) - 2)
 
 
 def _scale(text: str, end: int) -> tuple[float, int]:
     word = _WORD_NEXT.match(text, end)
     scale = fact_words().scale(word[1]) if word else None
-    return (scale, word.end()) if scale and word else (1.0, end)
+    return (scale, word.end(1)) if scale and word else (1.0, end)
 
 
 def _unit(text: str, start: int, end: int) -> tuple[tuple[str, float] | None, int]:
@@ -175,7 +180,7 @@ def _unit(text: str, start: int, end: int) -> tuple[tuple[str, float] | None, in
         return fact_words().unit(before[1]), end
     after = _UNIT_AFTER.match(text, end)
     unit = fact_words().unit(after[1].rstrip(".").casefold()) if after else None
-    return (unit, after.end()) if unit and after else (None, end)
+    return (unit, after.start(1) + len(after[1].rstrip("."))) if unit and after else (None, end)
 
 
 def _in_words(text: str) -> Iterator[_Number]:

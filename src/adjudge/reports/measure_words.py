@@ -32,6 +32,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "cited": ("cited", "на него ссылаются"),
     "used": ("used", "использован"),
     "contradicts": ("contradicts", "противоречит"),
+    "relevant fragment unused": ("relevant fragment unused", "релевантный фрагмент не использован"),
     "yes": ("yes", "да"),
     "no": ("no", "нет"),
     "fragment_relevance": ("no relevant fragment", "нет релевантных фрагментов"),

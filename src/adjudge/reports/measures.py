@@ -54,6 +54,8 @@ class MeasuresSummary:
     each: tuple[MeasureSummary, ...]
     blamed: Mapping[str, int]
     """Whom the rows blame → how many."""
+    idle: int | None = None
+    """Rows in which the answer leaves a relevant fragment unused; None where that was not asked."""
 
     def named(self, name: str) -> MeasureSummary | None:
         """The measure of that name."""
@@ -74,10 +76,12 @@ class MeasureTally:
         self._groups: dict[str, list[Hashable]] = {one.name: [] for one in measures}
         self._reasons: dict[str, Counter[str]] = {one.name: Counter() for one in measures}
         self._blamed: Counter[str] = Counter()
+        self._idle = 0
 
     def add(self, one: Judgment) -> None:
         """One more row."""
         self._blamed[blamed(one)] += 1
+        self._idle += has_idle_fragment(one)
         for name, values in self._values.items():
             value, reason = measured(one, name)
             if value is None:
@@ -88,7 +92,9 @@ class MeasureTally:
 
     def summary(self) -> MeasuresSummary:
         """What they come to so far."""
-        return MeasuresSummary(tuple(map(self._summary, self._measures)), {name: self._blamed[name] for name in BLAMED})
+        asked = {name for one in self._measures for name in one.checks} >= {"fragment_relevance", "fragment_used"}
+        counts = {name: self._blamed[name] for name in BLAMED}
+        return MeasuresSummary(tuple(map(self._summary, self._measures)), counts, self._idle if asked else None)
 
     def _summary(self, measure: Measure) -> MeasureSummary:
         values, groups, reasons = self._values[measure.name], self._groups[measure.name], self._reasons[measure.name]
@@ -152,6 +158,11 @@ class FragmentSeen:
     def unused(self) -> bool:
         """Whether the answer neither cites nor uses it."""
         return self.used is False and not self.cited
+
+
+def has_idle_fragment(one: Judgment) -> bool:
+    """Whether the answer leaves a relevant fragment unused."""
+    return any(seen.relevant and seen.unused for seen in fragments_seen(one)) if has_measures(one) else False
 
 
 def _parts(one: Judgment, check: str) -> Iterator[Mapping[str, object]]:

@@ -19,11 +19,22 @@ from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reports.again import Again
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
+from adjudge.reports.evidence import evidence_html, evidence_markdown, evidence_of, is_contradicted, is_unsupported
+from adjudge.reports.evidence_words import evidence_word
 from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
 from adjudge.reports.measure_words import measure_word
-from adjudge.reports.measures import because, blamed, fragments_seen, has_measures, judged_question, measured, missed
+from adjudge.reports.measures import (
+    because,
+    blamed,
+    fragments_seen,
+    has_idle_fragment,
+    has_measures,
+    judged_question,
+    measured,
+    missed,
+)
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
@@ -133,6 +144,7 @@ def _values(report: Report) -> dict[str, object]:
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "trusted": lambda one: trust_sentence(one, language),
         "titled": lambda one: titled(one, language),
+        "e": lambda name: evidence_word(name, language),
         "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 
@@ -161,10 +173,13 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "composite": partial(_composite, language=language),
     }
     made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": _rule_of, "question": _question}
+    shown = evidence_html if html else evidence_markdown
+    made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
+    made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
     made.globals |= {"measured": measured, "blamed": blamed, "because": because}
     made.globals |= {"fragments_seen": fragments_seen, "missed": missed, "has_measures": has_measures}
-    made.globals |= {"judged_question": judged_question}
+    made.globals |= {"judged_question": judged_question, "has_idle_fragment": has_idle_fragment}
     return made
 
 

@@ -15,6 +15,7 @@ from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
+from adjudge.reports.evidence import EvidenceSummary, EvidenceTally
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
@@ -43,6 +44,7 @@ class Section:
     rag: RagSummary | None = None
     contests: ContestSummary | None = None
     cascade: CascadeSummary | None = None
+    evidence: EvidenceSummary | None = None
 
     @property
     def name(self) -> str:
@@ -70,7 +72,7 @@ class Section:
             found["positional_bias"] = order and order.to_dict()
         if self.cascade:
             found["cascade"] = self.cascade.to_dict()
-        return found
+        return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
 
 
 @dataclass(frozen=True)
@@ -198,13 +200,13 @@ class _SectionTally:
         sureness = Sureness(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
-        self._tally = Tally(sureness)
+        self._tally, self._evidence = Tally(sureness), EvidenceTally()
         self._rag = _rag_tally(first.judge, setup, sureness) if first.kind == "rag" else None
         self._contests = _contest_tally(sureness) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
-        for more in (self._rag, self._contests, self._cascade):
+        for more in (self._rag, self._contests, self._cascade, self._evidence):
             if more:
                 more.add(one)
 
@@ -212,7 +214,7 @@ class _SectionTally:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
-        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade)
+        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, self._evidence.summary())
 
 
 def _contest_tally(sureness: Sureness) -> ContestTally:

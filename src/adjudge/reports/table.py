@@ -59,8 +59,16 @@ def flat(one: Judgment, dimensions: Sequence[Dimension] = ()) -> dict[str, objec
     own |= {name: value for name, value in one.result.items() if name not in apart}
     own |= _scores(one, dimensions) if dimensions or measures else {}
     own |= _measures(one, measures) if measures else {}
+    own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
     given = {**one.input, **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)}}
     return {_free(name, own, given): value for name, value in given.items() if own.get(name, own) != value} | own
+
+
+def _evidence(found: object) -> dict[str, object]:
+    """The counts of sentences, and the sentences themselves as JSON."""
+    held: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    counts = {f"evidence_{name}": held.get(name) for name in ("claims", "supported", "contradicted", "not_found", "unanswered")}
+    return {**counts, "evidence_sentences": json.dumps(held.get("sentences"), ensure_ascii=False)}
 
 
 def _free(name: str, own: Collection[str], given: Collection[str]) -> str:

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.domain.vote import Outcome
+from adjudge.reports.evidence import record_html
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
 from adjudge.web.guard import Access
@@ -115,7 +116,7 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        made.globals.update(asset=_asset_address, query=_query, day=_day)
+        made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html)
         return made
 
     def language_of(self, request: Request) -> str:
