@@ -160,7 +160,7 @@ def test_rows_that_leave_a_relevant_fragment_unused_can_be_filtered() -> None:
         return check != "fragment_used" and knows(check, shown)
 
     evaluator = RagEvaluator(says(nothing_used), dimensions="none", measures=["context_precision", "fragment_use"])
-    results = evaluator.evaluate([Instance({**ROW, "response": "Who knows."}, "idle"), Instance(ROW, "used")])
+    results = evaluator.evaluate([Instance({**ROW, "relevant_ids": "a", "response": "Who knows."}, "idle"), ROWS[0]])
     report = report_of(evaluator, results)
     (section,) = report.sections
     assert section.rag and section.rag.measures and section.rag.measures.idle == 1
