@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from adjudge import AspectCritic, Instance
+from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.ledger.labels import LabelStore
+from adjudge.trust.benchmark import FACT
+from support.fake_provider import KEY, FakeProvider
 from support.labels import compared, judged, model
 from support.page import Page as Server
 from support.page import served
@@ -37,6 +40,9 @@ PAGES = {
     "label_pair": "{pairs}/label?annotator=ann",
     "compare": "/compare?a={dates_id}&b={again_id}&tab=changed",
     "trust": "{dates}/trust",
+    "start": "/start?data=rows.csv",
+    "benchmarks": "/benchmarks",
+    "benchmark": "/benchmarks/{dates_id}?judge=AspectCritic&criteria=dates",
     "criteria": "/criteria",
     "criterion": "/criteria/conciseness",
     "error": "/run/nothing",
@@ -64,7 +70,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     compared(root / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
     rows = [Instance({"response": HOSTILE, HOSTILE: HOSTILE}, HOSTILE)]
     AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(rows, run=root / "hostile")
-    with served(root) as found:
+    with connect(root / "dates" / FILE) as ledger:
+        write_meta(ledger, {FACT: {"data": "dates.csv", "rows": 60, "notes": []}})
+    (root / "rows.csv").write_text("id,answer\n1,a text\n2,<script>document.title='taken'</script>\n")
+    with served(root, home=root) as found:
         yield found
 
 
@@ -174,6 +183,46 @@ def test_rows_are_labelled_by_keys_alone(browser: Browser, server: Server, troub
         page.keyboard.press("Space")
         page.wait_for_selector("#work :text('Skipped')")
     assert troubles == []
+
+
+def test_a_run_is_started_watched_stopped_and_resumed(
+    browser: Browser, troubles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(20)))
+    (tmp_path / "adjudge.toml").write_text("max_concurrency = 2\n")
+    with FakeProvider() as provider, served(tmp_path, home=tmp_path, models=["openai/gpt-4o-mini"]) as own:
+        provider.latency = 0.3
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
+        page = opened_at(browser, own, troubles, "/start")
+        page.get_by_label("Rows").select_option("rows.csv")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_label("A question of your own").fill("Is it short?")
+        page.get_by_role("button", name="Estimate the cost").click()
+        page.get_by_label("Name of the run").fill("from the page")
+        page.get_by_role("button", name="Start the run").click()
+        page.wait_for_selector("#said :text('is no name for a run')")
+        assert troubles.pop().startswith("Failed to load resource")
+        page.get_by_label("Name of the run").fill("tried")
+        page.get_by_role("button", name="Start the run").click()
+        page.wait_for_url("**/jobs/*")
+        page.wait_for_selector("#job :text-matches('[1-9] of 20 judgments')")
+        shot(page, "job")
+        page.get_by_role("button", name="Stop").click()
+        page.wait_for_selector("#job :text('can be resumed')")
+        shot(page, "job_stopped")
+        provider.latency = 0
+        page.get_by_role("button", name="Resume").click()
+        page.wait_for_selector("#job :text('Finished.')")
+        assert len(provider.requests) == 20
+        page.get_by_role("link", name="Look at the rows").click()
+        assert page.locator("[data-line]").count() == 20
+    assert troubles == []
+
+
+def shot(page: Page, name: str) -> None:
+    if SCREENS:
+        page.screenshot(path=SCREENS / f"view_{name}.png")
 
 
 def opened_at(browser: Browser, server: Server, troubles: list[str], path: str) -> Page:

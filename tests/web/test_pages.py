@@ -131,10 +131,13 @@ def test_a_row_shows_its_fields_and_every_vote(page: Page) -> None:
     assert vote["model"] == "scripted"
     assert vote["outcome"] == "ok"
     assert "selected_option" in vote["text"]
+    assert vote["prompt"]["checked"]
+    assert ROWS[0][0] in vote["prompt"]["turns"][-1][1]
     assert "judgments_in" in row["python"]
     shown = page.get(f"{page.run('dates')}?row=1").text
     assert ROWS[0][0] in shown
     assert "The reply as it came" in shown
+    assert "The prompt as it was sent" in shown
 
 
 def test_a_row_that_failed_says_why(page: Page) -> None:

@@ -278,8 +278,16 @@ def finish(
 
 def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | None:
     """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
+    from adjudge.reports.pages import write_html, write_markdown
+
+    ending = output.suffix.lower()
     try:
-        write_judgments(output, rows, report.setup.dimensions)
+        if ending == ".html":
+            write_html(report, rows if report.total > len(report.entries) else None, output)
+        elif ending == ".md":
+            write_markdown(report, output)
+        else:
+            write_judgments(output, rows, report.setup.dimensions)
     except OSError as error:
         return RunError(f"{output} cannot be written: {error.strerror or error}")
     return None

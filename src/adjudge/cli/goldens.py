@@ -23,7 +23,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import worst
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry, Said
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.project import ModelEntry, ServerEntry
 

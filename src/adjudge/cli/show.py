@@ -16,7 +16,6 @@ from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.show_measures import measure_tables
 from adjudge.domain.message import Usage
-from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
 from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.vote import Vote
 from adjudge.reports.russian import in_russian, localised
@@ -27,6 +26,7 @@ from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
 
 if TYPE_CHECKING:
+    from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
     from adjudge.judges.aspect import AspectCritic
     from adjudge.reports.contests import ContestSummary
     from adjudge.reports.judgment import Judgment

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeVar
 from weakref import finalize
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
@@ -63,7 +64,7 @@ class _Share:
     """Whether it writes its answers out."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Estimate:
     """Calls, tokens and money, each as (low, high)."""
 
@@ -88,7 +89,7 @@ class Estimate:
         )
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Questions(Generic[I]):
     """A judge, as an estimate sees it."""
 

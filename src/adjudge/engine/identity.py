@@ -12,15 +12,11 @@ from adjudge.domain.frozen import content_hash
 _DECIDES_NOTHING = ("name", "early_stop", "config", "on_result", "weights_from")
 """Settings without a part in any verdict: what a judge is called, when it stops asking for votes that cannot matter, the path
 of a file whose content stands beside it, who is told, and where weights come from."""
-_OTHER_TEMPLATES = ("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja")
+_OTHER_TEMPLATES = (
+    *("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja"),
+    *("test_data.jinja", "test_data_pairs.jinja", "text_action.jinja"),
+)
 """Prompts that write texts or code: no judge asks them for a verdict."""
-_ASKED_FOR: Mapping[str, tuple[str, ...]] = {
-    "check.jinja": ("measures",),
-    "standalone.jinja": ("rewrite_questions",),
-    **dict.fromkeys(("evidence.jinja", "evidence_joint.jinja", "claims.jinja"), ("evidence", "split")),
-    **dict.fromkeys(("repair_evidence.jinja", "repair_sentences.jinja", "repair_claims.jinja"), ("evidence", "split")),
-}
-"""Prompts that only judges with one of these settings use: to all others they make no difference."""
 _FOR_REPORTS = ("title", "labels")
 """What a dimension is called where people read of it."""
 _LENGTH = 16
@@ -63,16 +59,12 @@ def _ingredients(configuration: Mapping[str, object], criteria: str | None) -> I
     yield "settings", _as_votes(_without(_set(_mapping(configuration.get("settings"))), (*_DECIDES_NOTHING, *beside)))
     yield "models", sorted(map(content_hash, _mapping(configuration.get("models")).values()))  # in no order: they are pooled
     yield "criteria", sorted(map(content_hash, _asked(configuration.get("criteria"), criteria)))
-    yield "templates", _without(templates, (*_OTHER_TEMPLATES, *_not_asked(_mapping(configuration.get("settings")))))
+    yield "templates", _without(templates, _OTHER_TEMPLATES)
     yield "dimensions", dict(_dimensions(_mapping(configuration.get("dimensions")), criteria))
     yield "reader", versions.get("reader", "1")  # runs from before there were versions of them
     yield "pooling", versions.get("pooling", "1")
     if steps := step_identities(configuration, criteria):
         yield "steps", list(steps.values())
-
-
-def _not_asked(settings: Mapping[str, object]) -> list[str]:
-    return [name for name, wanted in _ASKED_FOR.items() if not any(settings.get(one) for one in wanted)]
 
 
 def _set(settings: Mapping[str, object]) -> Mapping[str, object]:

@@ -28,7 +28,8 @@ from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.build import judges, open_entry
-from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, Said, load_eval
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, load_eval
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, find_project

@@ -174,8 +174,7 @@ class Cascade(Judge[I, R]):
     ) -> list[R]:
         """A result for each instance. Criteria: as the steps take them; aspect critics bring their own.
 
-        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
+        ``run`` (a folder that keeps every answer), ``budget`` and ``progress`` are as for the steps, over all of them.
         """
         items = cast("list[I]", self._items(instances, criteria))
         return await self.judge_items(items, run=run, budget=budget, progress=progress)

@@ -22,6 +22,7 @@ from adjudge.judges.inputs import DataSet, Frame, as_instance, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_mode, check_votes, one_of
 from adjudge.pooling.majority import notes_on
+from adjudge.prompts.render import sentence_wordings, wording
 from adjudge.reading.fragments import fragments_in
 from adjudge.reading.sentences import sentences
 
@@ -107,6 +108,10 @@ class EvidenceJudge(Judge[Instance, EvidenceResult]):
     def criteria(self) -> Criteria:
         """What is asked of a sentence."""
         return support_criteria(self.language)
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+        """With the wording of the questions about sentences."""
+        return worded(super().configuration(criteria), self.language)
 
     async def aevaluate(
         self,
@@ -221,6 +226,20 @@ class EvidenceJudge(Judge[Instance, EvidenceResult]):
 
     def _criteria(self, judged: str) -> Criteria:
         return replace(self.criteria, to_evaluate_field=judged)
+
+
+def worded(
+    configuration: dict[str, object], language: str, *, sentences: bool = True, others: Sequence[str] = ()
+) -> dict[str, object]:
+    """A configuration with the wording of the questions about sentences, and of other templates that not every judge uses."""
+    templates = configuration.get("templates")
+    found = {**sentence_wordings(language)} if sentences else {}
+    found |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in others}
+    return (
+        {**configuration, "templates": {**(templates if isinstance(templates, dict) else {}), **found}}
+        if found
+        else configuration
+    )
 
 
 def _invented(votes: Sequence[Vote]) -> dict[str, int]:

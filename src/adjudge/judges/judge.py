@@ -224,12 +224,12 @@ class Judge(ABC, Generic[I, R]):
         budget: Budget | None = None,
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
-        on_vote: Callable[[], None] | None = None,
+        on_vote: Callable[[Vote], None] | None = None,
     ) -> None:
         """Call ``on_result`` with every item's place and result, in the order they come. Memory does not grow with the items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
-        ``on_vote``: called after every vote that was asked for.
+        ``on_vote``: called with every vote that was asked for.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
@@ -294,10 +294,10 @@ _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", defa
 """The judge whose ballots are being asked, and who answers them."""
 
 
-def _told(ask: Ask, on_vote: Callable[[], None]) -> Ask:
+def _told(ask: Ask, on_vote: Callable[[Vote], None]) -> Ask:
     async def asked(ballot: Ballot) -> Vote:
         vote = await ask(ballot)
-        on_vote()
+        on_vote(vote)
         return vote
 
     return asked

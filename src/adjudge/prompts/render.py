@@ -28,6 +28,9 @@ LIKELIHOOD = "likelihood"
 CHECK = "check"
 """The template of questions about one fragment or one sentence of a row."""
 LANGUAGES = ("en", "ru")
+_ABOUT_SENTENCES = tuple(
+    f"{name}.jinja" for name in ("claims", "evidence", "evidence_joint", "repair_claims", "repair_evidence", "repair_sentences")
+)
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
@@ -80,9 +83,16 @@ def wording(prefix: str, language: str) -> str:
 
 
 def wordings(language: str) -> dict[str, str]:
-    """The wording of every template, for a run's provenance."""
+    """The wording of every template, for a run's provenance; those about parts of a row only where these are asked about."""
     folder = files(__package__) / "templates" / language
-    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {file.name: wording(file.name, language) for file in folder.iterdir()}
+    unasked = (*_ABOUT_SENTENCES, f"{CHECK}.jinja", "standalone.jinja")
+    names = [file.name for file in folder.iterdir() if file.name not in unasked]
+    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {name: wording(name, language) for name in names}
+
+
+def sentence_wordings(language: str) -> dict[str, str]:
+    """The wording of the templates that ask about sentences."""
+    return {name: wording(name, language) for name in _ABOUT_SENTENCES}
 
 
 def check_language(language: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.errors import SetupError
 from adjudge.prompts.render import check_language
 from adjudge.reading.values import Place, list_of, load_yaml, mapping, nearest, number, phrase
@@ -43,6 +44,8 @@ class Gate:
             raise SetupError(f"the cap of the gate {self.rule!r} must be between 0 and 1, not {self.cap}")
         if self.weight is not None and not 0 < self.weight < math.inf:
             raise SetupError(f"the weight of the gate {self.rule!r} must be above 0, not {self.weight}")
+        if self.weight is not None and self.weight > MOST_WEIGHT:
+            raise SetupError(f"the weight of the gate {self.rule!r} must be at most {MOST_WEIGHT:g}, not {self.weight}")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Dimension:
         _check_scale(self)
         if not 0 <= self.weight < math.inf:
             raise SetupError(f"the weight of the dimension {self.name!r} must not be below 0: {self.weight}")
+        if self.weight > MOST_WEIGHT:
+            raise SetupError(f"the weight of the dimension {self.name!r} must be at most {MOST_WEIGHT:g}, not {self.weight}")
 
     @property
     def name(self) -> str:

@@ -24,9 +24,10 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
-from adjudge.judges.evidence import EvidenceJudge, Method
+from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Judge, Progress
 from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, temperature_for
+from adjudge.prompts.render import CHECK
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
@@ -34,11 +35,11 @@ from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, re
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
 from adjudge.rag.measures import Measure, weighed_measures
 from adjudge.rag.measuring import Measuring, Results
-from adjudge.rag.parts import RowTexts
+from adjudge.rag.parts import row_texts
 from adjudge.rag.result import GROUNDEDNESS, RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
 from adjudge.rag.standalone import JudgedQuestion
-from adjudge.rag.votes import Key, about_sentences, grounded, key_of, status_of_row, votes_by_case
+from adjudge.rag.votes import Key, about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
 from adjudge.verdicts.text import read_text
 
 _LOG = logging.getLogger("adjudge.rag")
@@ -217,7 +218,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         """With the dimensions as they are scored, wherever they came from, and what is measured beside them."""
         made = super().configuration([*criteria, *self._measuring.checks.values()])
         measures = {"measures": {one.name: plain(one) for one in self.measured}} if self.measured else {}
-        return {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
+        found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
+        asked = [CHECK] * bool(self._measuring.checks) + [standalone.TEMPLATE] * self.rewrite_questions
+        return worded(found, self.language, sentences=bool(self.evidence), others=asked)
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
@@ -246,7 +249,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
         """All that may be asked, also what depends on answers."""
-        cases = [*self._asked(item, None, None), *self._measuring.cases(RowTexts(item), None)]
+        cases = [*self._asked(item, None, None), *self._measuring.cases(row_texts(item), None)]
         looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
         return [*self._rewriting(item, {}), *(ballot for case in cases for ballot in self._judge.ballots(case)), *looked_up]
 
@@ -262,7 +265,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
         cases = [case for case in self._cases(item, question) if case.criteria.name != self._by_sentence]
         if wait:
             return [case for case in cases if case.criteria.name not in standalone.READERS]
-        measured = self._measuring.cases(_texts(item, question), self._results(cast)) if cast is not None else []
+        measured = self._measuring.cases(row_texts(item, question), self._results(cast)) if cast is not None else []
         return [*cases, *measured]
 
     def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
@@ -302,7 +305,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
         }
         if not self.measured:
             return replace(self._result(item, tuple(votes), judged), evidence=evidence, question=question)
-        measured, parts = self._measuring.measured(_texts(item, question), self._results(cast))
+        measured, parts = self._measuring.measured(row_texts(item, question), self._results(cast))
         result = self._result(item, tuple(votes), judged, measured)
         by_sentence = evidence.score if evidence and self._by_sentence else None
         share = result.normalized.get(GROUNDEDNESS, by_sentence)
@@ -368,7 +371,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def _direct(self) -> DirectJudge:
         return DirectJudge(
-            self.model if self._asks else _nobody,
+            self.model if self._asks else nobody,
             self_consistency=self.strictness,
             language=self.language,
             early_stop=self.early_stop,
@@ -391,15 +394,6 @@ class RagEvaluator(Judge[Instance, RagResult]):
             mode=self.mode,
             max_repairs=self.max_repairs,
         )
-
-
-def _nobody(prompt: str) -> str:
-    """Stands for a model where nothing is asked."""
-    raise SetupError(f"nobody is to be asked: {prompt}")
-
-
-def _texts(item: Instance, question: JudgedQuestion | None) -> RowTexts:
-    return RowTexts(item, question.text if question and question.rewritten else "")
 
 
 def _is_row(given: Row | Source) -> bool:

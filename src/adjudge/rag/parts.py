@@ -14,6 +14,7 @@ from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.judges.case import Case
 from adjudge.prompts.render import CHECK
 from adjudge.rag.citations import Citation, citations, stated
+from adjudge.rag.standalone import JudgedQuestion
 from adjudge.reading.fragments import fragments_in, with_line_breaks
 from adjudge.reading.sentences import sentences
 
@@ -113,6 +114,11 @@ class RowTexts:
     def cited(self) -> frozenset[int]:
         """The numbers of the fragments that the answer cites."""
         return frozenset(one.fragment for one in self.citations if one.fragment is not None)
+
+
+def row_texts(item: Instance, question: JudgedQuestion | None = None) -> RowTexts:
+    """The texts of a row, with the question that is judged."""
+    return RowTexts(item, question.text if question and question.rewritten else "")
 
 
 def _statements(text: str) -> list[str]:

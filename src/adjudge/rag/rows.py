@@ -10,8 +10,8 @@ from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instanc
 from adjudge.data.ids import ID_ALIASES
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
-from adjudge.rag.dimensions import Dimension
-from adjudge.rag.measures import Measure
+from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
+from adjudge.rag.measures import Measure, chosen_measures
 
 Row = Mapping[str, str | Sequence[str]] | Instance
 MAY_BE_ABSENT = ("history", "contexts")
@@ -68,6 +68,16 @@ def must_have(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ())
 def may_have(measures: Sequence[Measure]) -> list[str]:
     """Fields that are looked for only because a measure reads them."""
     return [name for name in needed_fields((), measures) if name in ID_ALIASES]
+
+
+def fields_by_name(
+    dimensions: Sequence[str], measures: Sequence[str], config: Path | None, language: str
+) -> tuple[list[str], list[str]]:
+    """(fields that every row must have, the answer first; fields that are taken where they are there) of what is asked for."""
+    known = read_dimensions(config, language) if config else rag_dimensions(language)
+    asked = chosen_measures(measures, {}, language) if measures else ()
+    must = must_have(chosen(known, dimensions or None), asked)
+    return sorted(must, key=lambda name: name != "response"), may_have(asked)
 
 
 def columns_of(first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Vote
+from adjudge.errors import SetupError
 from adjudge.judges.case import Case
 from adjudge.judges.evidence import TEMPLATES
 
@@ -54,3 +55,8 @@ def status_of_row(each: Sequence[Status]) -> Status:
     """Of an answer without a composite: abstained where only models that declined stand in the way."""
     missing = [status for status in each if status is not Status.SCORED]
     return Status.ABSTAINED if missing and all(status is Status.ABSTAINED for status in missing) else Status.FAILED
+
+
+def nobody(prompt: str) -> str:
+    """Stands for a model where nothing is asked."""
+    raise SetupError(f"nobody is to be asked: {prompt}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
@@ -34,7 +35,7 @@ _MOST_NAMED = 10
 """Skipped rows that are named one by one."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Section:
     """What one judge says by one criteria."""
 
@@ -75,7 +76,7 @@ class Section:
         return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Skipped:
     """Rows that were not judged."""
 
@@ -100,7 +101,7 @@ class Skipped:
         return cls()
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Report(Shown):
     """A run, or what there is of it so far."""
 
@@ -333,10 +334,12 @@ def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgme
 
 
 def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
+    held: list[GateResult] = []
     for bar in setup.bars:
         own = [one for one in sections if one.judge == bar.judge]
         nothing = mean_gate(bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence)
-        yield from (replace(one, cluster=setup.cluster) for one in (_held_to(bar, own, setup) if own else [nothing]))
+        held += _held_to(bar, own, setup) if own else [nothing]
+    yield from (replace(one, cluster=setup.cluster, among=len(held)) for one in held)
     for one in sections if setup.max_failed is not None else ():
         summary = one.summary
         yield GateResult(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.light import light_dataclass
 from adjudge.engine.identity import judge_identities
 from adjudge.gateway.open import OpenModel
 from adjudge.reports.cascades import learnt_by, steps_of
@@ -46,7 +47,7 @@ class Change(NamedTuple):
         return {**self._asdict(), "change": self.change}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Baseline:
     """What an earlier run came to."""
 
@@ -101,7 +102,7 @@ class ReportedJudge(Protocol):
         """Everything that decides what is asked and how it is pooled."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Setup:
     """What a report says of how the judgments were made, and what they are held to."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from adjudge.data.conversations import Per, parts_of
 from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
@@ -25,9 +26,9 @@ from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
+from adjudge.runs.criteria_entry import Aspect, Said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
-    Aspect,
     AspectEntry,
     CascadeEntry,
     DirectEntry,
@@ -37,16 +38,17 @@ from adjudge.runs.eval_file import (
     JudgeEntry,
     PairwiseEntry,
     RagEntry,
-    Said,
 )
 from adjudge.runs.project import ModelEntry
 
 _FILES = (".yaml", ".yml", ".json")
+INVENTED = "invented"
+"""The persona that the model makes up itself."""
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class ReadyJudge:
     """A judge of an eval file, made."""
 
@@ -124,7 +126,7 @@ def needed_fields(file: EvalFile) -> list[str]:
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
         else:
-            read += _rag_fields(file, entry) if isinstance(entry, RagEntry) else ["response"]
+            read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
     return [name for name in dict.fromkeys(read) if name not in file.given]
 
 
@@ -263,7 +265,15 @@ def _definition(said: Said, language: str) -> tuple[str, str]:
 def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.direct import DirectJudge
 
-    own = DirectJudge(models, generate_feedback=entry.feedback, early_stop=entry.early_stop, **_asked_as(file, entry))
+    invented = entry.persona == INVENTED
+    own = DirectJudge(
+        models,
+        generate_feedback=entry.feedback,
+        judge_description_prompt=None if invented else entry.persona,
+        generate_synthetic_persona=invented,
+        early_stop=entry.early_stop,
+        **_asked_as(file, entry),
+    )
     return _with_criteria(file, entry, own)
 
 
@@ -281,24 +291,15 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
 
 def _also(file: EvalFile) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    asked = [name for entry in file.judges if isinstance(entry, RagEntry) for name in entry.measures]
-    if not asked:
-        return []
-    from adjudge.rag.measures import chosen_measures
-    from adjudge.rag.rows import may_have
-
-    return may_have(chosen_measures(asked, {}, file.language))
+    asked = [entry for entry in file.judges if isinstance(entry, RagEntry) and entry.measures]
+    return list(dict.fromkeys(name for entry in asked for name in _fields_of(file, entry)[1]))
 
 
-def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
-    from adjudge.rag.dimensions import chosen, rag_dimensions, read_dimensions
-    from adjudge.rag.measures import chosen_measures
-    from adjudge.rag.rows import must_have
+def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
+    from adjudge.rag.rows import fields_by_name
 
     config = file.beside(entry.config) if entry.config else None
-    known = read_dimensions(config, file.language) if config else rag_dimensions(file.language)
-    measures = chosen_measures(entry.measures, {}, file.language) if entry.measures else ()
-    return sorted(must_have(chosen(known, entry.dimensions or None), measures), key=lambda name: name != "response")
+    return fields_by_name(entry.dimensions, entry.measures, config, file.language)
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:

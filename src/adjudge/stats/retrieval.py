@@ -90,7 +90,7 @@ def ndcg(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Fi
 
 
 def ranked_precision(hits: Sequence[bool]) -> Figure:
-    """The average precision of a ranking, by whether each of the retrieved ones, the best first, is relevant; no other is known."""
+    """The average precision of a ranking, by whether each of the retrieved ones, the best first, is relevant."""
     if not hits:
         return Figure(None, NOTHING_RETRIEVED)
     return Figure(_sum_of_precisions(hits) / sum(hits) if any(hits) else 0.0)

@@ -22,8 +22,13 @@ from adjudge.runs.folder import find_runs, last_written, reading
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 2.0
-"""Seconds for which figures of a run that is being written are good enough."""
+"""Seconds for which figures of a run that is being written are good enough at most."""
+_SHARE = 20
+"""Figures that were quickly counted are counted anew sooner: no more than this part of the time goes into it."""
 _MOST_KEPT = 500
+_OF_LATE = 60.0
+"""Seconds since something was written, while a run may still be under way."""
+_UNFINISHED = "not finished"
 T = TypeVar("T")
 
 
@@ -48,6 +53,7 @@ class Library:
         self.read_only = read_only
         self._known: dict[str, RunPlace] = {}
         self._kept: dict[tuple[str, ...], tuple[object, float, object]] = {}
+        """(run, what) → (the run's version, until when that is good enough whatever changes, what was found)."""
         self._indexed: set[str] = set()
         self._lock = threading.Lock()
 
@@ -94,18 +100,23 @@ class Library:
         """What ``make`` found in a run, found anew when the run has changed."""
         key, version, now = (place.id, what), _version(place.folder), time.monotonic()
         known = self._kept.get(key)
-        if known is None or (known[0] != version and now - known[1] > _PATIENCE):
-            found = make()
+        if known is None or (known[0] != version and now > known[1]):
+            found, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
                     self._kept.clear()
-                self._kept[key] = (version, now, found)
+                self._kept[key] = (version, now + min(_PATIENCE, _SHARE * took), found)
             return found
         return known[2]  # type: ignore[return-value]
 
     def version(self, place: RunPlace) -> str:
         """Another whenever the run has changed."""
         return str(_version(place.folder))
+
+    def is_live(self, place: RunPlace) -> bool:
+        """Whether somebody seems to be writing to a run: it has not ended, and something was written of late."""
+        unfinished = self.glance(place).get("state") == _UNFINISHED
+        return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
     def glance(self, place: RunPlace) -> dict[str, object]:
         """A run as the list shows it."""
@@ -146,7 +157,7 @@ def _glance(place: RunPlace) -> dict[str, object]:
             for judge, counted in judges.items()
         ],
         "started": facts.get("started"),
-        "state": str(facts.get("ended") or "not finished"),
+        "state": str(facts.get("ended") or _UNFINISHED),
         "imported": "imported" in facts,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvicorn
@@ -15,6 +15,7 @@ from adjudge.web.app import application
 from adjudge.web.guard import Access
 from adjudge.web.library import Library
 from adjudge.web.site import Site
+from adjudge.web.spending import DEFAULT_USD, Spending
 
 _LOOPBACK = "127.0.0.1"
 _MOST_AT_ONCE = 500
@@ -24,10 +25,27 @@ _WAIT_AT_END = 1
 class PageServer:
     """Listens from the moment it is made, so that its address is known before it serves."""
 
-    def __init__(self, root: Path, *, port: int = 0, read_only: bool = False, language: str = "en") -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        port: int = 0,
+        read_only: bool = False,
+        language: str = "en",
+        max_usd: float = DEFAULT_USD,
+        models: Sequence[str] = (),
+        home: Path | None = None,
+    ) -> None:
         self._socket = _listening(port)
         self.access = Access(self._socket.getsockname()[1])
-        self.site = Site(self.access, Library(root, read_only=read_only), language)
+        self.site = Site(
+            self.access,
+            Library(root, read_only=read_only),
+            language,
+            spending=Spending(max_usd),
+            home=(home or Path.cwd()).resolve(),
+            models=tuple(models),
+        )
         settings = uvicorn.Config(
             application(self.site),
             log_level="error",
@@ -46,7 +64,11 @@ class PageServer:
     def serve(self, ready: Callable[[str], None]) -> None:
         """Answer until somebody stops it; ``ready`` is told the address."""
         threading.Thread(target=self._tell, args=(ready,), daemon=True).start()
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        try:
+            asyncio.run(self._server.serve(sockets=[self._socket]))
+        finally:
+            self.site.trials.stop_all()
+            self.site.jobs.close()
 
     def stop(self) -> None:
         """End ``serve``, from another thread."""

@@ -15,6 +15,7 @@ from adjudge.ledger.file import FILE, read_meta
 from adjudge.runs.browse import FLAGS, STATUSES, Figures, Filters, Flag, Sort, figures_of, judges_in, page_of
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
+from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data
 from adjudge.web.site import Site, site_of
 
@@ -36,8 +37,11 @@ def show(request: Request) -> Response:
         filters = _in_good_order(filters_of(asked, judge), is_large=is_large)
         page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
     chosen = _number(asked, "row")
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "run": {"id": place.id, "name": place.name, "state": str(facts.get("ended") or "not finished")},
+        "job": job_data(site, job) if (job := site.jobs.of(place.folder)) and not job.is_fine else None,
+        "live": site.library.is_live(place),
+        "resumable": _is_resumable(facts) and not site.read_only,
         "judges": judges,
         "judge": judge,
         "asked": dict(asked),
@@ -60,8 +64,19 @@ def show_figures(request: Request) -> Response:
     with reading(place.folder) as connection:
         judge = _judge(asked, judges_in(connection))
     kept = {name: value for name, value in asked.items() if name != "judge"}
-    data = {"run": {"id": place.id}, "judge": judge, "asked": kept, "figures": figures_data(site, place, judge)}
+    data = {
+        "run": {"id": place.id},
+        "judge": judge,
+        "asked": kept,
+        "live": site.library.is_live(place),
+        "figures": figures_data(site, place, judge),
+    }
     return site.answer(request, "figures.html.jinja", data)
+
+
+def _is_resumable(facts: dict[str, Any]) -> bool:
+    """Whether a command made it that did not come to its end."""
+    return facts.get("ended") != "complete" and "imported" not in facts and "command" in facts
 
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
