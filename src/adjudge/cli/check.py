@@ -20,7 +20,8 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import Aspect, AspectEntry, Said
+from adjudge.runs.criteria_entry import Aspect, Said
+from adjudge.runs.eval_file import AspectEntry
 
 
 @command()

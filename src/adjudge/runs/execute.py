@@ -168,7 +168,7 @@ class EvalRun:
             return
         from adjudge.runs.folder import reading  # not loaded by those who judge
 
-        each = {ready.label: len(ready.criteria) or 1 for ready in self.judges}
+        each = {ready.label: len(ready.criteria) or 1 for ready in self.judges if ready.per != "turn"}
         with reading(self.folder) as ledger:
             held = ledger.execute("SELECT judge, max(number) + 1 FROM judgments GROUP BY judge").fetchall()
         rows = max((-(-count // each[judge]) for judge, count in held if judge in each), default=0)
@@ -187,6 +187,8 @@ class EvalRun:
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
         source = self.file.source
+        if any(ready.per == "turn" for ready in self.judges):
+            return None  # rows have as many turns as they have
         if self.file.rows:
             return self._judgments(len(self.file.rows))
         try:
