@@ -95,8 +95,8 @@ class Questions(Generic[I]):
 
     least: Plans[I, object]
     """Plans what has to be asked: it may stop early."""
-    most: Plans[I, object]
-    """Plans all that may be asked."""
+    most: Callable[[I], Sequence[Ballot]]
+    """All that may be asked about an item."""
     key: Callable[[Ballot], bytes]
     """What a ballot's vote is found by."""
     has_reply: Callable[[Ballot], bool]
@@ -109,7 +109,7 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
     shares: dict[str, _Share] = {}
     for item in items:
         rows += 1
-        ballots = judge.most.plan(item, ())
+        ballots = judge.most(item)
         keys = [judge.key(ballot) for ballot in ballots]
         votes = known.recall(ballots, keys)
         answered += sum(vote is not None and known.is_new(b"answered" + key) for vote, key in zip(votes, keys, strict=True))

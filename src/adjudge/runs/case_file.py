@@ -21,7 +21,8 @@ from adjudge.domain.verdict import TIE
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry, Said
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
 from adjudge.runs.project import ModelEntry
 
 FORMAT = 1

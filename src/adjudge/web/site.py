@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, Response
 from adjudge.domain.vote import Outcome
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
+from adjudge.reports.evidence import record_html
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
@@ -191,7 +192,7 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(asset=_asset_address, query=_query, day=_day)
+    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html)
     return made
 
 

@@ -20,7 +20,21 @@ LONGEST = 20_000
 """Characters of a text that are shown at once."""
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "sample", "outcome", "option", "explanation", "reason", "order", "persona")
-_SHOWN_APART = ("fields", "votes", "judge", "row", "id", "input", "explanation", "reason", "status", "score", "criteria")
+_OF_EVIDENCE = ("judge", "row", "fields", "evidence")
+_SHOWN_APART = (
+    "fields",
+    "votes",
+    "judge",
+    "row",
+    "id",
+    "input",
+    "explanation",
+    "reason",
+    "status",
+    "score",
+    "criteria",
+    "evidence",
+)
 
 
 def show(request: Request) -> Response:
@@ -64,6 +78,7 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "fields": [one for name, value in found["fields"].items() for one in _texts(name, value, quotes, whole=whole)],
         "more": {name: value for name, value in found.items() if name not in _SHOWN_APART and value not in (None, [], {}, False)},
         "votes": [_vote(vote, prompt, whole=whole) for vote, prompt in zip(found["votes"], prompts, strict=True)],
+        "evidence": {name: found.get(name) for name in _OF_EVIDENCE} if found.get("evidence") else None,
         "python": as_python(place, judge, row),
     }
 
