@@ -26,12 +26,13 @@ from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, temperature_for
-from adjudge.prompts.render import CHECK
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, one_of, temperature_for
+from adjudge.prompts.render import CHECK, CHECK_JOINT
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
+from adjudge.rag.joint import CHECKS, Checks, grouped, split
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
 from adjudge.rag.measures import Measure, weighed_measures
 from adjudge.rag.measuring import Measuring, Results
@@ -48,8 +49,14 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
-_SINCE_THEN = ("measures", "evidence", "claims", "rewrite_questions")
-"""Settings that earlier versions did not have."""
+_SINCE_THEN: Mapping[str, object] = {
+    "measures": (),
+    "evidence": None,
+    "claims": False,
+    "rewrite_questions": False,
+    "checks": "each",
+}
+"""Settings that earlier versions did not have, and what they are unless something is asked for."""
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
 
@@ -84,6 +91,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
         claims: have a model say first what each sentence claims, and look that up.
         rewrite_questions: have follow-up questions made self-contained where a row has a conversation, and judge relevance
             by those; the result says by which question.
+        checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many in one call.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -103,6 +111,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
     evidence: Method | None = None
     claims: bool = False
     rewrite_questions: bool = False
+    checks: Checks = "each"
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
     _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
@@ -112,6 +121,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def __post_init__(self) -> None:
         check_votes("strictness", self.strictness)
+        one_of("checks", self.checks, CHECKS)
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         named = [self.measures] if isinstance(self.measures, str) else self.measures
@@ -219,12 +229,14 @@ class RagEvaluator(Judge[Instance, RagResult]):
         made = super().configuration([*criteria, *self._measuring.checks.values()])
         measures = {"measures": {one.name: plain(one) for one in self.measured}} if self.measured else {}
         found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
-        asked = [CHECK] * bool(self._measuring.checks) + [standalone.TEMPLATE] * self.rewrite_questions
+        checks = [CHECK, *([CHECK_JOINT, "repair_each"] if self.checks == "joint" else [])]
+        asked = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
         return worded(found, self.language, sentences=bool(self.evidence), others=asked)
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
-        return {name: value for name, value in super().recorded_settings().items() if value or name not in _SINCE_THEN}
+        made = super().recorded_settings()
+        return {name: value for name, value in made.items() if name not in _SINCE_THEN or value != _SINCE_THEN[name]}
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
@@ -242,16 +254,30 @@ class RagEvaluator(Judge[Instance, RagResult]):
         ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
         if votes and not self.early_stop and not self._staged:
             return ballots
-        cast = votes_by_case(votes)
+        cast = votes_by_case(split(votes))
         rewriting = self._rewriting(item, cast)
         cases = self._asked(item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting))
-        return [*rewriting, *(one for case in cases for one in self._judge.plan(case, cast.get(key_of(case), []))), *ballots]
+        return [*rewriting, *self._ballots(cases, cast), *ballots]
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
         """All that may be asked, also what depends on answers."""
         cases = [*self._asked(item, None, None), *self._measuring.cases(row_texts(item), None)]
         looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
-        return [*self._rewriting(item, {}), *(ballot for case in cases for ballot in self._judge.ballots(case)), *looked_up]
+        every = replace(self, early_stop=False) if self.early_stop else self
+        return [*self._rewriting(item, {}), *every._ballots(cases, {}), *looked_up]
+
+    def _ballots(self, cases: Sequence[Case], cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
+        """What is to be asked about the cases, given the votes on them; parts of a row together where that is wanted."""
+        new = [case for case in cases if not cast.get(key_of(case))]
+        several, single = grouped(new) if self.checks == "joint" else ([], new)
+        again = [case for case in cases if cast.get(key_of(case))] if self.early_stop else []
+        together = [
+            self.ballot_for(one.criteria, one.instance, one.question, one.template, model, sample)
+            for one in several
+            for model in self.panel
+            for sample in range(self.samples)
+        ]
+        return [*(one for case in (*single, *again) for one in self._judge.plan(case, cast.get(key_of(case), []))), *together]
 
     @property
     def _staged(self) -> bool:
@@ -284,7 +310,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         """Each dimension by its own votes, then the measures, then the composite."""
-        question = self._question(item, votes_by_case(votes))
+        question = self._question(item, votes_by_case(split(votes)))
         result = self._pooled(item, votes, question)
         result = replace(result, notes=(*result.notes, *question.notes)) if question and question.notes else result
         models = dict.fromkeys(vote.model for vote in votes)
@@ -295,7 +321,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
         return replace(result, own_composites={name: value for name, value in own.items() if value is not None})
 
     def _pooled(self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None) -> RagResult:
-        cast = votes_by_case(votes)
+        cast = votes_by_case(split(votes))
         evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
         judged = {
             case.criteria.name: grounded(case, evidence)

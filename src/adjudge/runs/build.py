@@ -310,6 +310,7 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
         dimensions=entry.dimensions or None,
         measures=entry.measures,
         rewrite_questions=entry.rewrite_questions,
+        checks=entry.checks,
         weights=dict(entry.weights),
         config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,
