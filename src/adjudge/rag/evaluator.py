@@ -22,25 +22,25 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
-from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.evidence import EvidenceJudge, Method, worded
-from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, one_of, temperature_for
+from adjudge.judges.judge import Progress
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, one_of
 from adjudge.prompts.render import CHECK, CHECK_JOINT
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
-from adjudge.rag.joint import CHECKS, Checks, grouped, split
+from adjudge.rag.joint import CHECKS, Checks, split
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
 from adjudge.rag.measures import Measure, weighed_measures
-from adjudge.rag.measuring import Measuring, Results
+from adjudge.rag.measuring import Measuring
 from adjudge.rag.parts import row_texts
+from adjudge.rag.plans import RagPlans
 from adjudge.rag.result import GROUNDEDNESS, RagResult
-from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
+from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows
 from adjudge.rag.standalone import JudgedQuestion
-from adjudge.rag.votes import Key, about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
+from adjudge.rag.votes import about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
 from adjudge.verdicts.text import read_text
 
 _LOG = logging.getLogger("adjudge.rag")
@@ -62,7 +62,7 @@ _WITHOUT_MODELS = 64
 
 
 @dataclass(frozen=True)
-class RagEvaluator(Judge[Instance, RagResult]):
+class RagEvaluator(RagPlans):
     """Scores the answers of a retrieval-augmented assistant.
 
     Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
@@ -249,65 +249,6 @@ class RagEvaluator(Judge[Instance, RagResult]):
         for one in self._scored:
             check_fields(item, one, absent(self.language))
 
-    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked; then what evidence and measures need."""
-        ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
-        if votes and not self.early_stop and not self._staged:
-            return ballots
-        cast = votes_by_case(split(votes))
-        rewriting = self._rewriting(item, cast)
-        cases = self._asked(item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting))
-        return [*rewriting, *self._ballots(cases, cast), *ballots]
-
-    def plan_all(self, item: Instance) -> Sequence[Ballot]:
-        """All that may be asked, also what depends on answers."""
-        cases = [*self._asked(item, None, None), *self._measuring.cases(row_texts(item), None)]
-        looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
-        every = replace(self, early_stop=False) if self.early_stop else self
-        return [*self._rewriting(item, {}), *every._ballots(cases, {}), *looked_up]
-
-    def _ballots(self, cases: Sequence[Case], cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
-        """What is to be asked about the cases, given the votes on them; parts of a row together where that is wanted."""
-        new = [case for case in cases if not cast.get(key_of(case))]
-        several, single = grouped(new) if self.checks == "joint" else ([], new)
-        again = [case for case in cases if cast.get(key_of(case))] if self.early_stop else []
-        together = [
-            self.ballot_for(one.criteria, one.instance, one.question, one.template, model, sample)
-            for one in several
-            for model in self.panel
-            for sample in range(self.samples)
-        ]
-        return [*(one for case in (*single, *again) for one in self._judge.plan(case, cast.get(key_of(case), []))), *together]
-
-    @property
-    def _staged(self) -> bool:
-        """Whether some of it can only be asked when other answers are there."""
-        return self._measuring.staged or self.rewrite_questions
-
-    def _asked(
-        self, item: Instance, question: JudgedQuestion | None, cast: Mapping[Key, Sequence[Vote]] | None, *, wait: bool = False
-    ) -> list[Case]:
-        """What is asked with the votes so far. ``wait``: the question that is judged is not known yet."""
-        cases = [case for case in self._cases(item, question) if case.criteria.name != self._by_sentence]
-        if wait:
-            return [case for case in cases if case.criteria.name not in standalone.READERS]
-        measured = self._measuring.cases(row_texts(item, question), self._results(cast)) if cast is not None else []
-        return [*cases, *measured]
-
-    def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
-        """Asks for the question in itself; nothing where it is known, or nobody wants it."""
-        case = standalone.case_of(item) if self.rewrite_questions else None
-        name = standalone.next_model(self.panel, cast.get(key_of(case), ())) if case else None
-        if case is None or name is None:
-            return []
-        ballot = self.ballot_for(case.criteria, case.instance, standalone.A_TEXT, case.template, name, 0)
-        return [replace(ballot, temperature=temperature_for(self.panel[name], self.temperature, 1))]
-
-    def _question(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> JudgedQuestion | None:
-        """The question that relevance is judged by, where it was to be made self-contained."""
-        case = standalone.case_of(item) if self.rewrite_questions else None
-        return standalone.judged_question(item, cast.get(key_of(case), ())) if case else None
-
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         """Each dimension by its own votes, then the measures, then the composite."""
         question = self._question(item, votes_by_case(split(votes)))
@@ -337,23 +278,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         share = result.normalized.get(GROUNDEDNESS, by_sentence)
         return replace(result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share))
 
-    def _results(self, cast: Mapping[Key, Sequence[Vote]]) -> Results:
-        """What the votes on a case come to; None while some are still to be asked for."""
-
-        def result(case: Case) -> DirectInstanceResult | None:
-            votes = cast.get(key_of(case), ())
-            return None if self._judge.plan(case, votes) else self._judge.pool(case, votes)
-
-        return result
-
     @property
     def _weighing(self) -> list[Measure]:
         return [one for one in self.measured if one.weight]
-
-    @property
-    def _by_sentence(self) -> str | None:
-        """The dimension that sentences decide instead of a question of its own."""
-        return GROUNDEDNESS if self.evidence in ("each", "joint") else None
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
@@ -390,10 +317,6 @@ class RagEvaluator(Judge[Instance, RagResult]):
             measured=FrozenDict(measured),
             notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
         )
-
-    def _cases(self, item: Instance, question: JudgedQuestion | None) -> list[Case]:
-        words = absent(self.language)
-        return [standalone.asked_by(Case(shown(item, one, words), one.criteria), question) for one in self._scored]
 
     def _direct(self) -> DirectJudge:
         return DirectJudge(
