@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.bench.labelled import LabelledSource, labelled_set
 from adjudge.catalog.criteria_file import read_entries
-from adjudge.runs.build import instances
+from adjudge.runs.build import instances, judges
 from adjudge.runs.case_file import parse_case
 from adjudge.runs.eval_file import load_eval
 from adjudge.web.playground.draft import Draft
@@ -81,7 +82,7 @@ def files(play: Page, form: Form, kind: str) -> dict[str, str]:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) -> None:
 
-    written = files(play, form, "eval")
+    written = files(play, [*form, ("model", MODEL)], "eval")
     assert sorted(written) == ["My-dates.eval.yaml", "My-dates.rows.jsonl"]
     for name, text in written.items():
         (tmp_path / name).write_text(text)
@@ -90,6 +91,10 @@ def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) ->
     (judge,) = file.judges
     assert judge.strictness == case.settings.strictness
     assert judge.kind == case.entry.kind
+    (ready,) = judges(file)
+    assert ready.criteria == (case.criteria,)
+    people = labelled_set(LabelledSource(tmp_path / "My-dates.rows.jsonl", human=("label",), compares=case.compares))
+    assert [row.marks[0].answer for row in people.rows] == [row.expected for row in case.rows if row.expected]
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

@@ -116,7 +116,7 @@ def rag(
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language, as_json=as_json)
         return ExitCode.OK
-    judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json), partial(_check_folder, output))
+    judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel), partial(_check_folder, output))
     judgments = judgments_of(outcome, judged)
     report = outcome.report()
     paths = write_reports(report, judgments, output)

@@ -11,6 +11,7 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
 from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.engine.calls import complete
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
@@ -43,7 +44,7 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
 
 def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
     """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
-    return model.complete(request)
+    return complete(request, model)
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
@@ -87,7 +88,7 @@ def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[
 
 
 async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]) -> Vote:
-    reply = await reply_to(request, model)
+    reply = await complete(request, model, ballot)
     reading = read(reply)
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)

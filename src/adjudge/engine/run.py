@@ -285,7 +285,7 @@ async def begun(
         return
     open_budget = _unkept(budget)
     if open_budget:
-        _check_prices(budget, open_budget.prices, *judges.values())
+        check_prices(budget, open_budget.prices, *judges.values())
     with event_loop.holding(current, open_budget):
         yield None
 
@@ -322,7 +322,7 @@ async def opened(
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, and the same run resumes it"
-    _check_prices(budget, table, *judges.values())
+    check_prices(budget, table, *judges.values())
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
         open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
@@ -349,7 +349,7 @@ def _account(ledger: Ledger) -> Account:
     return account
 
 
-def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
+def check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
     """A limit in dollars holds only where every price is known."""
     if budget is None or budget.max_usd is None:
         return

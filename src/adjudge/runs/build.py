@@ -41,9 +41,9 @@ from adjudge.runs.eval_file import (
 )
 from adjudge.runs.project import ModelEntry
 
-_FILES = (".yaml", ".yml", ".json")
 INVENTED = "invented"
 """The persona that the model makes up itself."""
+CRITERIA_FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
@@ -381,7 +381,7 @@ def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
     if not isinstance(said.what, str):
         return [parse_entry(said.what, said.place, file.language)]
     try:
-        if Path(said.what).suffix.lower() in _FILES:
+        if Path(said.what).suffix.lower() in CRITERIA_FILES:
             return read_entries(file.beside(said.what), kind)
         if len(said.what.split()) == 1:
             return [from_catalog(said.what, file.language)]

@@ -19,6 +19,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
+from adjudge.engine.calls import OnCall, on_call
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.run import OpenRun, Run, begun
 from adjudge.errors import RunError, SetupError
@@ -137,15 +138,18 @@ class EvalRun:
         retry_failed: bool = False,
         kept: Kept = dict,
         prepare: Callable[[], None] | None = None,
+        told_of_calls: OnCall | None = None,
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
 
         ``kept``: further facts about the run, asked for when it begins and when it ends. ``prepare`` is called when nothing is
-        wrong with the whole of the data, before a folder is made or a model is asked.
+        wrong with the whole of the data, before a folder is made or a model is asked. ``told_of_calls`` is called with every
+        call to a model.
         """
         limits = _limits(budget, self.file.budget)
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
-        event_loop.run(self._execute(run, limits, listen, kept, prepare))
+        with event_loop.holding(on_call, told_of_calls):
+            event_loop.run(self._execute(run, limits, listen, kept, prepare))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
@@ -276,7 +280,7 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
     def stop() -> None:
         listen(Stopping())
         if open_budget is not None:
-            open_budget.stop("stopped")
+            open_budget.stop("interrupted by Ctrl-C")
 
     with event_loop.stoppable(stop):
         yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -51,7 +53,7 @@ def job_data(site: Site, job: Job) -> dict[str, object]:
     """What is known of a job now."""
     is_running, place = job.is_running, _place(site, job)
     spent = site.library.kept(place, "spent", lambda: spent_in(place.folder, by_votes=True).usd) if place else 0.0
-    done = _done(site, place) if place else {}
+    done = _done(site, place) if place else Counter()
     return {
         "id": job.id,
         "name": job.folder.name,
@@ -61,7 +63,7 @@ def job_data(site: Site, job: Job) -> dict[str, object]:
         "fine": not is_running and job.is_fine,
         "stopped": not is_running and job.is_stopping,
         "message": job.message,
-        "done": sum(done.values()),
+        "done": done.total(),
         "unscored": sum(count for status, count in done.items() if status != "scored"),
         "total": job.total,
         "usd": max(0.0, spent - job.spent_before),
@@ -77,13 +79,9 @@ def _place(site: Site, job: Job) -> RunPlace | None:
     return next((one for one in site.library.scan() if one.folder == job.folder), None)
 
 
-def _done(site: Site, place: RunPlace) -> dict[str, int]:
-    found: dict[str, int] = {}
-    judges = site.library.glance(place).get("judges")
-    for judge in judges if isinstance(judges, list) else []:
-        for status, count in judge["statuses"].items():
-            found[status] = found.get(status, 0) + count
-    return found
+def _done(site: Site, place: RunPlace) -> Counter[str]:
+    """Status → judgments."""
+    return sum((Counter(one.statuses) for one in site.library.counts(place).values()), Counter())
 
 
 def _check(site: Site) -> None:

@@ -126,15 +126,32 @@ def _around(request: Request, site: Site, draft: Draft) -> dict[str, object]:
     """What stands around the form."""
     language = site.language_of(request)
     runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:200]]
-    note = open_model(site.known_models()[-1]).note
     return {
         "catalogue": catalog.all_names(language),
         "cases": CaseStore(site.home).names(),
         "runs": runs,
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
-        "worth": our_words(note, language) if note else "",
+        "worth": our_words(_worth(site), language),
     }
+
+
+def _worth(site: Site) -> str:
+    """What a reader of the embedded model's verdicts must know; or why it cannot judge."""
+    local = [name for name in site.known_models() if name.startswith("local/")]
+    try:
+        return open_model(local[-1]).note or "" if local else ""
+    except AdjudgeError as error:
+        return str(error)
+
+
+def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
+    """The form by itself."""
+    site = site_of(request)
+    data = form_data(site, draft, problem)
+    return site.answer(
+        request, "playground_form.html.jinja", {**data, **({"draft": asdict(draft)} if wants_json(request) else {})}
+    )
 
 
 def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
@@ -156,7 +173,7 @@ def edit(request: Request, form: Form) -> Response:
         draft = edited(draft, request.query_params.get("do", ""), dict(form))
     except AdjudgeError as error:
         problem = localised(str(error), site.language_of(request))
-    return site.answer(request, "playground_form.html.jinja", form_data(site, draft, problem))
+    return form_answer(request, draft, problem)
 
 
 def check(request: Request, form: Form) -> Response:
@@ -194,6 +211,8 @@ def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
         if name not in known:
             raise SetupError(f"{name} is no model that the page may ask: it may ask {', '.join(known)}; start it with -m {name}")
     named = case.settings.models or known[-1:]
+    if not named:
+        raise SetupError("there is no model to ask: start the page with -m MODEL, or pip install 'adjudge[local]'")
     return tuple(site.project.with_defaults(ModelEntry(model=one)) for one in named)
 
 

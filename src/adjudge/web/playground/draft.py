@@ -244,7 +244,7 @@ class Draft:
         found |= {"version": self.version.strip()} if self.version.strip() else {}
         found["to_evaluate_field"] = self.judged
         found |= {"context_fields": list(self.context_names)} if self.reads == "these" else {}
-        golden = json.loads(self.golden)
+        golden = _golden(self.golden)
         found |= {"golden": golden} if golden else {}
         if not self.compares:
             found["higher_is_better"] = not self.lower_is_better
@@ -286,6 +286,13 @@ def first_draft(language: str, models: Sequence[str]) -> Draft:
     entry = catalog.entry(_FIRST, language)
     made = Draft.of_case(TestCase(entry=entry, settings=CaseSettings(models=tuple(models[:1]), language=language)))
     return replace(made, rows=(TextsDraft(), TextsDraft()))
+
+
+def _golden(kept: str) -> object:
+    try:
+        return json.loads(kept)
+    except (ValueError, RecursionError):
+        raise SetupError("the golden examples of the criteria were lost: reload the page") from None
 
 
 def _meant(name: str, typed: str) -> object:
