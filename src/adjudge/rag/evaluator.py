@@ -226,12 +226,13 @@ class RagEvaluator(RagPlans):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """With the dimensions as they are scored, wherever they came from, and what is measured beside them."""
-        made = super().configuration([*criteria, *self._measuring.checks.values()])
-        measures = {"measures": {one.name: plain(one) for one in self.measured}} if self.measured else {}
+        made = super().configuration(criteria)
+        asked = {"checks": [plain(one) for one in self._measuring.checks.values()]} if self._measuring.checks else {}
+        measures = {"measures": {one.name: plain(one) for one in self.measured}, **asked} if self.measured else {}
         found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
         checks = [CHECK, *([CHECK_JOINT, "repair_each"] if self.checks == "joint" else [])]
-        asked = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
-        return worded(found, self.language, sentences=bool(self.evidence), others=asked)
+        others = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
+        return worded(found, self.language, sentences=bool(self.evidence), others=others)
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
