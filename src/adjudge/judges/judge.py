@@ -252,13 +252,13 @@ class Judge(ABC, Generic[I, R]):
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
         answered, key = known or Known(), self.vote_keys()
-        judge = Questions(self, self.plan_all, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
+        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
+        judge = Questions(self, all_votes.plan_all, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
         return estimate(judge, items, answered, prices or PriceTable.load())
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
-        """All ballots that may be asked about an item, also those that early stopping would leave out."""
-        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
-        return all_votes.plan(item, ())
+        """All ballots that may be asked about an item, by a judge that does not stop early."""
+        return self.plan(item, ())
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""

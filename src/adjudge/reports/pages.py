@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import islice
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import jinja2
+from markupsafe import Markup
 
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
@@ -105,6 +106,23 @@ def _free_paths(folder: Path, made: datetime) -> list[Path]:
     return _free_paths(folder, made + timedelta(seconds=1)) if any(path.exists() for path in paths) else paths
 
 
+def measures_html(record: Mapping[str, object], language: str) -> Markup:
+    """What was measured of one row, of a judgment as a run folder keeps it: for the local page."""
+    words = {**_measure_words(language), "w": lambda name: word(cast(Word, name), language)}
+    module = _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
+    found = module.of_row(Judgment.of_record(record, panel=False))  # type: ignore[attr-defined]
+    return Markup(found)  # noqa: S704 - the template escapes
+
+
+def _measure_words(language: str) -> dict[str, object]:
+    """What the templates of measures say."""
+    return {
+        "m": partial(measure_word, language=language),
+        "yes_no": lambda said: "–" if said is None else measure_word("yes" if said else "no", language),
+        "measure_title": lambda section, name: _measure_title(section, name, language),
+    }
+
+
 def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
     """A number, or a dash."""
     return "–" if value is None else number_text(value, digits, language)
@@ -127,9 +145,7 @@ def _values(report: Report) -> dict[str, object]:
         "option": lambda name: word("tie", language) if name == TIE else name,
         "rule_name": lambda name: _rule_name(name, language),
         "say": partial(sentence, language=language),
-        "m": partial(measure_word, language=language),
-        "yes_no": lambda said: "–" if said is None else measure_word("yes" if said else "no", language),
-        "measure_title": lambda section, name: _measure_title(section, name, language),
+        **_measure_words(language),
         "count": lambda number, noun: counted(number, noun, language),
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
