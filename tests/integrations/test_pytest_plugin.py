@@ -24,6 +24,7 @@ from support.fake_provider import KEY, FakeProvider, Says
 pytest_plugins = ["pytester"]
 PLUGIN = "adjudge.integrations.pytest_plugin"
 INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
+BARE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio")
 NAMED = () if INSTALLED else ("-p", PLUGIN)
 LOADED = ("integrations.pytest_session", "judges.aspect", "judges.direct", "gateway.providers.openai_compatible", "runs.diff")
 for module in (*LOADED, "trust.comparison"):
@@ -53,7 +54,7 @@ class Suite:
 
     def run(self, *words: str) -> pytest.RunResult:
         """In this process, with the plugins that a user would have."""
-        return self.pytester.runpytest_inprocess(*NAMED, "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *words)
+        return self.pytester.runpytest_inprocess(*NAMED, *BARE, *words)
 
     def asked(self) -> int:
         return len(self.provider.bodies)
@@ -228,7 +229,7 @@ def test_many_processes_ask_the_same_as_one(suite: Suite) -> None:
     suite.group(60, 60)
     same = "import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_same(judge, n):\n"
     suite.pytester.makepyfile(test_same=f"{same}    judge('Is it polite?', 'REC-00077-Y').must_pass()\n")
-    done = suite.pytester.runpytest_subprocess(*NAMED, "-n", "2", "--judged-record=cassette")
+    done = suite.pytester.runpytest_subprocess(*NAMED, *BARE, "-n", "2", "--judged-record=cassette")
     assert done.ret == 0
     done.assert_outcomes(passed=12)
     assert suite.asked() == 62

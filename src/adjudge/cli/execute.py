@@ -271,7 +271,8 @@ def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgment
 def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     """What came of an interrupted command is not all there is: the report and the exit code say so."""
     language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
-    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=halt)
+    why = localised(str(halt), language)
+    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=why)
     outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
     click.echo(clean(outcome.stopped), err=True)
 
@@ -307,8 +308,16 @@ def finish(
 
 def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | None:
     """Why the rows are not in ``output``, if they are not: what was paid for is shown all the same."""
+    from adjudge.reports.pages import write_html, write_markdown
+
+    ending = output.suffix.lower()
     try:
-        write_judgments(output, rows, report.setup.dimensions)
+        if ending == ".html":
+            write_html(report, rows if report.total > len(report.entries) else None, output)
+        elif ending == ".md":
+            write_markdown(report, output)
+        else:
+            write_judgments(output, rows, report.setup.dimensions)
     except OSError as error:
         return RunError(f"{output} cannot be written: {error.strerror or error}")
     return None

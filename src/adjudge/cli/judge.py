@@ -44,7 +44,8 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry, Said
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry
 from adjudge.runs.execute import Judged
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import wraps
 from inspect import cleandoc
 from pathlib import Path
@@ -13,6 +13,7 @@ import click
 
 from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bars, headers, known_encoding, variable, writable
+from adjudge.domain.light import light_dataclass
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
@@ -189,7 +190,11 @@ bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in 
 
 
 output = click.option(
-    "-o", "--output", type=PATH, callback=writable, help="Also write the results, one row per judgment: .csv or .jsonl."
+    "-o",
+    "--output",
+    type=PATH,
+    callback=writable,
+    help="Also write the results: .csv or .jsonl, one row per judgment, or a page: .md or .html.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
@@ -248,7 +253,7 @@ quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Spending:
     """What every command that asks models can be told."""
 
@@ -268,14 +273,14 @@ class Spending:
         return None if limits == (None, None, None) else Budget(*limits)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class RunFlags(Spending):
     """What a command can be told that asks models, and judges no rows."""
 
     run: Path | None
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class RowFlags(Spending):
     """What every command that judges rows can be told, with an eval file or without."""
 
@@ -301,7 +306,7 @@ class RowFlags(Spending):
         return ServerEntry(base_url=self.base_url, api_key_env=self.api_key_env, headers=self.header)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Flags(RowFlags):
     """What every command that judges without an eval file can be told."""
 

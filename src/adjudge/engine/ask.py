@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 
+from adjudge.domain.evidence import SupportQuestion
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -15,7 +17,8 @@ from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
-from adjudge.verdicts.read import Reading, read_ballot, read_written
+from adjudge.verdicts.read import read_ballot, read_written
+from adjudge.verdicts.reading import Reading
 
 so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
 """Where a run is to keep a ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in here,
@@ -69,7 +72,15 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
         if begun is not None and repaired.outcome is not Outcome.MODEL_ERROR:
             begun.clear()
         vote = _after(vote, repaired)
-    return vote
+    return _settled(vote)
+
+
+def _settled(vote: Vote) -> Vote:
+    """Of a vote that stays unreadable, what the last reply says without the quotes that do not exist, if anything."""
+    if vote.outcome is not Outcome.UNREADABLE or not isinstance(vote.ballot.question, SupportQuestion):
+        return vote
+    reading = read_ballot(Reply(vote.text or ""), vote.ballot, settle=True)
+    return replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None) if reading.verdict else vote
 
 
 def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[Vote]:
@@ -90,6 +101,7 @@ async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callab
         usage=reply.usage,
         latency=reply.latency,
         prompt_hash=request.prompt.hash,
+        metadata=reading.beside,
     )
 
 
@@ -126,4 +138,14 @@ def _after(earlier: Vote, vote: Vote) -> Vote:
         usage=earlier.usage + vote.usage,
         latency=earlier.latency + vote.latency,
         repairs=earlier.repairs + 1,
+        metadata=_counted_on(earlier.metadata, vote.metadata),
+    )
+
+
+def _counted_on(earlier: Mapping[str, object], later: Mapping[str, object]) -> Mapping[str, object]:
+    """What a vote keeps beside its verdict, the counts of earlier replies added."""
+    counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
+    now = {name: value for name, value in later.items() if isinstance(value, int)}
+    return (
+        FrozenDict({**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}) if counts else later
     )

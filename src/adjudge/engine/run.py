@@ -7,12 +7,13 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -33,7 +34,7 @@ _NO_PRICES = PriceTable({})
 Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Run:
     """Where a run is kept, and how it is resumed."""
 
@@ -55,7 +56,7 @@ class Run:
         raise SetupError(f"run is a folder to keep the run in, not {type(run).__name__}")
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Asker:
     """A judge, as a run sees it."""
 
@@ -215,7 +216,7 @@ class RecordedVotes(LiveVotes):
         await self._run.ledger.finish(self._judge.label, rows)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Around:
     """A run that whatever is asked inside belongs to: writers, criteria, models as tools."""
 

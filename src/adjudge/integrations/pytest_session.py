@@ -30,7 +30,8 @@ from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.build import judges, open_entry
-from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, JudgeEntry, Said, load_eval
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, JudgeEntry, load_eval
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted

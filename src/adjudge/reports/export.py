@@ -14,7 +14,11 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge.data.cells import cell
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.rows import LABELS
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
@@ -75,11 +79,30 @@ def _to_csv(run: Path, target: Path) -> int:
 
 def _to_jsonl(run: Path, target: Path) -> int:
     count, setup = 0, Setup.of_run(run_info(run))
+    rows = (_with_identity(row, setup) for row in judgments(run, votes=True))
     with text_file(target) as file:
-        for row in judgments(run, votes=True):
-            file.write(json.dumps(_with_identity(row, setup), ensure_ascii=False) + "\n")
+        for row in _with_labels(rows, LabelStore(run).history()):
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
+
+
+def _with_labels(rows: Iterable[dict[str, object]], labels: Iterable[Label]) -> Iterator[dict[str, object]]:
+    """Each label with the first judgment of its row, those corrected or taken back too; what is about no row, with the last."""
+    given: dict[str, list[Label]] = {}
+    for label in labels:
+        given.setdefault(label.row, []).append(label)
+    held: dict[str, object] | None = None
+    for row in rows:
+        if held is not None:
+            yield held
+        fields = row.get("fields")
+        own = given.pop(Instance(fields).identity, []) if given and isinstance(fields, Mapping) else []
+        held = {**row, LABELS: [label.to_dict() for label in own]} if own else row
+    if held is not None:
+        rest = [label.to_dict() for left in given.values() for label in left]
+        known = held.get(LABELS)
+        yield {**held, LABELS: [*(known if isinstance(known, list) else []), *rest]} if rest else held
 
 
 def _to_parquet(run: Path, target: Path) -> int:

@@ -12,7 +12,8 @@ from adjudge.domain.criteria import CriteriaExample
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.errors import SetupError
-from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry, Said
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
 
 @dataclass(frozen=True)

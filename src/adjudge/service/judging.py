@@ -21,7 +21,8 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.reading.values import Place
 from adjudge.runs.build import judges, open_entry
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry, Said
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.project import ModelEntry
 
