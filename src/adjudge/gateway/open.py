@@ -215,6 +215,11 @@ def _provider(id: ModelLike, server: _Server) -> Model:
 
 
 def _by_id(id: str, server: _Server) -> Model:
+    return _without_http(id, server) or _by_server(id, server)
+
+
+def _without_http(id: str, server: _Server) -> Model | None:
+    """What this process answers, or a library that asks by itself; None of the others."""
     if id == "scripted" or id.startswith("scripted/"):
         lines = id.partition("/")[2]
         return ScriptedModel(lines.split(",") if lines else None, name=id, remember=False)
@@ -224,6 +229,14 @@ def _by_id(id: str, server: _Server) -> Model:
         from adjudge.gateway.providers.local import LocalModel  # not loaded by those who ask servers
 
         return LocalModel(id)
+    if id.startswith("litellm/"):
+        from adjudge.gateway.providers.litellm import LitellmModel  # not loaded by those who ask servers themselves
+
+        return LitellmModel(id, api_key=Secret(server.api_key or ""), base_url=server.base_url, headers=server.headers.sent)
+    return None
+
+
+def _by_server(id: str, server: _Server) -> Model:
     if is_url(id):
         if server.base_url is not None:
             raise SetupError(f"{shown(id)} has an address of its own: leave the base URL out, or name the model alone")
