@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,8 +14,10 @@ from typing import Any
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
 from adjudge.domain.shown import Shown
+from adjudge.engine.backends.batch.request_file import FOLDER as BATCHES
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.batches import Batch, batches_in
 from adjudge.ledger.file import (
     FILE,
     LOCK,
@@ -81,6 +84,8 @@ class RunInfo(Shown):
     configuration: dict[str, Any]
     facts: dict[str, Any]
     """When it was started, how it ended, the command that made it, what it was forked from."""
+    batches: tuple[Batch, ...] = ()
+    """What was sent through providers' batch APIs, the oldest first."""
 
     def to_dict(self) -> dict[str, object]:
         """This run at a glance, as a JSON-ready dict."""
@@ -146,6 +151,7 @@ def run_info(folder: str | Path) -> RunInfo:
             used_in(connection),
             facts.pop("configuration", {}),
             facts,
+            tuple(batches_in(connection)),
         )
 
 
@@ -222,11 +228,18 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     with under_lock(place):
         if only_try:
             return
+        _delete_batches(place / BATCHES)
         alone = {path.name for path in place.iterdir()} <= {*OWN, *LABELS, *_EXPORTED, LOCK}
         for name in (*OWN, *LABELS, *(_EXPORTED if alone else ()), LOCK):
             (place / name).unlink(missing_ok=True)
         if alone:
             place.rmdir()
+
+
+def _delete_batches(place: Path) -> None:
+    """What waits to be sent or was fetched; a link leads to what is somebody else's."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
 
 
 def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:
