@@ -38,8 +38,10 @@ def eval_run(
     votes: int = 1,
     run: str = "run",
     key: str = KEY,
-    more: str = "",
     judge: str = "",
+    other_judge: str = "",
+    models: str = "",
+    cache: bool = False,
 ) -> EvalRun:
     """An aspect critic over marked texts, asked at the fake provider."""
     folder.mkdir(exist_ok=True)
@@ -48,8 +50,8 @@ def eval_run(
     )
     server = f"{{model: {MODELS[api]}, base_url: {provider.batch_url(api)}}}"
     judged = f"{{kind: aspect, criteria: The mark must end in Y., strictness: {votes}{judge}}}"
-    text = f"data: rows.jsonl\nmodels: [{server}]\njudges: [{judged}]\n{more}"
-    return EvalRun.of(parse_eval(text, folder / "eval.yaml"), cache=False, api_key=key, folder=folder / run)
+    text = f"data: rows.jsonl\nmodels: [{models or server}]\njudges: [{judged}{', ' if other_judge else ''}{other_judge}]\n"
+    return EvalRun.of(parse_eval(text, folder / "eval.yaml"), cache=cache, api_key=key, folder=folder / run)
 
 
 def judged(run: EvalRun, settings: BatchSettings | None = QUICK, budget: Budget | None = None) -> list[Event]:

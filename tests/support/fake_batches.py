@@ -86,6 +86,8 @@ class BatchProvider(FakeProvider):
         """How often each line stands in the results."""
         self.on: dict[str, Callable[[], None]] = {}
         """What to do at "upload", "create", "created", "look", "results": before the answer goes out."""
+        self.tokens_of_answers = 0
+        """What each answer is said to have taken, where that is not by its length."""
         self.uploads = 0
         self.ranges: list[str] = []
         self.keys = {KEY}
@@ -324,7 +326,10 @@ class BatchProvider(FakeProvider):
 
     def _find(self, request: web.Request) -> FakeBatch:
         wanted = request.match_info["id"]
-        return next(batch for batch in self.batches if batch.id.rpartition("/")[2] == wanted)
+        for batch in self.batches:
+            if batch.id.rpartition("/")[2] == wanted:
+                return batch
+        raise web.HTTPNotFound(text=json.dumps({"error": {"message": f"No batch {wanted}"}}))
 
     def _state(self, batch: FakeBatch) -> str:
         if self.rejects_with and batch is self.batches[-1]:
@@ -442,4 +447,7 @@ class BatchProvider(FakeProvider):
     def _answer(self, protocol: Protocol, body: Json, outcome: Outcome) -> Json:
         assert not (problem := next(protocol.problems({}, body), None)), problem
         right = "I would rather talk about the weather." if outcome == "prose" else _right_answer(protocol, body)
-        return protocol.answer(body, [Said(right)])
+        answer = protocol.answer(body, [Said(right)])
+        if self.tokens_of_answers:
+            answer["usage"]["completion_tokens"] = self.tokens_of_answers
+        return answer

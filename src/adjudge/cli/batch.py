@@ -66,7 +66,7 @@ batch_options = given_as(
         click.option(
             "--batch-orphans",
             type=ORPHANS,
-            help="After a crash, where it cannot be told whether a batch was sent: wait for those that may be it, or send it again.",
+            help="Where a crash left open whether a batch was sent: wait for those that may be it, or send it again.",
         ),
         click.option("--batch-api", type=_APIS, help="The batch API of a server that was named by its address."),
         click.option(

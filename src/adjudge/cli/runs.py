@@ -96,7 +96,8 @@ def _batch(batch: Batch) -> str:
     """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
     said = f" ({batch.more['said']})" if batch.more.get("said") else ""
     twice = "; it may have been paid twice" if batch.more.get("twice") else ""
-    return f"batch {batch.remote_id or batch.id} at {batch.provider}: {batch.state}{said}, {counted(batch.requests, 'request')}{twice}"
+    requests = counted(batch.requests, "request")
+    return f"batch {batch.remote_id or batch.id} at {batch.provider}: {batch.state}{said}, {requests}{twice}"
 
 
 def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:

@@ -14,6 +14,8 @@ from typing import Any
 from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checked, columns_in, insert, sealed, select
 
+FOLDER = "batches"
+"""In a run's folder: what is about to be sent, and what was fetched."""
 Statement = tuple[str, Sequence[object]]
 _KEEP = insert("batches")
 _KEEP_BALLOT = insert("batch_ballots")

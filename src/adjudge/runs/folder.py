@@ -14,9 +14,9 @@ from typing import Any
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
 from adjudge.domain.shown import Shown
-from adjudge.engine.backends.batch.request_file import FOLDER as BATCHES
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import Batch, batches_in
 from adjudge.ledger.file import (
     FILE,

@@ -5,6 +5,7 @@ The command goes on when adjudge is killed, and is found again by the files it l
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import subprocess
@@ -21,8 +22,12 @@ from adjudge.gateway.providers.base import HttpProvider
 _RUNNER = """
 import os, subprocess, sys
 pid, ended, log, *words = sys.argv[1:]
-with open(pid, "w") as file:
-    file.write(str(os.getpid()))
+child = os.fork()
+if child:
+    with open(pid, "w") as file:
+        file.write(str(child))
+    os._exit(0)
+os.setsid()
 with open(log, "wb") as out:
     child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     code = child.wait()
@@ -30,7 +35,7 @@ with open(ended + ".part", "w") as file:
     file.write(str(code))
 os.replace(ended + ".part", ended)
 """
-"""Waits for the command and leaves its exit code, whether or not anybody waits for it."""
+"""Leaves us, waits for the command and keeps its exit code, whether or not anybody waits for that."""
 
 
 class CommandBatches(OpenAIBatches):
@@ -59,10 +64,8 @@ class CommandBatches(OpenAIBatches):
         files = [str(_beside(path, ending)) for ending in ("pid", "exit", "log")]
         _beside(path, "out").unlink(missing_ok=True)
         _beside(path, "exit").unlink(missing_ok=True)
-        runner = subprocess.Popen(  # noqa: S603, ASYNC220 - the user's own command, which is not waited for
-            [sys.executable, "-c", _RUNNER, *files, *words], stdin=subprocess.DEVNULL, start_new_session=True
-        )
-        _beside(path, "pid").write_text(str(runner.pid))
+        started = [sys.executable, "-c", _RUNNER, *files, *words]
+        await asyncio.to_thread(subprocess.run, started, stdin=subprocess.DEVNULL, check=True)
         return Remote(str(path), Phase.WAITING, "running")
 
     async def look(self, id: str) -> Remote:
@@ -113,11 +116,6 @@ def _alive(path: Path) -> bool:
     pid = _pid(path)
     if pid is None:
         return False
-    try:
-        if os.waitpid(pid, os.WNOHANG)[0] == pid:  # our own child, which nobody waits for
-            return False
-    except ChildProcessError:
-        pass
     try:
         os.kill(pid, 0)
     except OSError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from adjudge.domain.message import Reply, Request
 from adjudge.engine.backends.batch.collect import reply_from
 from adjudge.engine.backends.batch.post import Post, jittered, reserved_by
-from adjudge.engine.backends.batch.request_file import FOLDER, RequestFile, custom_id, digest_of, remove_files
+from adjudge.engine.backends.batch.request_file import RequestFile, custom_id, digest_of, remove_files
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
 from adjudge.engine.reply import Deferred, SoFar, so_far
 from adjudge.engine.run import OpenRun
@@ -27,7 +27,7 @@ from adjudge.gateway.layers.account import measured
 from adjudge.gateway.layers.budget import bounded
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
-from adjudge.ledger.batches import Asked, Batch, BatchBallot, BatchTable, State
+from adjudge.ledger.batches import FOLDER, Asked, Batch, BatchBallot, BatchTable, State
 
 _LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
 """Batches in which a request may go without an answer before it is asked alone; and before that is what came of it."""

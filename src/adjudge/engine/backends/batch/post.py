@@ -72,8 +72,9 @@ class Post:
         """Send a batch that is in the ledger. Where it may have arrived, it is looked for before it is sent again."""
         for attempt in range(_TRIES):
             try:
-                if not maybe_there or not await self._found(batch):
-                    await self._create(batch)
+                missing = await self._missing(batch) if maybe_there else batch
+                if missing:
+                    await self._create(missing)
                 return
             except ModelError as error:
                 if not error.retryable:
@@ -106,25 +107,26 @@ class Post:
 
     # -- after a kill ----------------------------------------------------------------
 
-    async def _found(self, batch: Batch) -> bool:
-        """Whether the batch is at the provider already. Where that cannot be told, the user is asked."""
+    async def _missing(self, batch: Batch) -> Batch | None:
+        """The batch, where it is not at the provider yet. Where that cannot be told, the user is asked."""
         api = self.api_of(batch)
         since = batch.created - (_TWO_DAYS if api.marks else _SKEW)
         remotes = await api.sent(batch.id, self._path(batch), since)
         if api.marks:
             if remotes:
                 await self._sent(batch, remotes[0])
-            return bool(remotes)
+            return None if remotes else batch
         known = self._table.remote_ids()
         fitting = [one.id for one in remotes if one.id not in known and one.requests in (None, batch.requests)]
-        return bool(fitting) and await self._choose(batch, fitting)
+        return await self._choose(batch, fitting) if fitting else batch
 
-    async def _choose(self, batch: Batch, fitting: list[str]) -> bool:
+    async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
         """Among batches without a name of ours: one is taken for ours until its results tell, several are asked about."""
         if self._settings.orphans == "resubmit":
             self._tell(BatchNews("twice", batch.provider, len(fitting), batch.requests, text=", ".join(fitting)))
-            await self._table.keep(replace(batch, more={**batch.more, "twice": fitting}))
-            return False
+            again = replace(batch, more={**batch.more, "twice": fitting})
+            await self._table.keep(again)
+            return again
         if len(fitting) > 1 and self._settings.orphans is None:
             raise RunError(
                 f"{len(fitting)} batches at {batch.provider} may be the one that was about to be sent when the run ended "
@@ -132,7 +134,7 @@ class Post:
                 "'adjudge resume RUN --batch resubmit' sends it again, and may pay twice"
             )
         await self._table.keep(replace(batch, state=State.OPEN, more={**batch.more, "candidates": fitting}))
-        return True
+        return None
 
     # -- looking ---------------------------------------------------------------------
 

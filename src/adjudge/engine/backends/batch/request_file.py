@@ -13,8 +13,6 @@ from adjudge.gateway.batches.api import BatchApi
 from adjudge.gateway.layers.account import Spent
 from adjudge.ledger.batches import Asked, BatchBallot
 
-FOLDER = "batches"
-"""In a run's folder."""
 DIGEST_BYTES = 9
 _KEY, _DIGEST = 22, 12
 """How long they are as text."""
