@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.gateway.layers.budget import Budget
@@ -13,7 +13,6 @@ from adjudge.reports.export import export
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.execute import EvalRun, Event, Judged
 from support.asking import marked
-from support.fake_batches import BatchProvider
 from support.fake_provider import KEY
 
 QUICK = BatchSettings(poll=0.005, poll_most=0.01, grace=0.05)
@@ -29,9 +28,15 @@ MODELS = {
 }
 
 
+class Served(Protocol):
+    """A server, also one of another process."""
+
+    def batch_url(self, api: str) -> str: ...
+
+
 def eval_run(
     folder: Path,
-    provider: BatchProvider,
+    provider: Served,
     api: str = "openai",
     *,
     rows: int = 6,

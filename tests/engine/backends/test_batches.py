@@ -399,7 +399,7 @@ def two_that_may_be_it(folder: Path, provider: BatchProvider) -> None:
 
 def test_where_two_may_be_it_the_user_is_asked(tmp_path: Path, batches: BatchProvider) -> None:
     two_that_may_be_it(tmp_path, batches)
-    with pytest.raises(RunError, match="2 batches at anthropic may be the one .*adjudge resume RUN --batch adopt"):
+    with pytest.raises(RunError, match=r"2 batches at anthropic may be the one .*adjudge resume RUN --batch adopt"):
         judged(eval_run(tmp_path, batches, "anthropic"))
     assert len(batches.batches) == 2
 
@@ -521,7 +521,8 @@ with open(sys.argv[2], "w") as out:
         said = {"explanation": f"REC-{record}-{truth} says so.", "selected_option": "PASS" if truth == "Y" else "FAIL"}
         choice = {"message": {"role": "assistant", "content": json.dumps(said)}, "finish_reason": "stop"}
         body = {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 3}}
-        print(json.dumps({"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}), file=out)
+        response = {"status_code": 200, "body": body}
+        print(json.dumps({"custom_id": line["custom_id"], "response": response, "error": None}), file=out)
 """
 
 

@@ -47,6 +47,8 @@ class Batches:
         self._post = Post(settings, self._models, self._table, self._budget, self._folder, tell)
         self._files: dict[str, RequestFile] = {}
         self._planned: set[tuple[bytes, bytes]] = set()
+        self._sending = asyncio.Lock()
+        """One batch at a time is on its way, so that a kill leaves no more than one open question."""
         self._no_room = False
         self._live = False
 
@@ -135,9 +137,10 @@ class Batches:
             request_sha=file.close(),
             more={"requests": len(file.ballots), "reserved": astuple(file.reserved)},
         )
-        await self._table.intend(batch, file.ballots)
-        self._planned.difference_update((one.ballot, one.request) for one in file.ballots)
-        await self._post.submit(batch)
+        async with self._sending:
+            await self._table.intend(batch, file.ballots)
+            self._planned.difference_update((one.ballot, one.request) for one in file.ballots)
+            await self._post.submit(batch)
 
     # -- rounds ------------------------------------------------------------------------
 
