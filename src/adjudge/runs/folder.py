@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from adjudge.domain.shown import Shown
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.batches import FOLDER as BATCHES
-from adjudge.ledger.batches import Batch, batches_in
+from adjudge.ledger.batches import UNDER_WAY, Batch, batches_in
 from adjudge.ledger.file import (
     FILE,
     LOCK,
@@ -39,6 +40,8 @@ from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
 """How the folder ends in which an import is written before it takes its place."""
+_KEPT_BY_PROVIDERS = 29 * 86_400
+"""Seconds for which providers keep a batch at most."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -223,6 +226,7 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
         raise RunError(
             "it holds labels that people made: export them with 'adjudge label RUN --export FILE', then delete labels.sqlite"
         )
+    _refuse_open_batches(place)
     if only_try and not (place / LOCK).exists():
         return
     with under_lock(place):
@@ -234,6 +238,17 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
             (place / name).unlink(missing_ok=True)
         if alone:
             place.rmdir()
+
+
+def _refuse_open_batches(place: Path) -> None:
+    """What is paid for at a provider is not thrown away; what is too old to be there still may go."""
+    try:
+        with reading(place) as connection:
+            batches = batches_in(connection)
+    except RunError:
+        return  # a ledger that cannot be read has nothing to collect them by
+    if any(batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS for batch in batches):
+        raise RunError(f"its batches are under way, and would be lost: collect them with 'adjudge resume {place}'")
 
 
 def _delete_batches(place: Path) -> None:
