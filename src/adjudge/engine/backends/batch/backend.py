@@ -18,7 +18,7 @@ from adjudge.engine.backends.batch.collect import reply_from
 from adjudge.engine.backends.batch.post import Post, jittered, reserved_by
 from adjudge.engine.backends.batch.request_file import RequestFile, custom_id, digest_of, remove_files
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
-from adjudge.engine.reply import Deferred, SoFar, so_far
+from adjudge.engine.reply import Deferred, so_far
 from adjudge.engine.run import OpenRun
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.batches.api import BatchApi, error_from
@@ -59,15 +59,16 @@ class Batches:
         asked = so_far.get()
         if asked is None or not isinstance(model, OpenModel) or model.identity not in self._models or model.has_reply(request):
             return await model.complete(request)
-        known = self._table.find(asked.key, digest_of(request))
+        key = asked.key, digest_of(request)
+        known = self._table.find(*key)
         if known is None:
             if asked.begun and not self._settings.batch_only:  # a repair
                 return await model.complete(request)
-            await self._park(asked, request, model, 1)
+            await self._park(key, request, model, 1)
         elif known.state is Asked.ANSWERED:
             return self._reply(known, request, model)
         elif known.state is not Asked.SENT:
-            return await self._again(known, asked, request, model)
+            return await self._again(known, request, model)
         raise Deferred
 
     def kept(self, ballot: bytes) -> None:
@@ -82,7 +83,7 @@ class Batches:
         model.keep(request, reply)
         return reply
 
-    async def _again(self, known: BatchBallot, asked: SoFar, request: Request, model: OpenModel) -> Reply:
+    async def _again(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
         """What brought no reply: failed for good, asked in the next batch, or asked alone."""
         _, api = self._models[model.identity]
         error = error_from(json.loads(known.reply or "{}"), api.endpoint)
@@ -92,12 +93,11 @@ class Batches:
             raise error
         if not self._settings.batch_only and (self._live or known.attempt >= _LIVE_AFTER):
             return await model.complete(request)
-        await self._park(asked, request, model, known.attempt + 1)
+        await self._park((known.ballot, known.request), request, model, known.attempt + 1)
         raise Deferred
 
-    async def _park(self, asked: SoFar, request: Request, model: OpenModel, attempt: int) -> None:
+    async def _park(self, key: tuple[bytes, bytes], request: Request, model: OpenModel, attempt: int) -> None:
         """Write the request down, once; what does not fit the budget waits."""
-        key = asked.key, digest_of(request)
         if key in self._planned:
             return
         reserved = self._budget.set_aside(model.name, request)

@@ -19,8 +19,9 @@ _KEY, _DIGEST = 22, 12
 
 
 def digest_of(request: Request) -> bytes:
-    """What tells the requests of one ballot apart."""
-    return bytes.fromhex(request.key)[:DIGEST_BYTES]
+    """What tells the requests of one ballot apart: their prompts, and the labels that are looked for."""
+    asked = "\0".join((request.prompt.hash, *request.labels))
+    return sha256(asked.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
 
 
 def custom_id(ballot: bytes, request: bytes, attempt: int) -> str:
