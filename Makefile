@@ -15,7 +15,7 @@ help:
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
 	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
-	@echo "make test-oracles    the figures against public implementations, on ten thousand random tables each"
+	@echo "make test-oracles    figures (on ten thousand random tables each) and sentences against public implementations"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
@@ -86,7 +86,7 @@ test-scale: $(VENV)/ready
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
-	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats
+	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/reading/test_sentence_oracles.py
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt

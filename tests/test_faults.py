@@ -138,7 +138,7 @@ def test_under_any_mix_of_faults_every_record_ends_as_it_must(provider: FakeProv
 
 def test_under_hangs_and_everything_else_every_record_is_judged_rightly(provider: FakeProvider) -> None:
     provider.faults = mixed({HANGS: 1, STALLS: 1, **MIXES["everything"]})
-    results = critic(open_at(provider, timeout=3, max_retries=6, max_concurrency=64)).evaluate(RECORDS)
+    results = critic(open_at(provider, timeout=1.5, max_retries=6, max_concurrency=32)).evaluate(RECORDS)
     assert_none_wrong_and_none_lost(results)
     assert failed(results) == []
     assert {request.record for request in provider.requests} == set(range(200))

@@ -30,6 +30,16 @@ def adjudge(folder: Path, *args: str, **environment: str) -> subprocess.Complete
     )
 
 
+@pytest.mark.parametrize("command", ["judge", "check"])
+def test_results_are_written_as_a_page_without_a_run_that_is_kept(rows: Path, command: str) -> None:
+    more = ("--criterion", "Is it kind?", "-m", "scripted")
+    done = adjudge(rows.parent, command, "-f", "rows.csv", *more, "-o", "out.html" if command == "judge" else "out.md")
+    assert done.returncode in (0, 3), done.stderr
+    page = next(rows.parent.glob("out.*")).read_text(encoding="utf-8")
+    assert "Is it kind?" in page and "Answer 29." in page
+    assert page.startswith("<!doctype html>" if command == "judge" else "# ")
+
+
 def test_many_rows_end_with_a_line_per_criteria_and_say_where_the_rows_are(rows: Path) -> None:
     done = adjudge(rows.parent, "judge", "-f", "rows.csv", *THREE, "-m", "scripted", "-o", "out.csv")
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ BESIDE_LOAD = """
 import os, subprocess, sys, time
 from adjudge import AspectCritic
 
-critic = AspectCritic("The text names a year.")
+critic = AspectCritic("It contains a year.")
 
 def cpu_seconds():
     began = time.process_time()

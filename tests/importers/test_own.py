@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from importing import SAMPLES, imported_path
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.domain.instance import Instance
+from adjudge.domain.label import Label
 from adjudge.errors import RunError
+from adjudge.ledger.labels import LabelStore
 from adjudge.reports.export import export
 from adjudge.runs.folder import run_info
 from adjudge.runs.label_scales import label_scales
@@ -89,6 +92,55 @@ def test_an_imported_run_can_be_labelled_and_says_that_it_was_imported(tmp_path:
     assert run_info(tmp_path / "again").state == "imported"
     (scale,) = label_scales(tmp_path / "again")
     assert scale.scale.choices() == ("PASS", "FAIL")
+
+
+def labelled(run: Path) -> None:
+    """One that was corrected, one that was taken back, one of a row that the run has not."""
+    judged("aspect", run)
+    store = LabelStore(run)
+    row = Instance({"response": "a"}).identity
+    own = Label(row=row, criteria="AspectCritic", annotator="ann", option="PASS", design="random", at=1.5, seed=7, drawn_at=0.5)
+    store.draw("AspectCritic", 7)
+    store.add(own, replace(own, option="FAIL", at=2.25, note="\ud800 é"), replace(own, annotator="bob", at=3.0))
+    store.withdraw(replace(own, annotator="bob"))
+    store.add(replace(own, row="elsewhere", annotator="cy", judge_visible=True))
+
+
+def test_labels_travel_with_an_export(tmp_path: Path) -> None:
+    labelled(tmp_path / "run")
+    one, two = exported_twice(tmp_path / "run", tmp_path)
+    assert one == two
+    given, came = (list(LabelStore(tmp_path / name).history()) for name in ("run", "again"))
+    assert len(given) == 5
+    assert came == given
+    assert [*LabelStore(tmp_path / "again").current()] == [*LabelStore(tmp_path / "run").current()]
+    assert LabelStore(tmp_path / "again").draw("AspectCritic").seed == 7
+
+
+def test_a_run_without_labels_is_exported_without_them(tmp_path: Path) -> None:
+    judged("aspect", tmp_path / "run")
+    assert b'"labels"' not in exported_twice(tmp_path / "run", tmp_path)[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ('"at": 1.5', '"at": NaN', "at is nan"),
+        ('"seed": 7', '"seed": 1e3', "seed is 1000.0"),
+        ('"winner": null', '"winner": "x"', "winner is 'x'"),
+        ('"annotator": "ann", "option": "PASS"', '"annotator": "ann", "option": null', "exactly one of"),
+        ('"annotator": "ann", ', "", "annotator"),
+    ],
+)
+def test_a_label_that_no_export_wrote_is_refused(tmp_path: Path, old: str, new: str, what: str) -> None:
+    labelled(tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "one.jsonl")
+    text = (tmp_path / "one.jsonl").read_text()
+    assert old in text
+    (tmp_path / "one.jsonl").write_text(text.replace(old, new, 1))
+    with pytest.raises(RunError, match=rf"row 1: a label cannot be read: .*{what}"):
+        imported_path(tmp_path / "one.jsonl", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 @pytest.mark.parametrize(

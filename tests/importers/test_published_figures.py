@@ -52,8 +52,8 @@ def test_pandalms_annotators_among_themselves(tmp_path: Path) -> None:
     found = calibrated("pandalm.jsonl", tmp_path)["pandalm-7b"].agreement
     assert found is not None
     kappas = [one.kappa.value or 0.0 for one in found.people.values()]
-    # One pair of texts stands in the file twice with other votes, and a person has one say on a text: .002 off at most.
-    assert kappas == pytest.approx([0.852, 0.879, 0.862], abs=0.0021)
+    # One pair of texts stands in the file twice with other votes: each row has its own.
+    assert kappas == pytest.approx([0.852, 0.879, 0.862], abs=0.0006)
 
 
 def test_agent_cases_false_passes_and_false_fails(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from support.fake_provider import KEY, FakeProvider, Says
 pytest_plugins = ["pytester"]
 PLUGIN = "adjudge.integrations.pytest_plugin"
 INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
+BARE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio")
 NAMED = () if INSTALLED else ("-p", PLUGIN)
 LOADED = ("integrations.pytest_session", "judges.aspect", "judges.direct", "gateway.providers.openai_compatible", "runs.diff")
 for module in (*LOADED, "trust.comparison"):
@@ -53,7 +54,7 @@ class Suite:
 
     def run(self, *words: str) -> pytest.RunResult:
         """In this process, with the plugins that a user would have."""
-        return self.pytester.runpytest_inprocess(*NAMED, "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *words)
+        return self.pytester.runpytest_inprocess(*NAMED, *BARE, *words)
 
     def asked(self) -> int:
         return len(self.provider.bodies)
@@ -228,7 +229,7 @@ def test_many_processes_ask_the_same_as_one(suite: Suite) -> None:
     suite.group(60, 60)
     same = "import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_same(judge, n):\n"
     suite.pytester.makepyfile(test_same=f"{same}    judge('Is it polite?', 'REC-00077-Y').must_pass()\n")
-    done = suite.pytester.runpytest_subprocess(*NAMED, "-n", "2", "--judged-record=cassette")
+    done = suite.pytester.runpytest_subprocess(*NAMED, *BARE, "-n", "2", "--judged-record=cassette")
     assert done.ret == 0
     done.assert_outcomes(passed=12)
     assert suite.asked() == 62
@@ -288,3 +289,26 @@ def test_rows_of_a_file_become_parameters(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text('{"question": "q"}\nnot json\n', encoding="utf-8")
     with pytest.raises(RunError, match="line 2"):
         rows(tmp_path / "broken.jsonl")
+
+
+GOLDEN = """\
+name: tone
+description: Is it polite?
+options: [{name: Polite, score: 1}, {name: Rude, score: 0}]
+golden:
+  - {fields: {response: REC-00001-Y}, option: Polite} # kept
+  - {fields: {response: REC-00002-N}, option: Polite}
+"""
+
+
+def test_golden_cases_fail_a_test_until_they_are_updated(suite: Suite) -> None:
+    file = suite.pytester.path / "tone.yaml"
+    file.write_text(GOLDEN, encoding="utf-8")
+    suite.pytester.makepyfile(test_it="def test_tone(judged_goldens):\n    judged_goldens('tone.yaml')\n")
+    done = suite.run()
+    done.assert_outcomes(failed=1)
+    assert "tone: golden 2: expected Polite, got Rude" in done.stdout.str()
+    suite.run("--judged-update").assert_outcomes(passed=1)
+    assert file.read_text(encoding="utf-8") == GOLDEN.replace("N}, option: Polite", 'N}, option: "Rude"')
+    suite.run().assert_outcomes(passed=1)
+    assert suite.asked() == 2

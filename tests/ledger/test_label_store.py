@@ -41,6 +41,25 @@ def test_the_last_label_of_an_annotator_counts_and_the_others_stay(store: LabelS
     assert list(store.history()) == [first, second, other]
 
 
+def test_copies_of_a_text_that_were_labelled_apart_keep_their_own_label(store: LabelStore) -> None:
+    one, two, corrected = label(option="PASS", id="q1"), label(option="FAIL", id="q7"), label(option="FAIL", id="q1")
+    store.add(one, two)
+    assert list(store.of_each_copy()) == [one, two]
+    store.add(corrected)
+    assert list(store.of_each_copy()) == [two, corrected]
+    assert list(store.current()) == [corrected]
+
+
+def test_a_label_without_an_id_and_one_taken_back_are_of_all_copies(store: LabelStore) -> None:
+    one, two, all_of_them = label(option="PASS", id="q1"), label(option="PASS", id="q7"), label(option="FAIL")
+    store.add(one, two, all_of_them)
+    assert [found.option for found in store.of_each_copy()] == ["FAIL"]
+    store.withdraw(one)
+    assert list(store.of_each_copy()) == []
+    store.add(two)
+    assert list(store.of_each_copy()) == [two]
+
+
 def test_criteria_are_labelled_apart(store: LabelStore) -> None:
     one, two = label(), label(criteria="kindness", option="FAIL")
     store.add(one, two)

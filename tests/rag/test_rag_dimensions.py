@@ -91,6 +91,7 @@ def test_a_file_adds_dimensions_and_changes_ready_made_ones(tmp_path: Path) -> N
         ("- {name: tone, description: Nice, options: ['0']}", 'must be named "0", "1"'),
         ("- {name: clarity, weight: much}", "weight: must be a number"),
         ("- {name: clarity, weight: -1}", "must not be below 0"),
+        ("- {name: clarity, weight: 1.0e+308}", "must be at most 1e[+]100, not 1e[+]308"),
         ("- {name: clarity, gates: [{score: 0, rule: bad}]}", "a cap or a weight"),
         ("- {name: clarity, gates: [{score: 9, rule: bad, cap: 0}]}", "for each score of 0…4"),
         ("- {name: clarity, gates: [{score: 0.5, rule: bad, cap: 0}]}", "for each score of 0…4"),

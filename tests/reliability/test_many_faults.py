@@ -17,7 +17,7 @@ from support.asking import critic, marked, open_at, truth
 from support.fake_provider import CUT_LATE, HANGS, MALFORMED, FakeProvider, Fault
 from support.fake_provider import Status as Code
 
-RECORDS = int(os.environ.get("ADJUDGE_RECORDS", "300"))
+RECORDS = int(os.environ.get("ADJUDGE_RECORDS", "150"))
 MIX = ((10, Code(429, "slow down", {"Retry-After": "0.01"})), (10, Code(500)), (5, MALFORMED), (2, HANGS), (1, CUT_LATE))
 
 
@@ -35,7 +35,7 @@ def fault(record: int, attempt: int) -> Fault | None:
 def test_all_are_scored_and_none_wrong(tmp_path: Path, provider: FakeProvider) -> None:
     provider.faults = fault
     texts = marked(RECORDS)
-    model = open_at(provider, max_retries=8, timeout=3, max_concurrency=64)
+    model = open_at(provider, max_retries=8, timeout=1.5, max_concurrency=32)
     results = critic(model).evaluate(texts, run=tmp_path)
     assert [result.status for result in results] == [Status.SCORED] * RECORDS
     assert [result.verdict for result in results] == [truth(text) for text in texts]

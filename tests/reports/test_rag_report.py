@@ -281,8 +281,10 @@ def test_recorded_rows_from_end_to_end(tmp_path: Path, source: Path, count: int)
 
 
 def test_many_rows_are_a_small_page_and_a_whole_table(tmp_path: Path) -> None:
-    rows = [{**ROW, "question": f"What is row {number}?"} for number in range(520)]
-    report = reported([{"user_input": row["question"], **row} for row in rows])
+    evaluator = RagEvaluator(varied(), max_repairs=0)
+    rows = evaluator.rows([{**ROW, "user_input": f"What is row {number}?"} for number in range(26)])
+    results = evaluator.evaluate(rows.instances) * 20
+    report = Reported(report_of(evaluator, results), judgments_of(evaluator, results))
     markdown, csv, html = write_reports(report, tmp_path)
     assert sum(1 for _ in read_rows(csv)) == 520
     shown, _, found = html.read_text(encoding="utf-8").partition("<template")

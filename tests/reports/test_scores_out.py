@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge.cli.runs import export_run
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.importers.run import import_file
@@ -38,6 +40,13 @@ def test_verdicts_and_labels_come_back_and_a_failure_is_not_there(run: Path, tmp
     assert {row["id"]: row["option"] for row in judgments(tmp_path / "again")} == {"good": "PASS", "bad": "FAIL"}
     (label,) = LabelStore(tmp_path / "again").current()
     assert (label.answer, label.annotator, label.note, label.id) == ("FAIL", "ann", "no", "good")
+
+
+@pytest.mark.parametrize("kind", ["langfuse", "phoenix"])
+def test_the_command_says_how_many_failures_are_not_there(run: Path, tmp_path: Path, kind: str) -> None:
+    done = CliRunner().invoke(export_run, [str(run), "--to", kind, "-o", str(tmp_path / "out.json")])
+    assert done.exit_code == 0
+    assert f"1 judgment without a verdict left out: {kind} has no place for a failure" in done.stderr
 
 
 def test_bodies_are_what_the_two_document(run: Path, tmp_path: Path) -> None:

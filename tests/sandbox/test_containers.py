@@ -33,7 +33,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def told(name: str, log: Path) -> list[list[str]]:
     with pytest.raises(Timeout if name == "docker" else Crashed):
-        asyncio.run(Container(name).run("output = 1", limits=Limits(wall=8, file_mb=2)))
+        asyncio.run(Container(name).run("output = 1", limits=Limits(wall=3, file_mb=2)))
     return [line.split() for line in log.read_text(encoding="utf-8").splitlines()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +37,13 @@ class Page:
     """A running server."""
 
     access: Access
-    server: PageServer
+    running: PageServer | None = None
+    """Where it is in this process."""
+
+    @property
+    def server(self) -> PageServer:
+        assert self.running
+        return self.running
 
     def ask(self, path: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
         """One request as it stands; ``x_adjudge_token`` and the like name headers."""
@@ -80,9 +86,18 @@ class Page:
 
 
 @contextmanager
-def served(root: Path, *, read_only: bool = False, language: str = "en") -> Iterator[Page]:
+def served(
+    root: Path,
+    *,
+    read_only: bool = False,
+    language: str = "en",
+    max_usd: float = 1.0,
+    models: Sequence[str] = (),
+    home: Path | None = None,
+) -> Iterator[Page]:
     """The page of a folder of runs."""
-    server, ready = PageServer(root, read_only=read_only, language=language), threading.Event()
+    server = PageServer(root, read_only=read_only, language=language, max_usd=max_usd, models=models, home=home)
+    ready = threading.Event()
     thread = threading.Thread(target=server.serve, args=(lambda _: ready.set(),))
     thread.start()
     try:

@@ -349,3 +349,14 @@ def test_copies_of_one_text_are_no_further_labels_of_a_score() -> None:
     once, often = found(1).corrected, found(4).corrected
     assert once is not None and often is not None
     assert (often.width or 0) > 0.8 * (once.width or 1)
+
+
+def test_copies_of_one_text_have_the_labels_that_were_given_under_their_own_ids() -> None:
+    from adjudge import AspectCritic
+
+    critic = AspectCritic("Says yes.", model(lambda _: "PASS"), name="dates")
+    results = critic.evaluate([Instance({"response": "yes"}, id=name) for name in ("q1", "q7", "q9")])
+    said = Label(row=results[0].instance.identity, criteria="dates", annotator="ann", option="PASS", design="random", id="q1")
+    found = calibrate(results, [said, replace(said, option="FAIL", id="q7")])
+    # of q9 nobody spoke by its id: the last word on the text counts
+    assert found.confusion.table == {"FAIL": {"PASS": 2}, "PASS": {"PASS": 1}}

@@ -9,7 +9,8 @@ import pytest
 from adjudge.domain.message import Reply
 from adjudge.domain.question import Choice
 from adjudge.domain.vote import Outcome
-from adjudge.verdicts.read import Reading, read
+from adjudge.verdicts.read import read
+from adjudge.verdicts.reading import Reading
 
 PASS_FAIL = ("PASS", "FAIL")
 GRADES = ("Good", "Good enough", "Bad")

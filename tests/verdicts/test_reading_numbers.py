@@ -16,7 +16,8 @@ from adjudge.domain.numbers import match_number
 from adjudge.domain.question import Rating
 from adjudge.domain.verdict import Rated
 from adjudge.domain.vote import Ballot, Outcome
-from adjudge.verdicts.read import Reading, read_ballot
+from adjudge.verdicts.read import read_ballot
+from adjudge.verdicts.reading import Reading
 
 
 def reading(text: str, low: float = 0, high: float = 10, finish: str = "stop") -> Reading:

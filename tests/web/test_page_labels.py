@@ -123,10 +123,58 @@ def test_read_only_keeps_no_label(root: Path) -> None:
 
 def test_a_strange_desk_is_refused_in_words(page: Page) -> None:
     run = page.run("dates")
-    for more in ("&criteria=none", "&queue=none", "&count=0", "&count=x", "&annotator=%00"):
+    for more in ("&criteria=none", "&queue=none", "&count=0", "&count=x", "&overlap=x", "&annotator=%00"):
         assert page.get(f"{run}/label?annotator=ann{more}").status == 400
 
 
 def test_a_form_that_is_too_large_is_refused(page: Page) -> None:
     assert page.post(desk(page), do="skip", note="x" * 70_000).status == 413
     assert page.post(desk(page), do="answer", choice="NEITHER", row=str(next_row(page, desk(page))["identity"])).status == 400
+
+
+def test_annotators_share_some_rows_and_divide_the_others(page: Page) -> None:
+    shown: dict[str, list[str]] = {"ann": [], "bob": []}
+    for _ in range(6):
+        for name, seen in shown.items():
+            address = f"{page.run('dates')}/label?annotator={name}&overlap=2"
+            if row := page.data(address)["work"]["row"]:
+                seen.append(str(row["id"]))
+                press(page, address, do="answer", row=row["identity"], choice="PASS")
+    assert len(set(shown["ann"]) & set(shown["bob"])) == 2
+    assert len(set(shown["ann"]) | set(shown["bob"])) == 6
+
+
+def test_where_annotators_differ_somebody_decides_and_the_row_is_done(page: Page, root: Path) -> None:
+    for name, choice in (("ann", "PASS"), ("bob", "FAIL")):
+        address = f"{page.run('dates')}/label?annotator={name}"
+        for _ in range(2):
+            row = page.data(address)["work"]["row"]
+            press(page, address, do="answer", row=row["identity"], choice=choice, note=f"{name} thinks so")
+    store = LabelStore(root / "dates")
+    assert len([one for one in store.conflicts() if one.is_open]) == 2
+    decide = f"{page.run('dates')}/label?annotator=chris&queue=conflicts"
+    work = page.data(decide)["work"]
+    assert {(one["annotator"], one["answer"]) for one in work["said_by_others"]} == {("ann", "PASS"), ("bob", "FAIL")}
+    assert "ann thinks so" in page.get(decide).text
+    press(page, decide, do="answer", row=work["row"]["identity"], choice="PASS")
+    assert len([one for one in store.conflicts() if one.is_open]) == 1
+    assert page.data(decide)["work"]["row"]["identity"] != work["row"]["identity"]
+    own = f"{page.run('dates')}/label?annotator=ann&queue=conflicts"
+    press(page, own, do="answer", row=page.data(own)["work"]["row"]["identity"], choice="FAIL")
+    assert not [one for one in store.conflicts() if one.is_open]
+    assert page.data(own)["work"]["row"] is None
+
+
+def test_the_verdict_is_revealed_after_the_label_and_a_change_is_marked(page: Page, root: Path) -> None:
+    address = desk(page)
+    assert page.data(address)["work"]["last"] is None
+    row = next_row(page, address)
+    assert "What did the judge say" in press(page, address, do="answer", row=str(row["identity"]), choice="PASS")
+    last = page.data(address)["work"]["last"]
+    assert f"r{last['row'] - 1}" == row["id"]
+    assert page.get(f"{page.run('dates')}/row/{last['row']}?judge={last['judge']}&part=1").status == 200
+    assert [label.judge_visible for label in LabelStore(root / "dates").current()] == [False]
+    press(page, address, do="undo")
+    assert page.data(address)["work"]["last"] is None
+    press(page, address, do="answer", row=str(row["identity"]), choice="FAIL")
+    assert [(label.option, label.judge_visible) for label in LabelStore(root / "dates").current()] == [("FAIL", True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +94,24 @@ def test_the_catalogue_and_one_of_its_criteria(page: Page) -> None:
     assert page.get("/criteria/conciseness").status == 200
     assert page.get("/criteria/..%2Fsecret").status in (400, 404)
     assert page.get("/criteria/nothing").status == 400
+
+
+def test_own_criteria_are_linted_anew_while_they_are_edited(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    file = tmp_path / "criteria" / "tone.yaml"
+    file.parent.mkdir()
+    golden = "golden:\n- fields: {response: Hi!}\n  option: 'Yes'\n"
+    file.write_text(f"name: tone\ndescription: Is it kind?\noptions: ['Yes', 'No']\n{golden}")
+    with served(tmp_path / "runs", home=tmp_path) as page:
+        assert page.data("/criteria")["own"] == [{"name": "criteria/tone.yaml", "findings": 0, "trouble": ""}]
+        address = "/criteria-file?name=criteria/tone.yaml"
+        found = page.data(address)
+        assert found["findings"] == []
+        assert found["entries"][0]["golden"][0]["option"] == "Yes"
+        file.write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'yes!']\n")
+        assert "differ only in case" in page.data(f"{address}&part=1")["findings"][0]["message"]
+        file.write_text("name: tone\ndescription: Is it kind?\noptions: 7\n")
+        assert "options" in page.get(address).text
+        assert page.data(address)["entries"] == []
+        for name in ("../runs", "/etc/passwd", "nothing.yaml", ""):
+            assert page.get(f"/criteria-file?name={name}").status == 400

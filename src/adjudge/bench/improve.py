@@ -10,7 +10,7 @@ import yaml
 
 from adjudge.bench.labelled import LabelledSet, lot
 from adjudge.bench.proposal import Proposal
-from adjudge.catalog.criteria_file import read_entries
+from adjudge.catalog.criteria_file import as_file, read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
@@ -156,7 +156,7 @@ def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
 
 def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
     """A new file: one that is there is never overwritten."""
-    written = [_as_file(one) for one in entries]
+    written = [as_file(one) for one in entries]
     text = yaml.safe_dump(written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -171,21 +171,3 @@ def refuse_existing(path: Path) -> None:
     """Before anything is paid for."""
     if path.exists() or path.is_symlink():
         raise SetupError(f"{path} is there already, and is not overwritten: give --write another name")
-
-
-def _as_file(entry: CatalogEntry) -> dict[str, object]:
-    """As a criteria file has it, without what is as it would be anyway."""
-    data = plain(entry.criteria)
-    given = data if isinstance(data, dict) else {}
-    found: dict[str, object] = {"name": given["name"], "kind": entry.kind, "description": given["description"]}
-    found |= {"version": entry.version} if entry.version else {}
-    found |= {"golden": plain(entry.golden)} if entry.golden else {}
-    found["to_evaluate_field"] = given["to_evaluate_field"]
-    if given.get("context_fields") is not None:
-        found["context_fields"] = list(given["context_fields"])
-    if entry.kind == "direct":
-        found["higher_is_better"] = given["higher_is_better"]
-        found["options"] = [{name: value for name, value in one.items() if value not in ("", None)} for one in given["options"]]
-    if given.get("examples"):
-        found["examples"] = [{name: value for name, value in one.items() if value != ""} for one in given["examples"]]
-    return found

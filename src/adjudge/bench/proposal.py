@@ -74,11 +74,11 @@ class Writer:
             criteria, cases, self.language, wording=self.wording, examples=self.examples, compares=self.compares
         )
 
-    def propose(self, criteria: Criteria, cases: Sequence[Case], run: Run, budget: Budget | None) -> Proposal:
-        """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``."""
+    def propose(self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None) -> Proposal:
+        """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where there is one."""
         return event_loop.run(self._propose(criteria, cases, run, budget))
 
-    async def _propose(self, criteria: Criteria, cases: Sequence[Case], run: Run, budget: Budget | None) -> Proposal:
+    async def _propose(self, criteria: Criteria, cases: Sequence[Case], run: Run | None, budget: Budget | None) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
         about = {"writer": {"judge": "writer", "models": {self.model.name: {"identity": self.model.identity}}}}
         async with everything_in(run, about, budget):

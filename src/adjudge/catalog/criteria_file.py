@@ -11,6 +11,7 @@ from typing import Any
 
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
+from adjudge.domain.frozen import plain
 from adjudge.errors import SetupError
 from adjudge.reading.values import (
     Place,
@@ -204,3 +205,21 @@ def _numbered(whole: Place) -> list[tuple[Place, object]]:
 def _label(number: int, item: object) -> str:
     name = item.get("name") if isinstance(item, Mapping) else None
     return f"entry {number} ({str(name)!r})" if isinstance(name, str) else f"entry {number}"
+
+
+def as_file(entry: CatalogEntry) -> dict[str, object]:
+    """As a criteria file has it, without what is as it would be anyway."""
+    data = plain(entry.criteria)
+    given = data if isinstance(data, dict) else {}
+    found: dict[str, object] = {"name": given["name"], "kind": entry.kind, "description": given["description"]}
+    found |= {"version": entry.version} if entry.version else {}
+    found |= {"golden": plain(entry.golden)} if entry.golden else {}
+    found["to_evaluate_field"] = given["to_evaluate_field"]
+    if given.get("context_fields") is not None:
+        found["context_fields"] = list(given["context_fields"])
+    if entry.kind == "direct":
+        found["higher_is_better"] = given["higher_is_better"]
+        found["options"] = [{name: value for name, value in one.items() if value not in ("", None)} for one in given["options"]]
+    if given.get("examples"):
+        found["examples"] = [{name: value for name, value in one.items() if value != ""} for one in given["examples"]]
+    return found

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Literal, get_args
 
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.light import light_dataclass
 
 Kind = Literal["direct", "pairwise"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _BETTER = {"en": "Response {label} is better", "ru": "Ответ {label} лучше"}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class CatalogEntry:
     """A criteria with its kind and language."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import entry_points
 from importlib.resources import files
 
 from adjudge.catalog.criteria_file import parse_entries
@@ -17,6 +16,8 @@ PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
 
 def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     """The criteria ``package/name``: the file ``name.yaml`` of the module that the package's entry point names."""
+    from importlib.metadata import entry_points  # takes long to load, and few criteria come from packages
+
     package, _, own = name.partition("/")
     known = {one.name: one for one in entry_points(group=GROUP)}
     if package not in known:

@@ -16,7 +16,7 @@ from adjudge.catalog.entry import Kind
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import columns_from, command_line, speak
+from adjudge.cli.inputs import columns_from, command_line, speak, spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     FROM_ONE,
@@ -45,7 +45,7 @@ from adjudge.cli.options import (
     server,
     together,
 )
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, told
 from adjudge.cli.show_bench import show_benchmark
 from adjudge.cli.typed_values import SHARE
 from adjudge.data.dataset import BadRow
@@ -367,7 +367,7 @@ def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled
             kept.append(made.folder)
         seen.event(event)
 
-    with resumable(made.folder, made.file.language), seen.watch:
+    with resumable(made.folder, made.file.language), seen:
         made.execute(listen, budget=budget, kept=outcome.facts)
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)
@@ -376,7 +376,7 @@ def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled
 
 def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
     for path in wanted.output:
-        write_page(path, found)
+        write_page(path, found, spoken())
     if wanted.as_json:
         counts = {"rankings": len(found.rankings), "judges": len(found.judges), "failed": sum(one.failed for one in found.judges)}
         print_results("bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found))
@@ -390,6 +390,6 @@ def _tell(found: Benchmark, wanted: Wanted, *, skipped: int) -> int:
 def _exit_code(found: Benchmark, least: float | None, skipped: int) -> int:
     reached = [one.agreement.value for one in found.judges if one.agreement.value is not None]
     if least is not None and (not reached or max(reached) < least):
-        click.secho(f"no judge reaches an agreement of {least:g} (--fail-under)", fg="red", err=True)
+        click.secho(told(f"no judge reaches an agreement of {least:g} (--fail-under)"), fg="red", err=True)
         return ExitCode.GATE_FAILED
     return ExitCode.UNSCORED if skipped or any(one.failed for one in found.judges) else ExitCode.OK

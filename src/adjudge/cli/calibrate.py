@@ -54,7 +54,9 @@ from adjudge.trust.learnt_weights import learnt_weights
     help="How much worse than a person the judge may be and still replace one: 0.2 for experts, 0.15 skilled, 0.1 crowd.",
 )
 @click.option("--seed", type=int, default=0, help="Of the draws behind the intervals of kappa, alpha and the like.")
-@click.option("--all-estimators", is_flag=True, help="PPI++ and Rogan and Gladen's estimate as well.")
+@click.option(
+    "--all-estimators", is_flag=True, help="PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model."
+)
 @click.option("--labels-are-model-made", is_flag=True, help="Correct by labels that a model made; the report says so.")
 @click.option(
     "--cascade",

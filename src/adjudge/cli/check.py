@@ -20,8 +20,8 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import Aspect, AspectEntry, Said
-from adjudge.runs.folder import settings_in
+from adjudge.runs.criteria_entry import Aspect, Said
+from adjudge.runs.eval_file import AspectEntry
 
 
 @command()
@@ -66,7 +66,7 @@ def check(
     if flags.dry_run:
         show_estimate(made.estimate(), flags.language, as_json=as_json)
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json, otel=flags.otel))
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
     shown = None if as_json else partial(show_results, results, critic, flags.language)
@@ -76,8 +76,10 @@ def check(
 def _called(criterion: str, flags: Flags) -> str:
     """The criterion by its own words, unless a run that this one goes on with, or is compared with, calls it otherwise."""
     folders = (flags.run, flags.not_worse_than, flags.baseline)
-    for folder in (Path(one) for one in folders if one is not None):
-        for settings in settings_in(folder) if holds_run(folder) else ():
+    for folder in (Path(one) for one in folders if one is not None and holds_run(Path(one))):
+        from adjudge.runs.folder import settings_in  # not loaded where no run is gone on with
+
+        for settings in settings_in(folder):
             if str(settings.get("definition")).strip() == criterion.strip():
                 return str(settings.get("name"))
     return criterion

@@ -44,7 +44,8 @@ from adjudge.reports.again import Again
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.outcome import Outcome
 from adjudge.reports.table import check_writable
-from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry, Said
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, PairwiseEntry
 from adjudge.runs.execute import Judged
 
 
@@ -150,7 +151,7 @@ def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgme
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language, as_json=asked.as_json)
         return outcome, None
-    return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
+    return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel))
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import wraps
 from inspect import cleandoc
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bars, headers, known_encoding, variable, writable
+from adjudge.domain.light import light_dataclass
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
@@ -140,7 +142,7 @@ def _beside(user_input: str | None, reference: str | None, context: Sequence[str
     return {name: value for name, value in typed.items() if value is not None}
 
 
-models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
+models = click.option("-m", "--model", multiple=True, shell_complete=model_names, help="Model to ask; repeat for a panel.")
 
 
 base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
@@ -170,6 +172,7 @@ named = click.option(
     "--criteria",
     "named",
     multiple=True,
+    shell_complete=criteria_names,
     help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable.",
 )
 user_input = click.option("--user-input", help="The question that is answered.")
@@ -187,7 +190,11 @@ bias = click.option("--check-positional-bias", is_flag=True, help="Ask again in 
 
 
 output = click.option(
-    "-o", "--output", type=PATH, callback=writable, help="Also write the results, one row per judgment: .csv or .jsonl."
+    "-o",
+    "--output",
+    type=PATH,
+    callback=writable,
+    help="Also write the results: .csv or .jsonl, one row per judgment, or a page: .md or .html.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
@@ -239,11 +246,14 @@ gate_cluster = click.option(
     metavar="COLUMN",
     help="Of gates with --confidence or --not-worse-than: rows that share a value here belong together, as one conversation.",
 )
+otel = click.option(
+    "--otel", is_flag=True, help="Send an event for each judgment and a span for each call to an OpenTelemetry collector (OTLP)."
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Spending:
     """What every command that asks models can be told."""
 
@@ -263,14 +273,14 @@ class Spending:
         return None if limits == (None, None, None) else Budget(*limits)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class RunFlags(Spending):
     """What a command can be told that asks models, and judges no rows."""
 
     run: Path | None
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class RowFlags(Spending):
     """What every command that judges rows can be told, with an eval file or without."""
 
@@ -286,6 +296,7 @@ class RowFlags(Spending):
     not_worse_than: str | None
     margin: float | None
     cluster: str | None
+    otel: bool
     quiet: bool
 
     def server(self) -> ServerEntry:
@@ -295,7 +306,7 @@ class RowFlags(Spending):
         return ServerEntry(base_url=self.base_url, api_key_env=self.api_key_env, headers=self.header)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Flags(RowFlags):
     """What every command that judges without an eval file can be told."""
 
@@ -322,6 +333,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "max_tokens": max_tokens,
     "prices": prices,
     "no_cache": no_cache,
+    "otel": otel,
     "quiet": quiet,
     "dry_run": dry_run,
     "fail_under": fail_under,

@@ -48,7 +48,7 @@ def _type(node: ast.expr) -> Any:
     raise ValueError(ast.dump(node))
 
 
-def _json(text: str, where: str) -> Any:
+def _json(text: str, where: str) -> object:
     try:
         found = json.loads(text)
     except ValueError as error:

@@ -33,6 +33,7 @@ from adjudge.cli.options import (
     limits,
     margin,
     not_worse_than,
+    otel,
     quiet,
     resume,
     server,
@@ -148,11 +149,13 @@ class Wanted(RowFlags):
 @click.option("--language", type=LANGUAGE, help="Of prompts, explanations, criteria and reports, whatever the file says.")
 @as_json
 @dry_run
+@otel
 @quiet
+@click.option("--watch", is_flag=True, help="Carry it out again whenever the file, its criteria or its rows change.")
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
 @batch_options
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def run(file: Path | None, show_schema: bool, wanted: Wanted, batch: BatchFlags) -> int:
+def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
@@ -165,7 +168,21 @@ def run(file: Path | None, show_schema: bool, wanted: Wanted, batch: BatchFlags)
     if file is None:
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
-    return _carry_out(wanted.file(file), wanted, batch.settings())
+    settings = batch.settings()
+    return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
+
+
+def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
+    from adjudge.cli.on_change import OnChange
+
+    def execute(folder: Path | None, fork: Path | None) -> int:
+        again = replace(wanted, folder=folder or wanted.folder, fork=fork or wanted.fork)
+        return _carry_out(again.file(path), again, batch)
+
+    def load() -> EvalFile:
+        return replace(wanted.file(path), run=str(wanted.folder.absolute())) if wanted.folder else wanted.file(path)
+
+    return OnChange(path, load, execute).run()
 
 
 def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> int:
@@ -181,9 +198,9 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
         found = made.estimate(fork_of=fork, retry_failed=wanted.retry_failed)
         show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
-    seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json), made.folder or Path()
+    seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel), made.folder or Path()
     try:
-        with resumable(kept, file.language), seen.watch:
+        with resumable(kept, file.language), seen:
             made.execute(
                 seen.event,
                 budget=wanted.budget(),
@@ -192,6 +209,7 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
                 kept=outcome.facts,
                 prepare=partial(_check_outputs, written),
                 batch=batch,
+                told_of_calls=seen.told_of_calls,
             )
     except OtherConfiguration as error:
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"

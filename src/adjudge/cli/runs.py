@@ -178,10 +178,21 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
     with reading(folder):  # that there is a run is asked before where it would be written
         target = output or folder / f"results.{_ending(to)}"
     with typed_wrong():
-        export_format(target, to)
+        format_ = export_format(target, to)
     rows = export(folder, target, to)
     click.echo(told(f"{counted(rows, 'judgment')} written to {target}"))
+    if format_ in ("langfuse", "phoenix"):
+        _say_left_out(folder, format_)
     return 0
+
+
+def _say_left_out(folder: Path, format_: str) -> None:
+    from adjudge.reports.scores_out import without_verdict
+
+    if count := without_verdict(folder):
+        click.echo(
+            told(f"{counted(count, 'judgment')} without a verdict left out: {format_} has no place for a failure"), err=True
+        )
 
 
 def _ending(to: str | None) -> str:

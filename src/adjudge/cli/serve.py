@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Any
 
 import click
 
@@ -40,5 +39,5 @@ def serve_model(model: str, port: int, api_key: str | None, context: int, max_to
         os._exit(0)  # the server's own end waits for requests in flight, some of which never end; nothing here needs saving
 
 
-def _stop(*_: Any) -> None:
+def _stop(*_: object) -> None:
     raise KeyboardInterrupt

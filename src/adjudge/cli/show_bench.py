@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, told
 from adjudge.reports.benchmark import beside, table_of, title_of
+from adjudge.reports.words import counted
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 
 _RIGHT = ("rank", "agreement", "kappa", "one vote", "consistency", "order effect", "confidence error", "per 1000 rows")
@@ -24,23 +25,23 @@ def show_benchmark(found: Benchmark, disagreements: int = 0) -> None:
     """A line per judge, the best first; then what to know of it."""
     console = Console(highlight=False, soft_wrap=False)
     for ranking in found.rankings:
-        console.print(Text(clean(f"{found.source}: {title_of(found, ranking)}"), style="bold"))
+        console.print(Text(f"{clean(found.source)}: {told(title_of(found, ranking))}", style="bold"))
         for table in _tables(ranking, console.width):
             console.print(table)
         for line in beside(ranking):
-            console.print(Text(clean(line), style="dim"))
+            console.print(Text(told(line), style="dim"))
         for judge in ranking.judges:
             _show_failures(console, judge)
             if disagreements:
                 _show_disagreements(console, judge, disagreements)
     for note in found.notes:
-        console.print(Text(clean(note), style="yellow"))
+        console.print(Text(told(note), style="yellow"))
 
 
 def _tables(ranking: Ranking, width: int) -> Iterator[Table]:
     """One, or where that is wider than the terminal two: who is best first, then how they judge."""
     headings, lines = table_of(ranking)
-    natural = sum(max(len(one) for one in (name, *cells)) + 1 for name, *cells in zip(headings, *lines, strict=True))
+    natural = sum(max(len(told(one)) for one in (name, *cells)) + 1 for name, *cells in zip(headings, *lines, strict=True))
     if natural <= width:
         yield _table(headings, lines)
         return
@@ -56,25 +57,29 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
     for name in headings:
         judge = name == "judge"
         side: Literal["left", "right"] = "right" if name in _RIGHT else "left"
-        table.add_column(name, justify=side, overflow="fold", no_wrap=not judge, min_width=12 if judge else None)
+        table.add_column(told(name), justify=side, overflow="fold", no_wrap=not judge, min_width=12 if judge else None)
     for cells in lines:
-        table.add_row(*(Text(clean(cell)) for cell in cells))
+        table.add_row(*(Text(clean(cell) if name == "judge" else told(cell)) for name, cell in zip(headings, cells, strict=True)))
     return table
 
 
 def _show_failures(console: Console, judge: BenchedJudge) -> None:
     for reason, count in judge.reasons.items():
-        console.print(Text(clean(f"{judge.judge}: no verdict on {count} rows: {_short(reason)}"), style="yellow"))
+        console.print(Text(told(f"{judge.judge}: no verdict on {counted(count, 'row')}: {_short(reason)}"), style="yellow"))
 
 
 def _show_disagreements(console: Console, judge: BenchedJudge, most: int) -> None:
-    console.print(Text(clean(f"{judge.judge}: {len(judge.disagreements)} disagreements"), style="bold"))
+    console.print(Text(told(f"{judge.judge}: {len(judge.disagreements)} disagreements"), style="bold"))
     for one in judge.disagreements[:most]:
-        console.print(Text(clean(f"  {one.id or one.row}: judge {one.said}, people {one.truth}: {_short(one.text)}")))
+        console.print(
+            Text(f"  {clean(str(one.id or one.row))}: {told(f'judge {one.said}, people {one.truth}')}: {clean(_short(one.text))}")
+        )
         if one.explanation:
             console.print(Text(clean(f"    {_short(one.explanation)}"), style="dim"))
     if len(judge.disagreements) > most:
-        console.print(Text(f"  … and {len(judge.disagreements) - most} more: --show-disagreements {len(judge.disagreements)}"))
+        console.print(
+            Text(told(f"  … and {len(judge.disagreements) - most} more: --show-disagreements {len(judge.disagreements)}"))
+        )
 
 
 def _short(text: str) -> str:

@@ -17,7 +17,7 @@ from adjudge.reports.words import counted
 from adjudge.trust.agreement import AgreementReport
 from adjudge.trust.calibration import Calibration
 from adjudge.trust.cascades import CascadeReport
-from adjudge.trust.panel_check import PanelReport
+from adjudge.trust.panel_check import ConsensusReport, PanelReport
 
 
 def show_calibration(one: Calibration, *, name_judge: bool = False) -> None:
@@ -41,9 +41,9 @@ def show_cascades(found: Iterable[CascadeReport]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for one in found:
         for number, line in enumerate(one.lines):
-            console.print(Text(clean(line), style="" if number else "bold"))
+            console.print(Text(told(line), style="" if number else "bold"))
         if one.refusal:
-            console.print(Text(clean(one.refusal.text), style="bold yellow"))
+            console.print(Text(told(one.refusal.text), style="bold yellow"))
 
 
 def _estimates(one: Calibration) -> Table:
@@ -87,5 +87,17 @@ def _show_panel(console: Console, found: PanelReport) -> None:
     worth = "" if found.alike.effective is None else f"; worth {found.alike.effective:.1f} independent members"
     weighted = f"with these weights {found.weighted:.1%} on the same labels"
     console.print(Text(told(f"the panel: {found.panel:.1%} right{worth}; {weighted}")))
+    if found.unseen is not None:
+        console.print(Text(told(f"weights of four fifths of the labels, on the other fifth: {found.unseen:.1%} right")))
+    if found.consensus:
+        console.print(Text(told(_consensus_line(found.consensus))))
     for warning in found.warnings:
         click.secho(told(warning), fg="yellow", err=True)
+
+
+def _consensus_line(found: ConsensusReport) -> str:
+    if found.reason:
+        return f"Dawid–Skene, which knows no labels: refused: {found.reason}"
+    shares = ", ".join(f"{option} {share:.1%}" for option, share in found.shares.items())
+    right = "" if found.accuracy is None else f"; {found.accuracy:.1%} right of the labelled ones"
+    return f"Dawid–Skene, which knows no labels, on {counted(found.rows, 'row')}: {shares}{right}"

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from adjudge.runs.eval_file import FailUnder
 
 SHARE = click.FloatRange(0, 1)
-_WRITTEN = (".csv", ".jsonl", ".ndjson", "")
-_PAGES = (".md", ".html", ".parquet")
+_WRITTEN = (".csv", ".jsonl", ".ndjson", ".md", ".html", "")
 """How the names of files end that results are written to; without an ending it is JSONL."""
+_OF_RUNS = {".parquet": "parquet", ".xml": "junit"}
+"""How those end that only a run that was kept is written to, and the format."""
 
 
 @contextmanager
@@ -74,11 +75,11 @@ def known_encoding(context: click.Context, parameter: click.Parameter, given: st
 def writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001
     """A name whose ending says how to write the file."""
     ending = path.suffix.lower() if path is not None else ""
-    if path is not None and ending in _PAGES:
+    if path is not None and ending in _OF_RUNS:
         raise click.BadParameter(
-            f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl. "
-            f"For a page, keep the run: --run FOLDER, then adjudge export FOLDER --to {ending[1:]}"
+            f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html. "
+            f"For others, keep the run: --run FOLDER, then adjudge export FOLDER --to {_OF_RUNS[ending]}"
         )
     if path is not None and ending not in _WRITTEN:
-        raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv or .jsonl")
+        raise click.BadParameter(f"{path.suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html")
     return path

@@ -22,7 +22,9 @@ _NEEDED = ("starlette", "uvicorn")
 @click.option("--no-open", is_flag=True, help="Do not open a browser; the address is printed.")
 @click.option("--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs.")
 @click.option("--language", type=LANGUAGE, default="en", help="Of the pages; each has a switch.")
-def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str) -> int:
+@click.option("-m", "--model", multiple=True, help="A model that may be asked from the page; repeatable.")
+@click.option("--max-usd", type=click.FloatRange(min=0), default=1.0, help="What the page may spend while it is open.")
+def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str, model: tuple[str, ...], max_usd: float) -> int:
     """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how far to trust them.
 
     Only this machine can reach the page, and only who has the address with its token. Ctrl-C ends it.
@@ -33,7 +35,7 @@ def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str)
         raise SetupError(f"{folder} is no folder: name a run folder, or a folder of runs")
     from adjudge.web.server import PageServer
 
-    server = PageServer(folder, port=port, read_only=read_only, language=language)
+    server = PageServer(folder, port=port, read_only=read_only, language=language, max_usd=max_usd, models=model)
     with suppress(KeyboardInterrupt):  # that is how it ends
         server.serve(lambda url: _tell(url, is_opened=not no_open))
     return ExitCode.OK

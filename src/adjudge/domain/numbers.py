@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+MOST_WEIGHT = 1e100
+"""Of a weight among others: only their ratio counts, and sums of larger ones may be no numbers any more."""
 _BEFORE = r"""[\s"'`*_(\[«“]*+"""
 _AFTER = r"""[\s"'`*_)\].;!»”]*+"""
 _NUMBER = r"[0-9]{1,15}(?:[.,][0-9]{1,2}|\.[0-9]{3,15})?"  # "7,5" is how it is written in Russian; "1,000" is anybody's guess

@@ -10,6 +10,7 @@ from typing import Any
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain, some_of
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
@@ -52,7 +53,7 @@ class StepTaken:
 _UNSURE = "no step of the cascade was sure enough to be accepted"
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Result(Shown):
     """What every kind of result has."""
 
@@ -188,7 +189,7 @@ class PositionalBias:
     """Share of the votes that differ within one order: so much is noise, not bias. None with one vote an order."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class _DirectFields(Result):
     """What a DirectInstanceResult holds."""
 
@@ -262,7 +263,7 @@ class SystemResult:
     """Who won each contest: an index, "tie", or None."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class PairwiseInstanceResult(Result):
     """Responses compared with each other."""
 
@@ -328,7 +329,7 @@ class ModelVerdict:
     votes_requested: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class AspectResult(Result):
     """Pass or fail on one aspect, over a panel of models."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 _MOST_ROWS = 50
 _LONGEST = 500
@@ -55,5 +54,7 @@ def _table(rows: Iterable[str]) -> str:
 
 
 def _text(value: object) -> str:
+    from html import escape  # its entities are not loaded by those who show nothing
+
     said = str(value)
     return escape(said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…")

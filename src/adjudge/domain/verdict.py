@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from adjudge.domain.evidence import KeptQuote, KeptSupport
 
 TIE = "tie"
 
@@ -32,6 +35,8 @@ class Details(TypedDict, total=False):
     score: float | None
     ranking: Ranking | None
     number: float | None
+    evidence: list[KeptQuote]
+    each: list[KeptSupport]
 
 
 @dataclass(frozen=True, slots=True)

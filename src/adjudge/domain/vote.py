@@ -138,4 +138,5 @@ class Vote(Shown):
             "latency": round(self.latency, 4),
             "distribution": dict(self.distribution) if self.distribution else None,
             "low_confidence": self.low_confidence,
+            **{name: details[name] for name in ("evidence", "each") if name in details},
         }

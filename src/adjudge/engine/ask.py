@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 
+from adjudge.domain.evidence import SupportQuestion
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
 from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.engine.calls import complete
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
-from adjudge.engine.reply import reply_to, so_far
+from adjudge.engine.reply import so_far
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
-from adjudge.verdicts.read import Reading, read_ballot, read_written
+from adjudge.verdicts.read import read_ballot, read_written
+from adjudge.verdicts.reading import Reading
 
 
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
@@ -32,6 +36,11 @@ async def ask_as(ballot: Ballot, model: Model, prompt: Prompt, read: Callable[[R
 async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     """A text, as the model writes it. There is nothing to pool it with, so what fails is raised."""
     return await _ask_once(ballot, model, request, read_written)
+
+
+def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
+    """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
+    return complete(request, model)
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
@@ -60,7 +69,15 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
         if begun is not None and repaired.outcome is not Outcome.MODEL_ERROR:
             begun.clear()
         vote = _after(vote, repaired)
-    return vote
+    return _settled(vote)
+
+
+def _settled(vote: Vote) -> Vote:
+    """Of a vote that stays unreadable, what the last reply says without the quotes that do not exist, if anything."""
+    if vote.outcome is not Outcome.UNREADABLE or not isinstance(vote.ballot.question, SupportQuestion):
+        return vote
+    reading = read_ballot(Reply(vote.text or ""), vote.ballot, settle=True)
+    return replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None) if reading.verdict else vote
 
 
 def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[Vote]:
@@ -68,7 +85,7 @@ def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[
 
 
 async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]) -> Vote:
-    reply = await reply_to(request, model)
+    reply = await complete(request, model, ballot)
     reading = read(reply)
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)
@@ -81,6 +98,7 @@ async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callab
         usage=reply.usage,
         latency=reply.latency,
         prompt_hash=request.prompt.hash,
+        metadata=reading.beside,
     )
 
 
@@ -117,4 +135,14 @@ def _after(earlier: Vote, vote: Vote) -> Vote:
         usage=earlier.usage + vote.usage,
         latency=earlier.latency + vote.latency,
         repairs=earlier.repairs + 1,
+        metadata=_counted_on(earlier.metadata, vote.metadata),
+    )
+
+
+def _counted_on(earlier: Mapping[str, object], later: Mapping[str, object]) -> Mapping[str, object]:
+    """What a vote keeps beside its verdict, the counts of earlier replies added."""
+    counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
+    now = {name: value for name, value in later.items() if isinstance(value, int)}
+    return (
+        FrozenDict({**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}) if counts else later
     )

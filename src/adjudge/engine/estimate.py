@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeVar
 from weakref import finalize
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
@@ -63,7 +64,7 @@ class _Share:
     """Whether it writes its answers out."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Estimate:
     """Calls, tokens and money, each as (low, high)."""
 
@@ -94,14 +95,14 @@ class Estimate:
         )
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Questions(Generic[I]):
     """A judge, as an estimate sees it."""
 
     least: Plans[I, object]
     """Plans what has to be asked: it may stop early."""
-    most: Plans[I, object]
-    """Plans all that may be asked."""
+    most: Callable[[I], Sequence[Ballot]]
+    """All that may be asked about an item."""
     key: Callable[[Ballot], bytes]
     """What a ballot's vote is found by."""
     has_reply: Callable[[Ballot], bool]
@@ -114,7 +115,7 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
     shares: dict[str, _Share] = {}
     for item in items:
         rows += 1
-        ballots = judge.most.plan(item, ())
+        ballots = judge.most(item)
         keys = [judge.key(ballot) for ballot in ballots]
         votes = known.recall(ballots, keys)
         answered += sum(vote is not None and known.is_new(b"answered" + key) for vote, key in zip(votes, keys, strict=True))

@@ -12,7 +12,10 @@ from adjudge.domain.frozen import content_hash
 _DECIDES_NOTHING = ("name", "early_stop", "config", "on_result", "weights_from")
 """Settings without a part in any verdict: what a judge is called, when it stops asking for votes that cannot matter, the path
 of a file whose content stands beside it, who is told, and where weights come from."""
-_OTHER_TEMPLATES = ("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja")
+_OTHER_TEMPLATES = (
+    *("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja"),
+    *("test_data.jinja", "test_data_pairs.jinja", "text_action.jinja"),
+)
 """Prompts that write texts or code: no judge asks them for a verdict."""
 _FOR_REPORTS = ("title", "labels")
 """What a dimension is called where people read of it."""

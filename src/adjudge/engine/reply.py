@@ -1,15 +1,14 @@
-"""Request → reply. The one place a model is asked; a backend of the engine may answer in its place."""
+"""Request → reply by another way than asking the model: a backend of the engine, and what it knows of the ballot."""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from adjudge.domain.message import Reply, Request
+from adjudge.domain.message import Request
 from adjudge.domain.vote import Vote
-from adjudge.gateway.model import Model
+from adjudge.gateway.model import Model, Replying
 
 
 class Deferred(Exception):
@@ -19,7 +18,7 @@ class Deferred(Exception):
 class Backend(Protocol):
     """Another way from a request to its reply."""
 
-    async def complete(self, request: Request, model: Model) -> Reply:
+    def complete(self, request: Request, model: Model) -> Replying:
         """Answer, raise a ModelError, or raise Deferred."""
         ...
 
@@ -42,9 +41,3 @@ class SoFar:
 so_far: ContextVar[SoFar | None] = ContextVar("so_far", default=None)
 backend: ContextVar[Backend | None] = ContextVar("backend", default=None)
 """Who answers in place of the models; it travels with the run's tasks."""
-
-
-def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
-    """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
-    other = backend.get()
-    return model.complete(request) if other is None else other.complete(request, model)

@@ -7,12 +7,13 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -33,7 +34,7 @@ _NO_PRICES = PriceTable({})
 Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Run:
     """Where a run is kept, and how it is resumed."""
 
@@ -55,7 +56,7 @@ class Run:
         raise SetupError(f"run is a folder to keep the run in, not {type(run).__name__}")
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Asker:
     """A judge, as a run sees it."""
 
@@ -217,7 +218,7 @@ class RecordedVotes(LiveVotes):
         await self._run.ledger.finish(self._judge.label, rows)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Around:
     """A run that whatever is asked inside belongs to: writers, criteria, models as tools."""
 
@@ -286,7 +287,7 @@ async def begun(
         return
     open_budget = _unkept(budget)
     if open_budget:
-        _check_prices(budget, open_budget.prices, *judges.values())
+        check_prices(budget, open_budget.prices, *judges.values())
     with event_loop.holding(current, open_budget):
         yield None
 
@@ -323,7 +324,7 @@ async def opened(
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, and the same run resumes it"
-    _check_prices(budget, table, *judges.values())
+    check_prices(budget, table, *judges.values())
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
         open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
@@ -350,7 +351,7 @@ def _account(ledger: Ledger) -> Account:
     return account
 
 
-def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
+def check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
     """A limit in dollars holds only where every price is known."""
     if budget is None or budget.max_usd is None:
         return

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import shown
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class ProviderSpec:
     """One row of the table below."""
 

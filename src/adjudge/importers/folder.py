@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from adjudge.errors import RunError
 from adjudge.importers.pool import criteria_of, instance_of, keys_of, merged, result_of
 from adjudge.importers.record import Asked, Mark, Recorded, RecordedVote
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
-from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.runs.folder import UNFINISHED
 from adjudge.verdicts.styles import UnreadablePolicy, with_policy
 
@@ -57,6 +57,7 @@ class ImportedRun:
         self._ledger = ledger
         self._labels = LabelStore(folder)
         self._waiting: list[Label] = []
+        self._draws: dict[str, Draw] = {}
         self._seen: set[int] = set()
         self._design = design
         self._unreadable = unreadable
@@ -85,9 +86,18 @@ class ImportedRun:
         self._describe(recorded)
         self._count(recorded, str(record.get("status")))
 
+    def add_labels(self, labels: Iterable[Label]) -> None:
+        """Keep labels of ours as their export has them, with the draws that they come from."""
+        for label in labels:
+            self._keep_label(label)
+            if label.seed is not None and label.drawn_at is not None and label.criteria not in self._draws:
+                self._draws[label.criteria] = Draw(label.seed, label.drawn_at)
+
     def finish(self, facts: Mapping[str, object]) -> None:
         """Write what is known of the whole."""
         self._flush()
+        for criteria, draw in self._draws.items():
+            self._labels.keep_draw(criteria, draw)
         judges = {name: self._configuration(name) for name in self._questions}
         self._ledger.finish({"configuration": {"judges": judges}, "started": time.time(), "ended": IMPORTED, **facts})
 
@@ -143,11 +153,14 @@ class ImportedRun:
             at=mark.at or recorded.at or time.time(),
             **{name: str(mark.answer) if name == "option" else mark.answer},  # type: ignore[arg-type]
         )
-        known = hash((identity, label.criteria, label.annotator, label.answer))
+        known = hash((identity, label.id, label.criteria, label.annotator, label.answer))
         if known in self._seen:  # a file with several judges repeats the right answer for each
             return
         if len(self._seen) < _MOST_SEEN:
             self._seen.add(known)
+        self._keep_label(label)
+
+    def _keep_label(self, label: Label) -> None:
         self.tally.labels += 1
         self._waiting.append(label)
         if len(self._waiting) >= _LABELS_A_COMMIT:

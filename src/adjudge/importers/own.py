@@ -4,18 +4,46 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 
 from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.label import Label
+from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Outcome
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 from adjudge.importers.folder import ImportedRun
 from adjudge.importers.format import Format
 from adjudge.importers.record import PASS_OR_FAIL, Asked, AskedKind, Left, Recorded, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import first, listed, mapping, number, text
+from adjudge.ledger.rows import LABELS
 
 _KEYS = ("judge", "row", "fields", "status", "votes")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_text_or_nothing(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_number_or_nothing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isfinite(value))
+
+
+_LABEL: Mapping[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("row", "criteria", "annotator", "state", "kind", "design", "note"), _is_text),
+    **dict.fromkeys(("option", "criteria_identity", "drawn_under", "id"), _is_text_or_nothing),
+    **dict.fromkeys(("score", "drawn_at"), _is_number_or_nothing),
+    "winner": lambda value: value in (None, TIE) or (type(value) is int and 0 <= value < 2**31),
+    "judge_visible": lambda value: isinstance(value, bool),
+    "at": lambda value: value is not None and _is_number_or_nothing(value),
+    "seed": lambda value: value is None or (type(value) is int and -(2**63) <= value < 2**63),
+}
+"""What each field of a label may be, as an export writes it."""
 
 
 def _matches(head: Head) -> bool:
@@ -28,7 +56,20 @@ def read_own(file: ForeignFile, run: ImportedRun) -> None:
         _check(record, file)
         votes = [mapping(vote) for vote in listed(record["votes"])]
         keys = [_key(vote) for vote in votes]
-        run.add_record(record, keys, _recorded(record, votes))
+        run.add_labels(_labels(record, file))
+        run.add_record({name: value for name, value in record.items() if name != LABELS}, keys, _recorded(record, votes))
+
+
+def _labels(record: Mapping[str, object], file: ForeignFile) -> Iterator[Label]:
+    for given in listed(record.get(LABELS)):
+        said = mapping(given)
+        wrong = next((name for name, fits in _LABEL.items() if name in said and not fits(said[name])), None)
+        try:
+            if wrong is not None:
+                raise SetupError(f"{wrong} is {said[wrong]!r}")
+            yield Label(**{name: said[name] for name in _LABEL if name in said})  # type: ignore[arg-type]  # checked above
+        except (SetupError, TypeError) as error:
+            raise RunError(f"{file.name}, row {record['row']}: a label cannot be read: {error}") from error
 
 
 def _check(record: Mapping[str, object], file: ForeignFile) -> None:

@@ -108,7 +108,7 @@ def recorded_in(source: str | Path, options: ImportOptions = _DEFAULTS) -> Recor
     path = Path(source)
     files, chosen, _ = _files(path, options)
     if chosen is OWN:
-        raise RunError(f"{path} is an export of a run of ours, which has no labels: give the run folder instead")
+        raise RunError(f"{path} is an export of a run of ours: import it, and give the run folder instead")
     left = Left()
     return RecordedFile(chosen, (one for file in files for one in chosen.read(file, left)), left, files)
 

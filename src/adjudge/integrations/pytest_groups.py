@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
+    from adjudge.integrations.pytest_session import JudgingSession
     from adjudge.integrations.pytest_text import JudgedText
 
 
@@ -50,8 +51,14 @@ class Group:
     """Test → its cases: a test that runs again gives them anew."""
 
 
-class Judge(Protocol):
+Fields = Mapping[str, str | Sequence[str]]
+
+
+class Judge:
     """What the ``judge`` fixture is."""
+
+    def __init__(self, session: JudgingSession, undecided: Callable[[str], None]) -> None:
+        self._session, self._undecided = session, undecided
 
     def __call__(
         self,
@@ -64,11 +71,15 @@ class Judge(Protocol):
         votes: int = 3,
     ) -> JudgedText:
         """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
-        ...
+        fields = _fields(response, user_input, reference, contexts, {})
+        return self._session.judge(criteria, fields, votes, self._undecided)
 
 
-class Collect(Protocol):
+class Collect:
     """What the ``judged`` fixture is."""
+
+    def __init__(self, cases: list[Case], test: str) -> None:
+        self._cases, self._test = cases, test
 
     def __call__(
         self,
@@ -77,10 +88,18 @@ class Collect(Protocol):
         user_input: str | None = None,
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
-        fields: Mapping[str, str | Sequence[str]] | None = None,
+        fields: Fields | None = None,
     ) -> None:
         """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
-        ...
+        name = f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test
+        self._cases.append(Case(name, _fields(response, user_input, reference, contexts, fields or {})))
+
+
+def _fields(
+    response: str, user_input: str | None, reference: str | None, contexts: Sequence[str] | None, others: Fields
+) -> dict[str, str | Sequence[str]]:
+    given: dict[str, str | Sequence[str] | None] = {"user_input": user_input, "reference": reference, "contexts": contexts}
+    return {**{name: value for name, value in given.items() if value is not None}, **others, "response": response}
 
 
 class Worker(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ import pytest
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_groups import Collect, Group, Judge, Worker
     from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgingSession
-    from adjudge.integrations.pytest_text import JudgedText
 
 OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
 _SENT = "adjudge_cases"
@@ -47,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--judged-record", metavar="FOLDER", help="keep all replies there, for --judged-replay")
     add("--judged-run", metavar="FOLDER", help="where judgments are kept; by default .adjudge/runs/pytest-<time>")
     add("--judged-baseline", metavar="FOLDER", help="a --judged-run of earlier: no group may be worse than there")
+    add("--judged-update", action="store_true", help="write what the judge chose into golden files as the expected options")
     add(
         "--judged-inconclusive",
         choices=("pass", "fail"),
@@ -71,44 +71,18 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def judge(request: pytest.FixtureRequest) -> Judge:
     """Judge a text now: ``judge("Is the reply polite?", reply).must_pass()``."""
-    session = _judging(request.config)
-    node = request.node
+    from adjudge.integrations.pytest_groups import Judge
 
-    def judged(
-        criteria: object,
-        response: str,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-        votes: int = 3,
-    ) -> JudgedText:
-        fields = _fields(response, user_input, reference, contexts, {})
-        return session.judge(criteria, fields, votes, _undecided(request.config, node))
-
-    return judged
+    return Judge(_judging(request.config), _undecided(request.config, request.node))
 
 
 @pytest.fixture
 def judged(request: pytest.FixtureRequest) -> Collect:
     """Put a case into the group of a test that is marked ``judged``; the group is decided after the last test."""
-    from adjudge.integrations.pytest_groups import Case
+    from adjudge.integrations.pytest_groups import Collect
 
-    group = _group(request)
-    cases = group.cases[request.node.nodeid] = []
-
-    def collect(
-        response: str,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-        fields: Mapping[str, str | Sequence[str]] | None = None,
-    ) -> None:
-        name = request.node.name if not cases else f"{request.node.name} #{len(cases) + 1}"
-        cases.append(Case(name, _fields(response, user_input, reference, contexts, fields or {})))
-
-    return collect
+    cases = _group(request).cases[request.node.nodeid] = []
+    return Collect(cases, request.node.name)
 
 
 @pytest.fixture
@@ -116,6 +90,13 @@ def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedR
     """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main", margin=0.02)``."""
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
     return lambda path: session.run_file(Path(path), undecided)
+
+
+@pytest.fixture
+def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
+    """Have the judge decide the golden cases of a criteria file: ``judged_goldens("criteria/tone.yaml")``."""
+    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    return lambda path: session.try_goldens(Path(path), undecided, update=request.config.option.judged_update)
 
 
 def rows(path: str | Path) -> list[dict[str, object]]:
@@ -131,17 +112,6 @@ def rows(path: str | Path) -> list[dict[str, object]]:
             raise RunError(str(row))
         found.append(dict(row.cells.fields if isinstance(row.cells, Instance) else row.cells))
     return found
-
-
-def _fields(
-    response: str,
-    user_input: str | None,
-    reference: str | None,
-    contexts: Sequence[str] | None,
-    others: Mapping[str, str | Sequence[str]],
-) -> dict[str, str | Sequence[str]]:
-    given: dict[str, str | Sequence[str] | None] = {"user_input": user_input, "reference": reference, "contexts": contexts}
-    return {**{name: value for name, value in given.items() if value is not None}, **others, "response": response}
 
 
 def _group(request: pytest.FixtureRequest) -> Group:

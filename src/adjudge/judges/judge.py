@@ -224,13 +224,13 @@ class Judge(ABC, Generic[I, R]):
         budget: Budget | None = None,
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
-        on_vote: Callable[[], None] | None = None,
+        on_vote: Callable[[Vote], None] | None = None,
         put_off: PutOff | None = None,
     ) -> None:
         """Call ``on_result`` with every item's place and result, in the order they come. Memory does not grow with the items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
-        ``on_vote``: called after every vote that was asked for. ``put_off``: takes the items that a backend answers later.
+        ``on_vote``: called with every vote that was asked for. ``put_off``: takes the items that a backend answers later.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
@@ -258,10 +258,14 @@ class Judge(ABC, Generic[I, R]):
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
-        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
         answered, key = known or Known(), self.vote_keys()
-        judge = Questions(self, all_votes, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
+        judge = Questions(self, self.plan_all, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
         return estimate(judge, items, answered, prices or PriceTable.load())
+
+    def plan_all(self, item: I) -> Sequence[Ballot]:
+        """All ballots that may be asked about an item, also those that early stopping would leave out."""
+        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
+        return all_votes.plan(item, ())
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""
@@ -297,10 +301,10 @@ _ASKING: ContextVar[tuple[object, LiveVotes] | None] = ContextVar("asking", defa
 """The judge whose ballots are being asked, and who answers them."""
 
 
-def _told(ask: Ask, on_vote: Callable[[], None]) -> Ask:
+def _told(ask: Ask, on_vote: Callable[[Vote], None]) -> Ask:
     async def asked(ballot: Ballot) -> Vote:
         vote = await ask(ballot)
-        on_vote()
+        on_vote(vote)
         return vote
 
     return asked

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 
 FORMAT = "adjudge calibration 1"
@@ -20,7 +20,7 @@ _THRESHOLDS = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
 _WEIGHTS = "calibrate it with 'adjudge calibrate RUN -o FILE'"
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class StepThreshold:
     """From which confidence on one step of a cascade is accepted."""
 
@@ -39,7 +39,7 @@ class StepThreshold:
     reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class CascadeThresholds:
     """The thresholds of a cascade under one criteria, and the promise they carry."""
 
@@ -73,7 +73,7 @@ class CascadeThresholds:
                 raise _changed(what, one.identity, identities[one.step], _THRESHOLDS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class LearntWeights:
     """How much each model of a panel counts, by people's labels."""
 
@@ -107,7 +107,7 @@ def _changed(what: str, learnt: str, now: str, again: str) -> SetupError:
 T = TypeVar("T", CascadeThresholds, LearntWeights)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Learnt:
     """What one file holds."""
 

@@ -23,7 +23,7 @@ from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.settings import Contests, ModelSettings
 from adjudge.prompts.fence import neutral, unfenced
 from adjudge.prompts.render import load, shown_fields
-from adjudge.verdicts.read import Reading
+from adjudge.verdicts.reading import Reading
 
 _ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"
 _GRADES = 5

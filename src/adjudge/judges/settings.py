@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import Literal, TypeGuard, TypeVar
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
@@ -96,7 +98,7 @@ class OwnSettings:
     batch_size: int = 32
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class VoteSettings:
     """Of judges that ask a panel of models for votes.
 
@@ -115,7 +117,7 @@ class VoteSettings:
     batch_size: int = 32
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ModelSettings(VoteSettings):
     """The same with the models that are asked.
 
@@ -205,6 +207,10 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
             raise SetupError(f"weights: no model of the panel is called {name!r}; it has {named}")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight) or weight < 0:
             raise SetupError(f"weights: the weight of {name!r} must be a number from 0, not {weight!r}")
+        if weight > MOST_WEIGHT:
+            raise SetupError(
+                f"weights: the weight of {name!r} is too large: {weight!r}; only their ratio counts, 1 and 0.4 say it"
+            )
     if missing := [name for name in models if name not in weights]:
         raise SetupError(f"weights: {missing[0]!r} has none: give every model of the panel one ({named})")
     if not any(weights.values()):

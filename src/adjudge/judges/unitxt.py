@@ -24,7 +24,8 @@ from adjudge.judges.settings import Contests, ModelPanel, VoteSettings
 from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import GATE, EngineLike, in_thread, message_of, unitxt_package
 from adjudge.prompts.render import shown_fields
-from adjudge.verdicts.read import Reading, read
+from adjudge.verdicts.read import read
+from adjudge.verdicts.reading import Reading
 
 __all__ = ["UnitxtDirectJudge", "UnitxtPairwiseJudge", "UnitxtVote", "from_unitxt", "to_unitxt"]
 _BOTH = Choice(("Response 1", "Response 2", "1", "2"))

@@ -96,16 +96,16 @@ def holds_labels(folder: str | Path) -> bool:
 
 
 @contextmanager
-def connect(path: Path, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
-    """A connection with our settings, closed at the end."""
+def connect(path: Path, *, writable: bool = True, lasting: bool = True) -> Iterator[sqlite3.Connection]:
+    """A connection with our settings, closed at the end. ``lasting``: whether a commit waits until it is on the disk."""
     mode = "rwc" if writable else "ro&immutable=1" if _on_read_only_media(path) else "ro"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
         connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         if writable:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'OFF'}")
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
         yield connection
 
 
@@ -187,12 +187,14 @@ def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None)
     delete(new)
     if fork_of is not None:
         _copy(fork_of / FILE, new)
-    with connect(new) as connection:
+    with connect(new, lasting=False) as connection:
         migrate(connection, new)
         for table in ("judgments", "batches", "batch_ballots"):  # of a fork: its votes are judged anew, its batches are its own
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
         forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
         write_meta(connection, {"configuration": configuration, **forked})
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # all of it is on the disk, at once
     new.replace(path)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
@@ -65,6 +66,13 @@ class Conflict:
         """The criteria's name."""
         return self.labels[0].criteria
 
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody has to decide: no answer has more annotators than any other. Of numbers, a third one decides."""
+        counts = sorted(Counter(str(label.answer) for label in self.labels).values())
+        has_numbers = any(label.score is not None for label in self.labels)
+        return len(counts) > 1 and counts[-1] == counts[-2] and not (has_numbers and len(self.labels) > 2)
+
 
 class LabelStore:
     """The labels of one run folder. The file is made when the first label is added."""
@@ -85,6 +93,14 @@ class LabelStore:
         for _, history in groupby(found, lambda label: (label.criteria, label.row, label.annotator)):
             if label := _standing(list(history)):
                 yield label
+
+    def of_each_copy(self, criteria: str | None = None) -> Iterator[Label]:
+        """The same where rows of equal content were labelled apart, each under its own id: the last label of each of them."""
+        found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, None)
+        for _, history in groupby(found, lambda label: (label.criteria, label.row, label.annotator)):
+            for own in _copies(history):
+                if label := _standing(own):
+                    yield label
 
     def history(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
         """Every label that was ever added, in that order."""
@@ -120,6 +136,11 @@ class LabelStore:
                 "keeps the labels of all annotators one random sample. Leave --seed out"
             )
         return known
+
+    def keep_draw(self, criteria: str, draw: Draw) -> None:
+        """The draw that imported labels come from, so that further ones belong to the same sample."""
+        with self._writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO draws VALUES (?, ?, ?)", (_storable("", criteria), draw.seed, draw.at))
 
     def _read(self, query: str, criteria: str | None, annotator: str | None) -> Iterator[Label]:
         if not self.path.is_file():
@@ -160,6 +181,17 @@ def _make(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
+
+
+def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
+    """By id, the one that was labelled last at the end. A label without an id, or one that was taken back, is of all copies."""
+    found: dict[str | None, list[Label]] = {}
+    for label in history:
+        if label.id is None or label.state == "withdrawn":
+            found = {None: [one for own in found.values() for one in own] + [label]}
+        else:
+            found[label.id] = [*found.pop(label.id, []), label]
+    return found.values()
 
 
 def _standing(history: Sequence[Label]) -> Label | None:

@@ -160,6 +160,8 @@ def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
 _CHOSEN = ", ".join(f"json_extract(result, '$.{name}')" for name in ("winner", "verdict", "option", "selected_option"))
 VERDICT_SQL = f"CAST(coalesce({_CHOSEN}) AS TEXT)"
 """What a judgment decided, in a word, as SQL."""
+LABELS = "labels"
+"""Of a judgment in an export: what people said of its row."""
 INPUT = "input"
 """Where it stands in what is kept of a judgment."""
 

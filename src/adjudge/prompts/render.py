@@ -13,6 +13,7 @@ from secrets import token_hex
 import jinja2
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Message, Prompt, Role
@@ -24,7 +25,12 @@ from adjudge.prompts.fence import fence, neutral, unfenced
 
 LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as one."""
+CHECK = "check"
+"""The template of questions about one fragment or one sentence of a row."""
 LANGUAGES = ("en", "ru")
+_ABOUT_SENTENCES = tuple(
+    f"{name}.jinja" for name in ("claims", "evidence", "evidence_joint", "repair_claims", "repair_evidence", "repair_sentences")
+)
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
@@ -77,9 +83,16 @@ def wording(prefix: str, language: str) -> str:
 
 
 def wordings(language: str) -> dict[str, str]:
-    """The wording of every template, for a run's provenance."""
+    """The wording of every template, for a run's provenance; those about parts of a row only where these are asked about."""
     folder = files(__package__) / "templates" / language
-    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {file.name: wording(file.name, language) for file in folder.iterdir()}
+    unasked = (*_ABOUT_SENTENCES, f"{CHECK}.jinja", "standalone.jinja")
+    names = [file.name for file in folder.iterdir() if file.name not in unasked]
+    return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {name: wording(name, language) for name in names}
+
+
+def sentence_wordings(language: str) -> dict[str, str]:
+    """The wording of the templates that ask about sentences."""
+    return {name: wording(name, language) for name in _ABOUT_SENTENCES}
 
 
 def check_language(language: str) -> None:
@@ -113,14 +126,35 @@ def render(ballot: Ballot) -> Prompt:
             _frames.clear()
         frame = _frames[asked] = _frame(ballot)
     system, around = frame
-    return Prompt((system, Message("user", _PARTS.join(fence(_shown(ballot))).join(around))))
+    return Prompt((system, Message("user", _PARTS.join(_fenced(ballot)).join(around))))
+
+
+def _is_part(ballot: Ballot) -> bool:
+    """Whether it is one of many questions about a row, each about a part of it."""
+    return isinstance(ballot.question, SupportQuestion) or ballot.template == CHECK
+
+
+def _fenced(ballot: Ballot) -> list[str]:
+    """The evaluated texts. What is asked about every sentence of a row has marks of its own, so that all ballots of the row
+    begin alike."""
+    shown = _shown(ballot)
+    if not _is_part(ballot):
+        return fence(shown)
+    *_, last = shown
+    judged = {last: shown.pop(last)}
+    return fence(shown) + fence(judged)
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
     question, bounds = ballot.question, _bounds(ballot.question)
     asked = {"options": list(question.labels), "feedback": ballot.feedback, "ranking": question.ranked}
-    template = load("repair_number" if bounds else "repair", ballot.language)
+    kinds: Mapping[type, str] = {
+        SupportQuestion: "repair_evidence",
+        SupportOfEach: "repair_sentences",
+        ClaimsQuestion: "repair_claims",
+    }
+    template = load(kinds.get(type(question)) or ("repair_number" if bounds else "repair"), ballot.language)
     (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
 
@@ -144,6 +178,10 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     }
     *before, last = load(f"likelihood_{kind}", ballot.language).messages(values)
     shared, _, own = last.content.partition(_CUT)
+    if _is_part(ballot):
+        *_, (_, judged) = unfenced(_shown(ballot))
+        before_judged = own.rindex(judged)
+        shared, own = shared + own[:before_judged], own[before_judged:]
     return Prompt((*before, Message(last.role, shared + own)), shared=len(shared))
 
 

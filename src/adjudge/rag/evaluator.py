@@ -17,17 +17,30 @@ from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.ask import ask_as, prompt_for
 from adjudge.engine.run import RunLike
+from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import ModelPanel, OnFailure, check_votes
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, temperature_for
+from adjudge.prompts.render import CHECK
+from adjudge.rag import standalone
+from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
-from adjudge.rag.result import RagResult
+from adjudge.rag.measured import NOTHING_MEASURED, Measured
+from adjudge.rag.measures import Measure, weighed_measures
+from adjudge.rag.measuring import Measuring, Results
+from adjudge.rag.parts import row_texts
+from adjudge.rag.result import GROUNDEDNESS, RagResult
 from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
+from adjudge.rag.standalone import JudgedQuestion
+from adjudge.rag.votes import Key, about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
+from adjudge.verdicts.text import read_text
 
 _LOG = logging.getLogger("adjudge.rag")
 Named = Mapping[str, str] | None
@@ -35,6 +48,10 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
+_SINCE_THEN = ("measures", "evidence", "claims", "rewrite_questions")
+"""Settings that earlier versions did not have."""
+_WITHOUT_MODELS = 64
+"""Rows under way at once where nobody is asked."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +65,10 @@ class RagEvaluator(Judge[Instance, RagResult]):
         model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
         dimensions: which to score, by name or as objects of one's own; None: all there are.
         config: a file with further dimensions, or other weights and gates for the ready-made ones.
-        weights: dimension → weight, where it is another one.
+        measures: what else to measure, by name, such as "ndcg@5" or "context_recall"; ``known_measures()`` has them all. With
+            ``dimensions="none"`` nothing else is judged; measures of ids then need no model.
+        weights: dimension or measure → weight, where it is another one. Measures have none, and so no part in the composite,
+            unless there is no dimension: then each has the weight 1.
         strictness: votes per model and dimension.
         language: of prompts, explanations and scale texts: "en" or "ru".
         early_stop: ask only as many votes as can still change a score.
@@ -59,11 +79,17 @@ class RagEvaluator(Judge[Instance, RagResult]):
         max_repairs: how often a model is asked again after a reply that cannot be read.
         on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise" (a RunError), or
             "random" (scores by chance, marked as such and left out of every aggregate).
+        evidence: look every sentence of the answer up in the fragments: "each" (one question a sentence) or "joint" (one for
+            all of them), which also decide groundedness, or "rules" (no model; groundedness is asked about as ever).
+        claims: have a model say first what each sentence claims, and look that up.
+        rewrite_questions: have follow-up questions made self-contained where a row has a conversation, and judge relevance
+            by those; the result says by which question.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
     dimensions: Sequence[str | Dimension] | None = field(default=None, hash=False)
+    measures: Sequence[str] = ()
     config: str | Path | None = None
     weights: Mapping[str, float] = field(default_factory=FrozenDict, hash=False)
     strictness: int = 1
@@ -74,8 +100,13 @@ class RagEvaluator(Judge[Instance, RagResult]):
     mode: Mode | None = None
     max_repairs: int = 3
     on_failure: OnFailure = "abstain"
+    evidence: Method | None = None
+    claims: bool = False
+    rewrite_questions: bool = False
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
+    _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
+    _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
 
     panel: ModelPanel = field(init=False, repr=False, compare=False)
 
@@ -83,13 +114,30 @@ class RagEvaluator(Judge[Instance, RagResult]):
         check_votes("strictness", self.strictness)
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
-        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), self.weights))
+        named = [self.measures] if isinstance(self.measures, str) else self.measures
+        measures, others = weighed_measures(named, self.weights, self.language, alone=not chosen(known, wanted))
+        beside = any(one.weight for one in measures)
+        object.__setattr__(self, "measures", tuple(one.name for one in measures))
+        object.__setattr__(self, "_measuring", Measuring(measures, self.language))
+        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
         object.__setattr__(self, "_judge", self._direct())
+        object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
+        if self.claims and self.evidence in (None, "rules"):
+            raise SetupError("claims are looked up by a model: give evidence='each' or evidence='joint' as well")
         super().__post_init__()
 
     def open_models(self) -> ModelPanel:
-        """Those of the judge that is asked about each dimension."""
-        return self._judge.panel
+        """Those of the judge that is asked about each dimension; none where nobody is asked."""
+        return self._judge.panel if self._asks else NO_MODELS
+
+    @property
+    def _asks(self) -> bool:
+        return bool(self._scored or self._measuring.checks or self._by_sentence)
+
+    @property
+    def width(self) -> int:
+        """Rows under way at once."""
+        return super().width or _WITHOUT_MODELS
 
     @property
     def samples(self) -> int:
@@ -101,20 +149,32 @@ class RagEvaluator(Judge[Instance, RagResult]):
         """The dimensions that are scored, with their weights."""
         return self._scored
 
+    @property
+    def measured(self) -> tuple[Measure, ...]:
+        """What else is measured, with the weights."""
+        return self._measuring.measures
+
     @cached_property
     def criteria(self) -> Criteria:
         """What a result is a result of: the dimensions together."""
-        return Criteria("rag", "composite", [CriteriaOption(one.name, one.title) for one in self._scored])
+        parts = [(one.name, one.title) for one in self._scored] + [(one.name, one.title) for one in self._weighing]
+        return Criteria("rag", "composite", [CriteriaOption(name, title) for name, title in parts])
 
     # -- judging -------------------------------------------------------------
 
     def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
-        return read_rows(source, self._scored, columns, limit)
+        return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
 
     def columns_of(self, first: Instance, columns: Mapping[str, str], source: Source) -> Mapping[str, str]:
         """Field → column, by the first row; ``columns`` are those that were named."""
-        return columns_of(first, columns, source, needed_fields(self._scored))
+        return columns_of(first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources])
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        """The field that evidence is looked for in, unless a dimension or a measure reads it anyway."""
+        wanted = self._looks_up.source_field if self._looks_up else None
+        return (wanted,) if wanted and wanted not in needed_fields(self._scored, self.measured) else ()
 
     @overload
     async def aevaluate(
@@ -155,11 +215,21 @@ class RagEvaluator(Judge[Instance, RagResult]):
         return read.instances
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
-        """With the dimensions as they are scored, wherever they came from."""
-        return {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
+        """With the dimensions as they are scored, wherever they came from, and what is measured beside them."""
+        made = super().configuration([*criteria, *self._measuring.checks.values()])
+        measures = {"measures": {one.name: plain(one) for one in self.measured}} if self.measured else {}
+        found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
+        asked = [CHECK] * bool(self._measuring.checks) + [standalone.TEMPLATE] * self.rewrite_questions
+        return worded(found, self.language, sentences=bool(self.evidence), others=asked)
+
+    def recorded_settings(self) -> dict[str, object]:
+        """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
+        return {name: value for name, value in super().recorded_settings().items() if value or name not in _SINCE_THEN}
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
+        if ballot.template == standalone.TEMPLATE:
+            return await ask_as(ballot, self.panel[ballot.model], prompt_for(ballot), read_text)
         return await self._judge.ask(ballot)
 
     def check(self, item: Instance) -> None:
@@ -168,15 +238,96 @@ class RagEvaluator(Judge[Instance, RagResult]):
             check_fields(item, one, absent(self.language))
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked."""
-        if votes and not self.early_stop:
+        """Every dimension to every model, as often as asked; then what evidence and measures need."""
+        ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
+        if votes and not self.early_stop and not self._staged:
+            return ballots
+        cast = votes_by_case(votes)
+        rewriting = self._rewriting(item, cast)
+        cases = self._asked(item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting))
+        return [*rewriting, *(one for case in cases for one in self._judge.plan(case, cast.get(key_of(case), []))), *ballots]
+
+    def plan_all(self, item: Instance) -> Sequence[Ballot]:
+        """All that may be asked, also what depends on answers."""
+        cases = [*self._asked(item, None, None), *self._measuring.cases(row_texts(item), None)]
+        looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
+        return [*self._rewriting(item, {}), *(ballot for case in cases for ballot in self._judge.ballots(case)), *looked_up]
+
+    @property
+    def _staged(self) -> bool:
+        """Whether some of it can only be asked when other answers are there."""
+        return self._measuring.staged or self.rewrite_questions
+
+    def _asked(
+        self, item: Instance, question: JudgedQuestion | None, cast: Mapping[Key, Sequence[Vote]] | None, *, wait: bool = False
+    ) -> list[Case]:
+        """What is asked with the votes so far. ``wait``: the question that is judged is not known yet."""
+        cases = [case for case in self._cases(item, question) if case.criteria.name != self._by_sentence]
+        if wait:
+            return [case for case in cases if case.criteria.name not in standalone.READERS]
+        measured = self._measuring.cases(row_texts(item, question), self._results(cast)) if cast is not None else []
+        return [*cases, *measured]
+
+    def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
+        """Asks for the question in itself; nothing where it is known, or nobody wants it."""
+        case = standalone.case_of(item) if self.rewrite_questions else None
+        name = standalone.next_model(self.panel, cast.get(key_of(case), ())) if case else None
+        if case is None or name is None:
             return []
-        return [ballot for case in self._cases(item) for ballot in self._judge.plan(case, _about(case.criteria, votes))]
+        ballot = self.ballot_for(case.criteria, case.instance, standalone.A_TEXT, case.template, name, 0)
+        return [replace(ballot, temperature=temperature_for(self.panel[name], self.temperature, 1))]
+
+    def _question(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> JudgedQuestion | None:
+        """The question that relevance is judged by, where it was to be made self-contained."""
+        case = standalone.case_of(item) if self.rewrite_questions else None
+        return standalone.judged_question(item, cast.get(key_of(case), ())) if case else None
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
-        """Each dimension by its own votes, then the composite."""
-        judged = {case.criteria.name: self._judge.pool(case, _about(case.criteria, votes)) for case in self._cases(item)}
-        return self._result(item, tuple(votes), judged)
+        """Each dimension by its own votes, then the measures, then the composite."""
+        question = self._question(item, votes_by_case(votes))
+        result = self._pooled(item, votes, question)
+        result = replace(result, notes=(*result.notes, *question.notes)) if question and question.notes else result
+        models = dict.fromkeys(vote.model for vote in votes)
+        if not self._weighing or len(models) < 2:
+            return result
+        each = {name: [vote for vote in votes if vote.model == name] for name in models}
+        own = {name: self._pooled(item, some, question).composite.value for name, some in each.items()}
+        return replace(result, own_composites={name: value for name, value in own.items() if value is not None})
+
+    def _pooled(self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None) -> RagResult:
+        cast = votes_by_case(votes)
+        evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
+        judged = {
+            case.criteria.name: grounded(case, evidence)
+            if evidence and case.criteria.name == self._by_sentence
+            else self._judge.pool(case, cast.get(key_of(case), []))
+            for case in self._cases(item, question)
+        }
+        if not self.measured:
+            return replace(self._result(item, tuple(votes), judged), evidence=evidence, question=question)
+        measured, parts = self._measuring.measured(row_texts(item, question), self._results(cast))
+        result = self._result(item, tuple(votes), judged, measured)
+        by_sentence = evidence.score if evidence and self._by_sentence else None
+        share = result.normalized.get(GROUNDEDNESS, by_sentence)
+        return replace(result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share))
+
+    def _results(self, cast: Mapping[Key, Sequence[Vote]]) -> Results:
+        """What the votes on a case come to; None while some are still to be asked for."""
+
+        def result(case: Case) -> DirectInstanceResult | None:
+            votes = cast.get(key_of(case), ())
+            return None if self._judge.plan(case, votes) else self._judge.pool(case, votes)
+
+        return result
+
+    @property
+    def _weighing(self) -> list[Measure]:
+        return [one for one in self.measured if one.weight]
+
+    @property
+    def _by_sentence(self) -> str | None:
+        """The dimension that sentences decide instead of a question of its own."""
+        return GROUNDEDNESS if self.evidence in ("each", "joint") else None
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
@@ -184,12 +335,20 @@ class RagEvaluator(Judge[Instance, RagResult]):
             name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
             for name, one in result.judged.items()
         }
-        made_up = self._result(result.instance, result.votes, judged)
+        made_up = self._result(result.instance, result.votes, judged, result.measured)
+        made_up = replace(made_up, parts=result.parts, blame=result.blame, evidence=result.evidence, question=result.question)
         return replace(made_up, status=result.status, fallback="random")
 
-    def _result(self, item: Instance, votes: tuple[Vote, ...], judged: Mapping[str, DirectInstanceResult]) -> RagResult:
-        made = composite({name: None if one.score is None else int(one.score) for name, one in judged.items()}, self._scored)
-        status = Status.SCORED if made.value is not None else _status([one.status for one in judged.values()])
+    def _result(
+        self,
+        item: Instance,
+        votes: tuple[Vote, ...],
+        judged: Mapping[str, DirectInstanceResult],
+        measured: Mapping[str, Measured] = NOTHING_MEASURED,
+    ) -> RagResult:
+        scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
+        made = composite(scores, self._scored, list(measured.values()))
+        status = Status.SCORED if made.value is not None else status_of_row([one.status for one in judged.values()])
         agreements = [one.agreement for one in judged.values() if one.agreement is not None]
         return RagResult(
             instance=item,
@@ -202,16 +361,17 @@ class RagEvaluator(Judge[Instance, RagResult]):
             composite=made,
             dimensions=self._scored,
             judged=FrozenDict(judged),
+            measured=FrozenDict(measured),
             notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
         )
 
-    def _cases(self, item: Instance) -> list[Case]:
+    def _cases(self, item: Instance, question: JudgedQuestion | None) -> list[Case]:
         words = absent(self.language)
-        return [Case(shown(item, one, words), one.criteria) for one in self._scored]
+        return [standalone.asked_by(Case(shown(item, one, words), one.criteria), question) for one in self._scored]
 
     def _direct(self) -> DirectJudge:
         return DirectJudge(
-            self.model,
+            self.model if self._asks else nobody,
             self_consistency=self.strictness,
             language=self.language,
             early_stop=self.early_stop,
@@ -222,16 +382,19 @@ class RagEvaluator(Judge[Instance, RagResult]):
             on_failure=self.on_failure,
         )
 
+    def _evidence_judge(self) -> EvidenceJudge:
+        return EvidenceJudge(
+            self.model,
+            method=self.evidence or "rules",
+            split="claims" if self.claims else "sentences",
+            strictness=self.strictness,
+            language=self.language,
+            temperature=self.temperature,
+            seed=self.seed,
+            mode=self.mode,
+            max_repairs=self.max_repairs,
+        )
+
 
 def _is_row(given: Row | Source) -> bool:
     return isinstance(given, Mapping | Instance)
-
-
-def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:
-    return [vote for vote in votes if vote.ballot.criteria.name == criteria.name]
-
-
-def _status(each: Sequence[Status]) -> Status:
-    """Of an answer without a composite: abstained where only models that declined stand in the way."""
-    missing = [status for status in each if status is not Status.SCORED]
-    return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
 from typing import Generic, Protocol, TypeVar, cast, overload
 
+from adjudge.domain.light import light_dataclass
 from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ def key(type: Type[T], help: str, default: object = MISSING) -> T:
     return cast(T, field(default=default, metadata={"type": type, "help": help}))
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Text:
     """Any text; a number or a date is one as it is written."""
 
@@ -63,7 +64,7 @@ class Text:
         return {"type": ["string", "number", "boolean"], "pattern": r"\S"}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Word(Generic[W]):
     """One of some words."""
 
@@ -82,7 +83,7 @@ class Word(Generic[W]):
         return {"enum": list(self.allowed)}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Number:
     """A number within limits."""
 
@@ -148,7 +149,7 @@ class Flag:
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Many(Generic[T]):
     """One or several of a type; one by itself needs no list."""
 
@@ -177,7 +178,7 @@ class Names:
         return {"type": "object", "additionalProperties": Text().schema()}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Numbers:
     """Several numbers with a name each."""
 
@@ -191,7 +192,7 @@ class Numbers:
         return {"type": "object", "additionalProperties": self.number.schema()}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class NumberOrNamed:
     """A number, or several with a name each."""
 
@@ -206,7 +207,7 @@ class NumberOrNamed:
         return {"anyOf": [self.number.schema(), Numbers(self.number).schema()]}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Record(Generic[T]):
     """A dataclass whose fields are the keys."""
 
@@ -245,7 +246,7 @@ class Record(Generic[T]):
         return {"line": place.line} if "line" in {one.name for one in fields(made)} else {}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Kinds(Generic[T]):
     """Records of several kinds, told apart by a word under one key."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.files import text_file
 from adjudge.reports.json_version import SCHEMA
+from adjudge.reports.russian import in_russian
 from adjudge.reports.template import environment
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
@@ -118,21 +119,43 @@ def title_of(found: Benchmark, ranking: Ranking) -> str:
     return f"{question}{len(ranking.judges)} {'judge' if len(ranking.judges) == 1 else 'judges'} on {rows} labelled rows"
 
 
-def benchmark_markdown(found: Benchmark) -> str:
+def intervals_told(found: Benchmark) -> str:
+    """How sure the intervals are, and how they were made."""
+    draws = found.settings.agreement.draws
+    return (
+        f"Intervals at {100 * found.settings.level:.0f} %; those of kappa and confidence by drawing rows anew, "
+        f"{draws.count} times with seed {draws.seed}"
+    )
+
+
+def benchmark_markdown(found: Benchmark, language: str = "en") -> str:
     """For code hosts and mail."""
-    return _render("benchmark.md.jinja", found, html=False).strip() + "\n"
+    return _render("benchmark.md.jinja", found, language, html=False).strip() + "\n"
 
 
-def benchmark_html(found: Benchmark) -> str:
+def benchmark_html(found: Benchmark, language: str = "en") -> str:
     """One file with everything in it: nothing is loaded, nothing is sent."""
-    return _render("benchmark.html.jinja", found, html=True)
+    return _render("benchmark.html.jinja", found, language, html=True)
 
 
-def _render(template: str, found: Benchmark, *, html: bool) -> str:
+def _render(template: str, found: Benchmark, language: str, *, html: bool) -> str:
+    def told(text: str) -> str:
+        return in_russian(text, terminal=True) if language == "ru" else text
+
     return (
         environment(html=html)
         .get_template(template)
-        .render(found=found, table_of=table_of, beside=beside, title_of=title_of, explained=EXPLAINED, shown=SHOWN)
+        .render(
+            found=found,
+            told=told,
+            language=language,
+            table_of=table_of,
+            beside=beside,
+            title_of=title_of,
+            intervals_told=intervals_told,
+            explained=EXPLAINED,
+            shown=SHOWN,
+        )
     )
 
 
@@ -165,7 +188,7 @@ def benchmark_facts(found: Benchmark) -> dict[str, object]:
     }
 
 
-_PAGES = {".md": benchmark_markdown, ".html": benchmark_html, ".json": benchmark_json}
+_PAGES = {".md": benchmark_markdown, ".html": benchmark_html}
 
 
 def check_page(path: Path) -> None:
@@ -174,9 +197,10 @@ def check_page(path: Path) -> None:
         raise SetupError(f"{path} cannot be written: let the name end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
 
 
-def write_page(path: Path, found: Benchmark) -> None:
+def write_page(path: Path, found: Benchmark, language: str = "en") -> None:
     """The ranking with its disagreements."""
-    text = _PAGES[path.suffix.lower()](found)
+    page = _PAGES.get(path.suffix.lower())
+    text = page(found, language) if page else benchmark_json(found)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with text_file(path) as file:

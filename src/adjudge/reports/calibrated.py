@@ -11,6 +11,7 @@ from adjudge.stats.refusal import Needed
 from adjudge.trust.agreement import CROWD, AgreementReport, Pair
 from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
+from adjudge.trust.distance import Distance
 
 
 def value_text(one: Estimate | None) -> str:
@@ -34,6 +35,8 @@ def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
         if share is not None:
             limits = limits_text(share) if share.lower is not None else share.reason
             yield f"{name} {value_text(share)}, {limits} ({counted(share.count, 'label')})"
+    if one.distance:
+        yield distance_text(one.distance)
     yield needed_text(one.needed, one.measure.range)
     yield f"judge identity {one.lock or 'not known'}"
     yield from one.notes
@@ -41,6 +44,16 @@ def calibration_lines(one: Calibration, language: str = "en") -> Iterator[str]:
 
 def _verdicts(one: Calibration) -> list[tuple[str, int]]:
     return [(name, one.labels_by_verdict.get(name, 0)) for name in one.rows_by_verdict]
+
+
+def distance_text(one: Distance) -> str:
+    """How far people's answer may lie from the judge's."""
+    rows = f"{one.level:.0%} of rows like these ({counted(one.count, 'label')})"
+    if not one.options:
+        return f"people's number lies within {one.within:.3g} of the judge's on {rows}"
+    if not one.within:
+        return f"people choose the judge's option on {rows}"
+    return f"people's option lies at most {one.within:g} from the judge's on {rows}"
 
 
 def needed_text(needed: Needed, scale: tuple[float, float]) -> str:

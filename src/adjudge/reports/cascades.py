@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.judgment import Judgment
@@ -13,7 +13,7 @@ from adjudge.reports.sentences import sentence
 from adjudge.reports.words import counted
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class CascadeSummary:
     """Who decided what under one criteria."""
 

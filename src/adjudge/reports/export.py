@@ -16,8 +16,11 @@ from typing import Any
 
 from adjudge.data.cells import cell
 from adjudge.domain.frozen import json_text
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
-from adjudge.ledger.rows import IN_BATCH
+from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.rows import IN_BATCH, LABELS
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
@@ -78,10 +81,11 @@ def _to_csv(run: Path, target: Path) -> int:
 
 def _to_jsonl(run: Path, target: Path) -> int:
     count, setup = 0, Setup.of_run(run_info(run))
+    found = judgments(run, votes=True)
+    rows = (_with_identity({**row, "votes": [_however_asked(vote) for vote in row["votes"]]}, setup) for row in found)
     with text_file(target) as file:
-        for row in judgments(run, votes=True):
-            row["votes"] = [_however_asked(vote) for vote in row["votes"]]
-            file.write(json.dumps(_with_identity(row, setup), ensure_ascii=False) + "\n")
+        for row in _with_labels(rows, LabelStore(run).history()):
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
 
@@ -92,6 +96,24 @@ def _however_asked(vote: dict[str, Any]) -> dict[str, Any]:
         rest = {name: value for name, value in json.loads(vote["more"]).items() if name != IN_BATCH}
         vote["more"] = json_text(rest) if rest else None
     return vote
+
+
+def _with_labels(rows: Iterable[dict[str, object]], labels: Iterable[Label]) -> Iterator[dict[str, object]]:
+    """Each label with the first judgment of its row, those corrected or taken back too; what is about no row, with the last."""
+    given: dict[str, list[Label]] = {}
+    for label in labels:
+        given.setdefault(label.row, []).append(label)
+    held: dict[str, object] | None = None
+    for row in rows:
+        if held is not None:
+            yield held
+        fields = row.get("fields")
+        own = given.pop(Instance(fields).identity, []) if given and isinstance(fields, Mapping) else []
+        held = {**row, LABELS: [label.to_dict() for label in own]} if own else row
+    if held is not None:
+        rest = [label.to_dict() for left in given.values() for label in left]
+        known = held.get(LABELS)
+        yield {**held, LABELS: [*(known if isinstance(known, list) else []), *rest]} if rest else held
 
 
 def _to_parquet(run: Path, target: Path) -> int:

@@ -39,7 +39,7 @@ def to_evalassist(run: Path, target: Path) -> int:
     content = {
         "type": "pairwise" if scale.scale.compares else "direct",
         "instances": instances,
-        "criteria": _evalassist_criteria(scale.scale.criteria, list(names)),
+        "criteria": evalassist_criteria(scale.scale.criteria, list(names)),
         "evaluator": {"name": _model(run, scale.judges[0]), "type": "adjudge", "provider": "adjudge"},
         "pipeline": None,
         "syntheticGenerationConfig": None,
@@ -101,7 +101,7 @@ def _evalassist_bias(row: Row) -> dict[str, object] | None:
     return {"detected": found["detected"], "result": result[0]} if result else None
 
 
-def _evalassist_criteria(criteria: Criteria, context: list[str]) -> dict[str, object]:
+def evalassist_criteria(criteria: Criteria, context: list[str]) -> dict[str, object]:
     """Ours that name no context read all of it; EvalAssist's would read none."""
     return {
         "name": criteria.name,

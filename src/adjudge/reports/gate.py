@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate_words import SENTENCES
@@ -27,7 +27,7 @@ _CODES: Mapping[Verdict, ExitCode] = {
 }
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Bar:
     """What must be reached."""
 
@@ -37,7 +37,7 @@ class Bar:
     """The criteria, or the compared system; empty: every criteria of the judge."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class GateResult:
     """A bar, and whether it was reached."""
 
@@ -61,7 +61,8 @@ class GateResult:
     against: str = ""
     """The run that must not be better, where two are compared; ``bar`` is then what may be lost, below 0."""
     among: int = 1
-    """Criteria that were compared with it; ``upper`` is then a limit for all of them together (Holm)."""
+    """Criteria that have such a gate. Where two runs are compared, ``upper`` is a limit for all of them together (Holm); a bar
+    is held by each criteria by itself."""
     cluster: str = ""
     """The column whose equal values belong together, where rows are not independent."""
 
@@ -118,14 +119,16 @@ class GateResult:
 
     def _level(self, words: Mapping[str, str]) -> str:
         """How sure the limits are, over what, and which rows pass for one."""
-        many = words["of many"].format(among=self.among) if self._for_all else ""
+        many = words[self._among].format(among=self.among)
         together = words["together"].format(cluster=self.cluster) if self.cluster else ""
         return level_text(self.confidence or 0.0) + many + together
 
     @property
-    def _for_all(self) -> bool:
-        """Whether what is said rests on a limit for several criteria together."""
-        return self.among > 1 and self.verdict != "holds"
+    def _among(self) -> str:
+        """Whether what is said rests on a limit for several criteria together, or is said of each of them by itself."""
+        if self.among == 1 or self.verdict == "holds":
+            return "alone"
+        return "of many" if self.measure == "difference" else "by itself"
 
     @property
     def enough(self) -> int | None:

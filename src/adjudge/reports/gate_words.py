@@ -7,7 +7,9 @@ from collections.abc import Mapping
 SENTENCES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "of a judge": "{name} (judge {judge})",
+        "alone": "",
         "of many": " over all {among} criteria",
+        "by itself": " (each of {among} criteria by itself)",
         "together": " with rows of one {cluster} taken together",
         "mean": "mean score of {of}",
         "composite": "mean composite of {of}",
@@ -40,7 +42,9 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     },
     "ru": {
         "of a judge": "{name} (судья {judge})",
+        "alone": "",
         "of many": " по всем критериям ({among})",
+        "by itself": " (каждый критерий сам по себе, всего {among})",
         "together": " (строки с одним значением {cluster} вместе)",
         "mean": "средняя оценка «{of}»",
         "composite": "средняя итоговая оценка «{of}»",

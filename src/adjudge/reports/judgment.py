@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.ledger.rows import IN_BATCH, INPUT, input_from, input_of
@@ -16,7 +17,7 @@ Kind = Literal["direct", "pairwise", "rag"]
 Fields = Mapping[str, str | Sequence[str]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Judgment:
     """What one judge said of one row by one criteria."""
 

@@ -19,9 +19,22 @@ from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reports.again import Again
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
+from adjudge.reports.evidence import evidence_html, evidence_markdown, evidence_of, is_contradicted, is_unsupported
+from adjudge.reports.evidence_words import evidence_word
 from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
+from adjudge.reports.measure_words import measure_word
+from adjudge.reports.measures import (
+    because,
+    blamed,
+    fragments_seen,
+    has_idle_fragment,
+    has_measures,
+    judged_question,
+    measured,
+    missed,
+)
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
@@ -118,6 +131,9 @@ def _values(report: Report) -> dict[str, object]:
         "option": lambda name: word("tie", language) if name == TIE else name,
         "rule_name": lambda name: _rule_name(name, language),
         "say": partial(sentence, language=language),
+        "m": partial(measure_word, language=language),
+        "yes_no": lambda said: "–" if said is None else measure_word("yes" if said else "no", language),
+        "measure_title": lambda section, name: _measure_title(section, name, language),
         "count": lambda number, noun: counted(number, noun, language),
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
@@ -128,6 +144,7 @@ def _values(report: Report) -> dict[str, object]:
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
         "trusted": lambda one: trust_sentence(one, language),
         "titled": lambda one: titled(one, language),
+        "e": lambda name: evidence_word(name, language),
         "edges": [number_text(place / BINS, 1, language) for place in range(BINS + 1)],
     }
 
@@ -156,12 +173,24 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "composite": partial(_composite, language=language),
     }
     made.globals |= {"score_of": score_of, "explanation_of": explanation_of, "rule_of": _rule_of, "question": _question}
+    shown = evidence_html if html else evidence_markdown
+    made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
+    made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
+    made.globals |= {"measured": measured, "blamed": blamed, "because": because}
+    made.globals |= {"fragments_seen": fragments_seen, "missed": missed, "has_measures": has_measures}
+    made.globals |= {"judged_question": judged_question, "has_idle_fragment": has_idle_fragment}
     return made
 
 
 def _rule_of(one: Judgment) -> str:
     return composite_of(one)[0]
+
+
+def _measure_title(section: Section, name: str, language: str) -> str:
+    """What a figure is called that a row is blamed by: a measure, or something else."""
+    own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
+    return own.measure.title if own else measure_word(name, language)
 
 
 def _fired(one: Judgment, dimensions: Iterable[Dimension]) -> str | None:

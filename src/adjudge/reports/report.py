@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
+from adjudge.reports.evidence import EvidenceSummary, EvidenceTally
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
@@ -33,7 +35,7 @@ _MOST_NAMED = 10
 """Skipped rows that are named one by one."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Section:
     """What one judge says by one criteria."""
 
@@ -43,6 +45,7 @@ class Section:
     rag: RagSummary | None = None
     contests: ContestSummary | None = None
     cascade: CascadeSummary | None = None
+    evidence: EvidenceSummary | None = None
 
     @property
     def name(self) -> str:
@@ -55,9 +58,7 @@ class Section:
             yield from (Figure(one.name, one.name, one.winrate) for one in self.contests.systems if one.winrate is not None)
         elif self.summary.mean is not None:
             yield Figure(self.criteria or self.judge, self.criteria or self.judge, self.summary.mean)
-        for each in self.rag.dimensions if self.rag else ():
-            if each.mean is not None:
-                yield Figure(each.dimension.name, each.dimension.title, each.mean)
+        yield from (Figure(*one) for one in (self.rag.figures() if self.rag else ()))
 
     def to_dict(self) -> dict[str, object]:
         """This section as a JSON-ready dict."""
@@ -65,16 +66,17 @@ class Section:
         if self.rag:
             found["dimensions"] = {one.dimension.name: one.mean for one in self.rag.dimensions}
             found["rules"] = dict(self.rag.rules)
+            found |= self.rag.measures.to_dict() if self.rag.measures else {}
         if self.contests:
             order = self.contests.order
             found["systems"] = [one.to_dict() for one in self.contests.systems]
             found["positional_bias"] = order and order.to_dict()
         if self.cascade:
             found["cascade"] = self.cascade.to_dict()
-        return found
+        return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Skipped:
     """Rows that were not judged."""
 
@@ -99,7 +101,7 @@ class Skipped:
         return cls()
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Report(Shown):
     """A run, or what there is of it so far."""
 
@@ -196,16 +198,16 @@ class _SectionTally:
 
     def __init__(self, first: Judgment, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criteria
-        dimensions, sureness = setup.dimensions.get(first.judge, ()), Sureness(setup.confidence, setup.cluster)
+        sureness = Sureness(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
-        self._tally = Tally(sureness)
-        self._rag = _rag_tally(dimensions, sureness) if first.kind == "rag" and dimensions else None
+        self._tally, self._evidence = Tally(sureness), EvidenceTally()
+        self._rag = _rag_tally(first.judge, setup, sureness) if first.kind == "rag" else None
         self._contests = _contest_tally(sureness) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
-        for more in (self._rag, self._contests, self._cascade):
+        for more in (self._rag, self._contests, self._cascade, self._evidence):
             if more:
                 more.add(one)
 
@@ -213,7 +215,7 @@ class _SectionTally:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
-        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade)
+        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, self._evidence.summary())
 
 
 def _contest_tally(sureness: Sureness) -> ContestTally:
@@ -222,10 +224,12 @@ def _contest_tally(sureness: Sureness) -> ContestTally:
     return ContestTally(sureness)
 
 
-def _rag_tally(dimensions: Sequence[Dimension], sureness: Sureness) -> RagTally:
+def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
+    """None where it is not known what the judge scores."""
     from adjudge.reports.rag import RagTally
 
-    return RagTally(dimensions, sureness)
+    dimensions, measures = setup.dimensions.get(judge, ()), setup.measures.get(judge, ())
+    return RagTally(dimensions, sureness, measures) if dimensions or measures else None
 
 
 class ReportTally:
@@ -330,10 +334,12 @@ def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgme
 
 
 def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
+    held: list[GateResult] = []
     for bar in setup.bars:
         own = [one for one in sections if one.judge == bar.judge]
         nothing = mean_gate(bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence)
-        yield from (replace(one, cluster=setup.cluster) for one in (_held_to(bar, own, setup) if own else [nothing]))
+        held += _held_to(bar, own, setup) if own else [nothing]
+    yield from (replace(one, cluster=setup.cluster, among=len(held)) for one in held)
     for one in sections if setup.max_failed is not None else ():
         summary = one.summary
         yield GateResult(
@@ -357,8 +363,8 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
         elif bar.name in ("", one.criteria, one.judge) and not (bar.name == "" and one.criteria in named):
             kind: Measure = "composite" if one.rag else "mean"
             yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
-        elif one.rag and (found := [each for each in one.rag.dimensions if each.dimension.name == bar.name]):
-            yield mean_gate(one.judge, bar.name, found[0].as_summary(), bar.least, confidence=setup.confidence)
+        elif one.rag and (found := one.rag.named(bar.name)):
+            yield mean_gate(one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence)
 
 
 def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:

@@ -1,7 +1,7 @@
 """Verdicts and labels of a run as scores of Langfuse and as annotations of Phoenix.
 
 What they are about is known by the row's id, which for Langfuse is a trace's and for Phoenix a span's. A judgment that failed
-has no verdict, so that it is not there.
+has no verdict, so that it is not there: :func:`without_verdict` counts them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.ledger.labels import LabelStore
 from adjudge.reports.files import text_file
-from adjudge.runs.folder import judgments
+from adjudge.runs.folder import judgments, run_info
 
 Row = Mapping[str, object]
 _TRUTHS = {"PASS": 1, "FAIL": 0}
@@ -54,6 +54,11 @@ def to_langfuse(run: Path, target: Path) -> int:
 def to_phoenix(run: Path, target: Path) -> int:
     """The body of ``POST /v1/span_annotations``."""
     return _write(run, target, _phoenix)
+
+
+def without_verdict(run: Path) -> int:
+    """Judgments that neither of them has a place for."""
+    return sum(count for statuses in run_info(run).judges.values() for status, count in statuses.items() if status != "scored")
 
 
 def _write(run: Path, target: Path, body: Callable[[_Said], dict[str, object]]) -> int:

@@ -6,10 +6,11 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from adjudge.domain.frozen import some_of
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.judgment import Judgment, number_of
@@ -33,7 +34,7 @@ class ModelMean(NamedTuple):
     """Rows on which it has a score."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Summary:
     """Counts and the mean score of what was scored."""
 
@@ -89,7 +90,7 @@ class Summary:
         }
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Sureness:
     """How sure gates must be, and which rows pass for one."""
 

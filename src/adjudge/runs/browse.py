@@ -7,6 +7,7 @@ words) is looked for in a bounded number of rows at a time, and the page says wh
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -29,7 +30,11 @@ STATUSES = ("failed", "abstained", "scored")
 """From the worst."""
 PAGE = 50
 LOOKED_AT = 20_000
-"""Judgments that one page looks through for verdicts, flags and words."""
+"""Judgments that one page looks through at most for verdicts, flags and words."""
+_LEAST = 4_000
+"""Those that it looks through however long that takes; of texts, in which words are looked for, a quarter of that."""
+_LONG = 0.05
+"""Seconds after which it looks no further."""
 _PREVIEW = 160
 _BARS = 20
 _CASEFOLD = "casefolded"
@@ -124,10 +129,17 @@ class _Search:
     found: list[int] = field(default_factory=list)
     looked_at: int = 0
     last: _Place | None = None
+    began: float = field(default_factory=time.monotonic)
+
+    ended: bool = False
+    """Whether it ended before the judgments did."""
 
     @property
     def is_over(self) -> bool:
-        return len(self.found) >= self.size or self.looked_at >= LOOKED_AT
+        """Whether enough was found, or looked at, for one page."""
+        least = _LEAST // 4 if self.filters.words else _LEAST
+        is_long = self.looked_at >= least and time.monotonic() - self.began > _LONG
+        return len(self.found) >= self.size or self.looked_at >= LOOKED_AT or is_long
 
 
 def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *, judged: str = "", size: int = PAGE) -> Page:
@@ -137,14 +149,14 @@ def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *
     segments = _segments(filters)
     for place in range(begin.segment, len(segments)):
         _look(connection, search, place, segments[place], begin if place == begin.segment else _Place(place))
-        if search.is_over:
+        if search.ended:
             break
     more = len(search.found) > size
     numbers = search.found[:size]
     lines = [_line(connection, filters.judge, number, judged) for number in numbers]
     if more:
         return Page(lines, str(_place_of(connection, filters, numbers[-1], segments)))
-    stopped = search.looked_at >= LOOKED_AT
+    stopped = search.ended
     return Page(lines, str(search.last) if stopped and search.last else None, search.looked_at if stopped else 0)
 
 
@@ -177,6 +189,7 @@ def _look(connection: sqlite3.Connection, search: _Search, place: int, segment: 
         if matches:
             search.found.append(number)
         if search.is_over:
+            search.ended = True
             return
 
 

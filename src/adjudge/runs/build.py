@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
+from adjudge.data.conversations import Per, parts_of
 from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
@@ -24,27 +26,29 @@ from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
+from adjudge.runs.criteria_entry import Aspect, Said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
-    Aspect,
     AspectEntry,
     CascadeEntry,
     DirectEntry,
     EvalFile,
+    EvidenceEntry,
     FailUnder,
     JudgeEntry,
     PairwiseEntry,
     RagEntry,
-    Said,
 )
 from adjudge.runs.project import ModelEntry
 
-_FILES = (".yaml", ".yml", ".json")
+INVENTED = "invented"
+"""The persona that the model makes up itself."""
+CRITERIA_FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class ReadyJudge:
     """A judge of an eval file, made."""
 
@@ -63,13 +67,15 @@ class ReadyJudge:
     columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
     """Of a judge of RAG rows: which column was taken for which field, by the first row, those named, and the source."""
 
+    per: Per = "row"
+    """What it judges of a row."""
+
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge = self.first_step or self.judge
+        judge, parts = self.first_step or self.judge, parts_of(instance, self.per)
         if not isinstance(judge, CaseJudge):
-            return [instance]
-        own = judge.instance_of(instance)
-        return [judge.case(own, one) for one in self.criteria]
+            return list(parts)
+        return [judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria]
 
 
 def instances(
@@ -95,7 +101,8 @@ def _read(
     from adjudge.runs.rows_again import rows_of_run
 
     data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
-    compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
+    compare = partial(read_comparisons, responses=data.responses)
+    judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
     read = compare if _compares(file) else judge
     return read(
         rows_of_run(file.source) if holds_run(file.source) else file.source,
@@ -116,8 +123,10 @@ def needed_fields(file: EvalFile) -> list[str]:
     for entry in file.judges:
         if isinstance(entry, DirectEntry):
             read += [name for one in _criteria(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))]
+        elif isinstance(entry, EvidenceEntry):
+            read += [entry.text_field, entry.source_field]
         else:
-            read += _rag_fields(file, entry) if isinstance(entry, RagEntry) else ["response"]
+            read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
     return [name for name in dict.fromkeys(read) if name not in file.given]
 
 
@@ -256,7 +265,15 @@ def _definition(said: Said, language: str) -> tuple[str, str]:
 def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.judges.direct import DirectJudge
 
-    own = DirectJudge(models, generate_feedback=entry.feedback, early_stop=entry.early_stop, **_asked_as(file, entry))
+    invented = entry.persona == INVENTED
+    own = DirectJudge(
+        models,
+        generate_feedback=entry.feedback,
+        judge_description_prompt=None if invented else entry.persona,
+        generate_synthetic_persona=invented,
+        early_stop=entry.early_stop,
+        **_asked_as(file, entry),
+    )
     return _with_criteria(file, entry, own)
 
 
@@ -272,13 +289,17 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
     return {**_common(file, entry), **votes}
 
 
-def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
-    from adjudge.rag.dimensions import chosen, rag_dimensions, read_dimensions
-    from adjudge.rag.rows import must_have
+def _also(file: EvalFile) -> list[str]:
+    """Fields that are taken where a row has them: ids of documents, for measures that read them."""
+    asked = [entry for entry in file.judges if isinstance(entry, RagEntry) and entry.measures]
+    return list(dict.fromkeys(name for entry in asked for name in _fields_of(file, entry)[1]))
+
+
+def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
+    from adjudge.rag.rows import fields_by_name
 
     config = file.beside(entry.config) if entry.config else None
-    known = read_dimensions(config, file.language) if config else rag_dimensions(file.language)
-    return sorted(must_have(chosen(known, entry.dimensions or None)), key=lambda name: name != "response")
+    return fields_by_name(entry.dimensions, entry.measures, config, file.language)
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
@@ -287,12 +308,32 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
     judge = RagEvaluator(
         models,
         dimensions=entry.dimensions or None,
+        measures=entry.measures,
+        rewrite_questions=entry.rewrite_questions,
+        weights=dict(entry.weights),
         config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,
         early_stop=entry.early_stop,
+        evidence=entry.evidence,
+        claims=entry.claims,
         **_common(file, entry),
     )
     return [replace(_labelled(file, entry, entry.name or "rag", judge), columns=judge.columns_of)]
+
+
+def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[ReadyJudge]:
+    from adjudge.judges.evidence import EvidenceJudge
+
+    judge = EvidenceJudge(
+        models,
+        method=entry.method,
+        split="claims" if entry.claims else "sentences",
+        text_field=entry.text_field,
+        source_field=entry.source_field,
+        strictness=entry.strictness,
+        **_common(file, entry),
+    )
+    return [_labelled(file, entry, entry.name or "evidence", judge)]
 
 
 _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJudge]]] = {
@@ -300,6 +341,7 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJ
     DirectEntry: _direct,
     PairwiseEntry: _pairwise,
     RagEntry: _rag,
+    EvidenceEntry: _evidence,
 }
 
 
@@ -312,7 +354,10 @@ def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Ca
 def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
     """A judge of a command has always been filed under its class, one that has a name of its own under that."""
     by_class = file.typed and entry.name is None
-    return ReadyJudge(name, judge, type(judge).__name__ if by_class else name, fail_under=entry.fail_under)
+    if entry.per != "row" and isinstance(entry, PairwiseEntry):
+        raise SetupError("a judge that compares responses takes rows, not turns or conversations: leave per out")
+    label = type(judge).__name__ if by_class else name
+    return ReadyJudge(name, judge, label, fail_under=entry.fail_under, per=entry.per)
 
 
 def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:
@@ -335,7 +380,7 @@ def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
     if not isinstance(said.what, str):
         return [parse_entry(said.what, said.place, file.language)]
     try:
-        if Path(said.what).suffix.lower() in _FILES:
+        if Path(said.what).suffix.lower() in CRITERIA_FILES:
             return read_entries(file.beside(said.what), kind)
         if len(said.what.split()) == 1:
             return [from_catalog(said.what, file.language)]

@@ -195,7 +195,7 @@ def _values(side: int, row: Mapping[str, Any], cluster: str | None) -> tuple[obj
     return side, row["judge"], criteria, line, row["row"], name, named, content, *said, Instance(row["fields"]).identity, together
 
 
-def _cluster(row: Mapping[str, Any], column: str) -> str:
+def _cluster(row: Mapping[str, object], column: str) -> str:
     """A column that the first row has not is a mistake; a later row without it stands alone."""
     try:
         return str(cell_of_column(row, column))

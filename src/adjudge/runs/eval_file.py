@@ -6,14 +6,14 @@ The dataclasses are the format: the reader and the schema both follow their fiel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
-from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
+from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
-from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.prompts.render import LANGUAGES
@@ -33,94 +33,9 @@ from adjudge.reading.types import (
     Word,
     key,
 )
-from adjudge.reading.values import Place, load_yaml, mapping, phrase, text_in, unfolded_size
+from adjudge.reading.values import Place, load_yaml, text_in, unfolded_size
+from adjudge.runs.criteria_entry import CriteriaType, Said
 from adjudge.runs.project import ModelEntry, Project, StepEntry
-
-_ASPECT_KEYS = ("name", "description")
-
-
-class Aspect(NamedTuple):
-    """What a response must meet, and what reports call that."""
-
-    name: str
-    definition: str
-
-
-@dataclass(frozen=True)
-class Said:
-    """What stands under ``criteria``, one of them; a command has looked up already what was typed."""
-
-    what: str | Mapping[str, object] | Criteria | Aspect
-    place: Place = Place("")
-
-
-@dataclass(frozen=True)
-class CriteriaType:
-    """A text, or a criteria written out. Names and files are looked up when the judge is made."""
-
-    kind: Literal["aspect", "direct", "pairwise"]
-
-    def read(self, value: object, place: Place) -> Said:
-        if not isinstance(value, Mapping):
-            return Said(Text().read(value, place), place)
-        given = mapping(value, place)
-        written = given if self.kind == "aspect" else {"kind": self.kind, **given}
-        self._check(written, place)
-        return Said(written, place)
-
-    def schema(self) -> Schema:
-        keys = {"aspect": _ASPECT_KEYS, "direct": KEYS, "pairwise": PAIRWISE_KEYS}[self.kind]
-        needed = [*_ASPECT_KEYS, *(["options"] if self.kind == "direct" else [])]
-        properties = {name: _PROPERTIES.get(name, Text().schema()) for name in keys}
-        if "kind" in properties:
-            properties["kind"] = {"const": self.kind}
-        written = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
-        return {"anyOf": [Text().schema(), written]}
-
-    def _check(self, given: Mapping[str, object], place: Place) -> None:
-        if self.kind == "aspect":
-            mapping(given, place, _ASPECT_KEYS, _ASPECT_KEYS)
-            for name in _ASPECT_KEYS:
-                if not phrase(given[name], place.at(name)):
-                    raise place.at(name).wrong("is empty")
-        elif given["kind"] != self.kind:
-            raise place.at("kind").wrong(f"must be {self.kind}, as the judge is, not {given['kind']!r}")
-        else:
-            parse_entry(given, place)
-
-
-_TEXTS: Schema = {"type": "array", "items": Text().schema()}
-_EXAMPLES: Schema = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"fields": {"type": "object"}, "option": Text().schema(), "explanation": Text().schema()},
-        "required": ["fields", "option"],
-        "additionalProperties": False,
-    },
-}
-_PROPERTIES: Mapping[str, Schema] = {
-    "context_fields": _TEXTS,
-    "higher_is_better": {"type": "boolean"},
-    "examples": _EXAMPLES,
-    "golden": _EXAMPLES,
-    "options": {
-        "type": "array",
-        "minItems": 1,
-        "items": {
-            "anyOf": [
-                Text().schema(),
-                {
-                    "type": "object",
-                    "properties": {"name": Text().schema(), "description": {"type": "string"}, "score": {"type": "number"}},
-                    "required": ["name"],
-                    "additionalProperties": False,
-                },
-            ]
-        },
-    },
-}
-
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -137,7 +52,7 @@ FailUnder = float | tuple[tuple[str, float], ...]
 """What must be reached: by every criteria, or (name, number) of some criteria or compared systems."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class DataEntry:
     """Where the rows are."""
 
@@ -153,11 +68,15 @@ class DataEntry:
     encoding: str | None = key(Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None)
 
 
+Method = Literal["each", "joint", "rules"]
+_METHOD = Word[Method](("each", "joint", "rules"))
+_LOOK_UP = "Look every sentence up in the sources: one call for each, one for all (joint), or none (rules)."
+_CLAIMS = "Have a model say first what each sentence claims."
 MODELS = Many(Record(ModelEntry, short="model"))
 M = TypeVar("M", bound=ModelEntry)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class WeightsType:
     """Numbers by model, or the words that let a calibration say them."""
 
@@ -170,11 +89,14 @@ class WeightsType:
         return {"anyOf": [{"const": FROM_LABELS}, _WEIGHTS.schema()]}
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class JudgeEntry:
     """What all kinds of judges have."""
 
-    kind: str = key(Text(), "aspect: pass or fail; direct: options; pairwise: which is better; rag: six dimensions.")
+    kind: str = key(
+        Text(),
+        "aspect: pass or fail; direct: options; pairwise: which is better; rag: six dimensions; evidence: sentence by sentence.",
+    )
     name: str | None = key(Text(), "What reports call it; by default the name of its criteria.", None)
     models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
     strictness: int = key(_COUNT, "Votes per model; with a positional-bias check, per order too.", 1)
@@ -183,6 +105,9 @@ class JudgeEntry:
     mode: Mode | None = key(Word[Mode](("generate", "likelihood")), "How models are asked.", None)
     on_failure: Literal["abstain", "raise", "random"] = key(
         Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
+    )
+    per: Per = key(
+        Word[Per](PER), "What is judged of a row: all of it, or each turn of its conversation, or the conversation.", "row"
     )
     fail_under: FailUnder | None = key(
         _BARS, "The gate of this judge: its mean score by each criteria; or by name, also of a compared system.", None
@@ -193,7 +118,7 @@ class JudgeEntry:
     """The model that its name says, where the same judge is asked with several."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class CascadeEntry(JudgeEntry):
     """What judges have that may be a cascade."""
 
@@ -212,7 +137,7 @@ class CascadeEntry(JudgeEntry):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class AspectEntry(CascadeEntry):
     """Pass or fail on one aspect."""
 
@@ -226,7 +151,7 @@ class AspectEntry(CascadeEntry):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class DirectEntry(CascadeEntry):
     """One of the criteria's options; several criteria are judged one by one."""
 
@@ -234,9 +159,10 @@ class DirectEntry(CascadeEntry):
     early_stop: bool = key(Flag(), "Ask no more votes than can change the option.", False)
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
+    persona: str | None = key(Text(), "Who the judge is told to be; 'invented': the model invents that, for each criteria.", None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class PairwiseEntry(JudgeEntry):
     """Which of several responses is better."""
 
@@ -248,16 +174,31 @@ class PairwiseEntry(JudgeEntry):
     tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class RagEntry(JudgeEntry):
     """Answers that rest on retrieved texts, on each dimension."""
 
-    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out.", ())
+    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out; none: only what measures says.", ())
+    measures: tuple[str, ...] = key(Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ())
+    weights: tuple[tuple[str, float], ...] = key(_WEIGHTS, "Dimension or measure: its weight in the composite.", ())
+    rewrite_questions: bool = key(Flag(), "Have follow-up questions made self-contained, for relevance.", False)
     config: str | None = key(Text(), "A file with further dimensions, or other weights and gates; relative to this file.", None)
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
+    evidence: Method | None = key(_METHOD, f"{_LOOK_UP} each and joint decide groundedness.", None)
+    claims: bool = key(Flag(), _CLAIMS, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
+class EvidenceEntry(JudgeEntry):
+    """Texts looked up in their sources, sentence by sentence."""
+
+    method: Method = key(_METHOD, _LOOK_UP, "each")
+    claims: bool = key(Flag(), _CLAIMS, False)
+    text_field: str = key(Text(), "The field that is looked up.", "response")
+    source_field: str = key(Text(), "The field that holds the sources.", "contexts")
+
+
+@light_dataclass(frozen=True, kw_only=True)
 class BudgetEntry:
     """Where a run stops; it can be resumed later."""
 
@@ -266,7 +207,7 @@ class BudgetEntry:
     max_tokens: int | None = key(_COUNT, "Tokens, read and written.", None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Gates:
     """What a run must reach; else the exit code says so."""
 
@@ -291,10 +232,11 @@ KINDS: Mapping[str, Type[JudgeEntry]] = {
     "direct": Record(DirectEntry),
     "pairwise": Record(PairwiseEntry),
     "rag": Record(RagEntry),
+    "evidence": Record(EvidenceEntry),
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class EvalFile:
     """An eval file, read and checked."""
 

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, BlankRows, EmptyAnswers
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
+from adjudge.domain.vote import Vote
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
+from adjudge.engine.calls import OnCall, on_call
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.reply import backend
 from adjudge.engine.run import OpenRun, Run, begun
@@ -34,14 +36,14 @@ _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class JudgeStarted:
     """A judge begins with the first row."""
 
     judge: str
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Judged:
     """A judgment is there, and in the ledger."""
 
@@ -57,7 +59,7 @@ class Judged:
     """Requests so far that brought no reply, tries that were repeated included."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class ColumnsChosen:
     """Which columns the rows of a RAG assistant were taken from."""
 
@@ -65,12 +67,14 @@ class ColumnsChosen:
     """Field → column."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class VoteCast:
     """A model was asked and answered, or failed to; a judgment may take many."""
 
+    vote: Vote
 
-@dataclass(frozen=True)
+
+@light_dataclass(frozen=True)
 class Stopping:
     """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
 
@@ -100,7 +104,7 @@ def _ignore(row: BadRow | BlankRows | EmptyAnswers) -> None:
     """It is told of when it is judged."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class EvalRun:
     """An eval file with its judges made, ready to be carried out."""
 
@@ -137,18 +141,21 @@ class EvalRun:
         retry_failed: bool = False,
         kept: Kept = dict,
         prepare: Callable[[], None] | None = None,
+        told_of_calls: OnCall | None = None,
         batch: BatchSettings | None = None,
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
 
         ``kept``: further facts about the run, asked for when it begins and when it ends. ``prepare`` is called when nothing is
-        wrong with the whole of the data, before a folder is made or a model is asked. ``batch``: ask in providers' batches.
+        wrong with the whole of the data, before a folder is made or a model is asked. ``told_of_calls`` is called with every
+        call to a model. ``batch``: ask in providers' batches.
         """
         limits = _limits(budget, self.file.budget)
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
         if batch and run is None:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
-        event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
+        with event_loop.holding(on_call, told_of_calls):
+            event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
@@ -167,7 +174,7 @@ class EvalRun:
             return
         from adjudge.runs.folder import reading  # not loaded by those who judge
 
-        each = {ready.label: len(ready.criteria) or 1 for ready in self.judges}
+        each = {ready.label: len(ready.criteria) or 1 for ready in self.judges if ready.per != "turn"}
         with reading(self.folder) as ledger:
             held = ledger.execute("SELECT judge, max(number) + 1 FROM judgments GROUP BY judge").fetchall()
         rows = max((-(-count // each[judge]) for judge, count in held if judge in each), default=0)
@@ -186,6 +193,8 @@ class EvalRun:
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
         source = self.file.source
+        if any(ready.per == "turn" for ready in self.judges):
+            return None  # rows have as many turns as they have
         if self.file.rows:
             return self._judgments(len(self.file.rows))
         try:
@@ -228,7 +237,7 @@ class EvalRun:
                     await under_way.ledger.note_all(kept())
 
     async def _judge_in_batches(
-        self, settings: BatchSettings, first: Iterator[tuple[int, Any]] | None, run: OpenRun, listen: Listen
+        self, settings: BatchSettings, first: Iterator[tuple[int, object]] | None, run: OpenRun, listen: Listen
     ) -> None:
         """The rows pass again and again, until all have their answers; each time those of all judges are sent together.
 
@@ -258,7 +267,7 @@ class EvalRun:
     async def _judge(
         self,
         ready: ReadyJudge,
-        rows: Iterator[tuple[int, Any]],
+        rows: Iterator[tuple[int, object]],
         run: OpenRun | None,
         listen: Listen,
         put_off: PutOff | None = None,
@@ -268,7 +277,7 @@ class EvalRun:
         if put_off:
             put_off.begin(under_way.pop)
 
-        def items() -> Iterator[Any]:
+        def items() -> Iterator[object]:
             for number, (row, item) in enumerate(rows):
                 if not put_off or not put_off.is_done(number):
                     under_way[number] = row
@@ -280,12 +289,12 @@ class EvalRun:
             failed = open_budget.account.failed if open_budget else 0
             listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None, failed))
 
-        cast = lambda: listen(VoteCast())  # noqa: E731
+        cast = lambda vote: listen(VoteCast(vote))  # noqa: E731
         await ready.judge.judge_stream(
             items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast, put_off=put_off
         )
 
-    def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, Any]]:
+    def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:
         """(row, what the judge takes) of all that can be judged."""
         rows = instances(self.file, listen, self.limit, listen, listen)
         for row, instance in enumerate(rows):
@@ -294,7 +303,7 @@ class EvalRun:
             for item in self._judgeable(ready, instance, listen):
                 yield row, item
 
-    def _judgeable(self, ready: ReadyJudge, instance: Instance, listen: Listen) -> Iterator[Any]:
+    def _judgeable(self, ready: ReadyJudge, instance: Instance, listen: Listen) -> Iterator[object]:
         try:
             items = ready.items(instance)
         except SetupError as error:
@@ -325,12 +334,12 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
     def stop() -> None:
         listen(Stopping())
         if open_budget is not None:
-            open_budget.stop("stopped")
+            open_budget.stop("interrupted by Ctrl-C")
 
     with event_loop.stoppable(stop):
         yield
 
 
-def _begun(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+def _begun(rows: Iterator[tuple[int, object]]) -> Iterator[tuple[int, object]]:
     """The same rows, with the first one read."""
     return chain([first], rows) if (first := next(rows, None)) else rows

@@ -17,6 +17,8 @@ from adjudge.domain.message import Usage
 from adjudge.domain.shown import Shown
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
+from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import UNDER_WAY, Batch, batches_in
 from adjudge.ledger.file import (
@@ -158,6 +160,22 @@ def run_info(folder: str | Path) -> RunInfo:
         )
 
 
+def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
+    """What a run has cost until now, by today's prices; after a kill, with an estimate of what was under way.
+
+    ``by_votes``: by what was answered alone, which is what can be known while it goes on.
+    """
+    with reading(folder) as connection:
+        kept = None if by_votes else read_meta(connection).get("spending")
+        used = {} if kept else used_in(connection)
+    try:
+        account = Account.of(kept) if kept else Account(used)
+        account.write_off()
+        return OpenBudget(account=account).spent
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{folder}: its account is not what adjudge writes ({error!r})") from error
+
+
 def settings_in(folder: str | Path) -> list[Mapping[str, Any]]:
     """How each judge of a run is set up, as it was begun."""
     with reading(folder) as connection:
@@ -165,7 +183,7 @@ def settings_in(folder: str | Path) -> list[Mapping[str, Any]]:
     return [one["settings"] for one in judges.values() if isinstance(one.get("settings"), Mapping)]
 
 
-def _order(facts: Mapping[str, Any]) -> list[str]:
+def _order(facts: Mapping[str, object]) -> list[str]:
     """The judges as they were given."""
     given = facts.get("configuration")
     judges = given.get("judges") if isinstance(given, Mapping) else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -20,7 +20,7 @@ from adjudge.runs.diff import Came
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.label_scales import JudgedScale
 
-Queue = Literal["random", "disagreement", "low-confidence", "failed"]
+Queue = Literal["random", "disagreement", "low-confidence", "failed", "conflicts"]
 QUEUES: tuple[Queue, ...] = get_args(Queue)
 FIRST = 50
 """Rows that are drawn among all of them before any verdict is topped up."""
@@ -80,6 +80,10 @@ class RowIndex:
         missing = max(0, count - len(known))
         further = [row for row in self._drawn(missing + len(topped), len(first) + len(topped)) if row.identity not in known]
         return [*first, *tail, *further[:missing]]
+
+    def rows(self, identities: Iterable[str]) -> list[QueuedRow]:
+        """These rows, as far as the run has them: what annotators differ on."""
+        return [row for one in identities for row in self._rows("chosen", "WHERE identity = ?", (one,))]
 
     def _topped_up(self, first: list[QueuedRow]) -> list[QueuedRow]:
         """Further rows of the verdicts that were seldom drawn, by the same permutation."""

@@ -40,7 +40,7 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
     return [
         (judge, scale, judge_identity(one, scale.name))
         for judge, one in _judges(configuration)
-        for scale in _scales(one, judge in comparing)
+        for scale in scales_of(one, compares=judge in comparing)
     ]
 
 
@@ -97,7 +97,8 @@ def _compares(rows: Iterator[Mapping[str, object]]) -> bool:
     return "per_system_results" in next(rows, {})
 
 
-def _scales(judge: Mapping[str, object], compares: bool) -> Iterator[LabelScale]:
+def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelScale]:
+    """What a judge asks, by its stored configuration."""
     settings, dimensions, asked = _mapping(judge.get("settings")), _mapping(judge.get("dimensions")), judge.get("criteria")
     for one in dimensions.values():
         yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))))

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,6 +65,7 @@ class Labelling:
         """Skipped in this session."""
         self._again: str | None = None
         """The row whose label was taken back."""
+        self._began = time.time()
 
     @property
     def draw(self) -> Draw:
@@ -138,9 +140,15 @@ class Labelling:
         self._again = None
         return label
 
+    def given(self, shown: ShownRow) -> list[Label]:
+        """What annotators said of a row so far: for who decides between them."""
+        return [one for one in self._labels() if one.row == shown.queued.identity and one.state == "given"]
+
     def _labelled(self) -> tuple[set[str], set[str]]:
         """Rows that this annotator labelled, and rows that others did. A row that was only looked at because somebody chose it
         is labelled anew when it is drawn: otherwise the random sample would lack it."""
+        if self._who.queue == "conflicts":  # who labelled such a row before may well change their mind about it
+            return {one.row for one in self._labels(self._who.name) if one.state in _DONE and one.at >= self._began}, set()
         wanted = [label for label in self._labels() if label.state in _DONE and (label.is_random or self._who.queue != "random")]
         own = {label.row for label in wanted if label.annotator == self._who.name}
         return own, {label.row for label in wanted if label.annotator != self._who.name}
@@ -180,5 +188,8 @@ def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -
     store = LabelStore(folder)
     draw = store.draw(judged.name, who.seed)
     with row_index(folder, judged, draw.seed, votes=who.queue == "low-confidence") as index:
-        plan = index.plan(who.queue, who.count)
+        if who.queue == "conflicts":
+            plan = index.rows(one.row for one in islice((one for one in store.conflicts(judged.name) if one.is_open), who.count))
+        else:
+            plan = index.plan(who.queue, who.count)
     return Labelling(store, judged, who, draw, plan)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import check_variable, check_written, is_credential
 from adjudge.gateway.prices import VARIABLE
@@ -54,7 +55,7 @@ class VariableType:
         return {"type": "string", "pattern": r"^[A-Za-z_]\w*$"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ServerEntry:
     """A server, as a file or a command line describes it."""
 
@@ -109,7 +110,7 @@ class ModelEntry(ServerEntry):
     timeout: float | None = key(Number(above=0), "Seconds to wait for a reply.", None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class StepEntry(ModelEntry):
     """A step of a cascade: a model, and how often it is asked."""
 
@@ -149,7 +150,7 @@ _TABLE = ("tool", "adjudge")
 _HEADING = re.compile(r"""\[\s*tool\s*\.\s*["']?adjudge\b""")
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Project(ServerEntry):
     """What holds in a project unless a command or an eval file says otherwise."""
 

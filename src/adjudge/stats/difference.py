@@ -11,7 +11,7 @@ from statistics import fmean, variance
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import FEWEST, Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
-from adjudge.stats.named_estimators import ppi_with_t
+from adjudge.stats.named_estimators import BothClusters, ppi_with_t
 from adjudge.stats.student import t_cdf, t_quantile
 
 POWER = 0.8
@@ -125,12 +125,17 @@ class Pair:
 
 
 def corrected_difference(
-    labels: Sequence[Pair], judged: Sequence[Pair], unlabelled: Sequence[Pair], *, level: float = 0.95, clusters: Clusters = None
+    labels: Sequence[Pair],
+    judged: Sequence[Pair],
+    unlabelled: Sequence[Pair],
+    *,
+    level: float = 0.95,
+    clusters: BothClusters = (None, None),
 ) -> Estimate:
     """The difference of two systems on the same rows, corrected by labels of both: PPI++ of the paired difference, with t.
 
     ``labels`` are what people said of the labelled rows and ``judged`` the verdicts beside them; ``unlabelled`` are the verdicts
-    of the rows that have no labels. ``clusters`` names the cluster of each labelled row.
+    of the rows that have no labels.
     """
     series = ([pair.difference for pair in pairs] for pairs in (labels, judged, unlabelled))
     return ppi_with_t(*series, level=level, clusters=clusters)

@@ -7,7 +7,8 @@ Rogan and Gladen's holds it everywhere, with an interval that a weak judge makes
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from statistics import fmean
 
 from adjudge.stats.distributions import z_two_sided
@@ -15,12 +16,23 @@ from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, count_units, variance_of_mean
 from adjudge.stats.student import t_quantile
 
+BothClusters = tuple[Clusters, Clusters]
+"""The clusters of the labelled rows and of the others; None where rows are independent."""
+
 
 def ppi_plus_plus(
-    labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float], *, level: float = 0.95
+    labels: Sequence[float],
+    judged: Sequence[float],
+    unlabelled: Sequence[float],
+    *,
+    level: float = 0.95,
+    clusters: BothClusters = (None, None),
 ) -> Estimate:
-    """PPI++ as ``ppi_py`` computes it: ``judged`` is the verdict beside each label, ``unlabelled`` those of the other rows."""
-    return _ppi("PPI++", labels, judged, unlabelled, level=level, sample=False, clusters=None)
+    """PPI++ as ``ppi_py`` computes it: ``judged`` is the verdict beside each label, ``unlabelled`` those of the other rows.
+
+    With ``clusters``, which ``ppi_py`` does not know, the variance is that of whole clusters.
+    """
+    return _ppi("PPI++", labels, judged, unlabelled, level=level, sample=False, clusters=clusters)
 
 
 def ppi_with_t(
@@ -29,12 +41,9 @@ def ppi_with_t(
     unlabelled: Sequence[float],
     *,
     level: float = 0.95,
-    clusters: Clusters = None,
+    clusters: BothClusters = (None, None),
 ) -> Estimate:
-    """PPI++ with n-1 and Student's quantile: for differences and scores, which lie far from the ends that break it.
-
-    ``clusters`` names the cluster of each label.
-    """
+    """PPI++ with n-1 and Student's quantile: for differences and scores, which lie far from the ends that break it."""
     return _ppi("PPI++ with t", labels, judged, unlabelled, level=level, sample=True, clusters=clusters)
 
 
@@ -46,9 +55,9 @@ def _ppi(
     *,
     level: float,
     sample: bool,
-    clusters: Clusters,
+    clusters: BothClusters,
 ) -> Estimate:
-    count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters)
+    count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
     if units < 2:
         return undefined(method, count, "fewer than two labels", level=level)
     if rest < 2:
@@ -56,12 +65,23 @@ def _ppi(
     weight = power_tuning(labels, judged, unlabelled)
     left = [label - weight * verdict for label, verdict in zip(labels, judged, strict=True)]
     value = weight * fmean(unlabelled) + fmean(left)
-    shrink = 1.0 if sample else (count - 1) / count
-    others = variance_of_mean(unlabelled) * (1.0 if sample else (rest - 1) / rest)
-    variance = variance_of_mean(left, clusters) * shrink + weight**2 * others
+    shrinks = (1.0, 1.0) if sample else ((count - 1) / count, (rest - 1) / rest)
+    variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
     critical = t_quantile((1 + level) / 2, units - 1) if sample else z_two_sided(level)
     reach = critical * math.sqrt(variance)
     return Estimate(value, value - reach, value + reach, count, method, level)
+
+
+def _variance(left: Sequence[float], others: Sequence[float], clusters: BothClusters, shrinks: tuple[float, float]) -> float:
+    """Of the sum of both means. A cluster may have rows on both sides: then they vary together."""
+    if clusters[0] is None or clusters[1] is None:
+        return variance_of_mean(left, clusters[0]) * shrinks[0] + variance_of_mean(others, clusters[1]) * shrinks[1]
+    sums: dict[Hashable, float] = defaultdict(float)
+    for values, groups in zip((left, others), clusters, strict=True):
+        mean = fmean(values)
+        for value, group in zip(values, groups or (), strict=True):
+            sums[group] += (value - mean) / len(values)
+    return len(sums) / (len(sums) - 1) * math.fsum(one * one for one in sums.values())
 
 
 def power_tuning(labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from adjudge.stats.estimate import Figure
@@ -62,24 +62,26 @@ def krippendorff_alpha(rows: Mapping[Ratings, int], metric: Metric = "nominal", 
         return Figure(None, "no row was rated twice")
     if len(totals) < 2:
         return Figure(None, "every rating is the same")
-    distance = _distances(totals, metric, order)
-    everything = totals.total()
-    observed = math.fsum(_spread(counts, distance) * times / (counts.total() - 1) for counts, times in units)
-    expected = _spread(totals, distance) / (everything - 1)
+    places = _places(totals, metric, order)
+    observed = math.fsum(_spread(counts, places) * times / (counts.total() - 1) for counts, times in units)
+    expected = _spread(totals, places) / (totals.total() - 1)
     return Figure(1 - observed / expected)
 
 
-def _spread(counts: Counter[Rating], distance: Callable[[Rating, Rating], float]) -> float:
-    """The sum of distances over all ordered pairs of the values counted."""
-    return math.fsum(a * b * distance(one, other) for one, a in counts.items() for other, b in counts.items() if one != other)
+def _spread(counts: Counter[Rating], places: Mapping[Rating, float] | None) -> float:
+    """The sum of distances over all ordered pairs of the values counted: squared ones of places, else 1 for two that differ."""
+    total = counts.total()
+    if places is None:
+        return total**2 - sum(count**2 for count in counts.values())
+    mean = math.fsum(count * places[value] for value, count in counts.items()) / total
+    return 2 * total * math.fsum(count * (places[value] - mean) ** 2 for value, count in counts.items())
 
 
-def _distances(totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None) -> Callable[[Rating, Rating], float]:
+def _places(totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None) -> dict[Rating, float] | None:
     if metric == "nominal":
-        return lambda one, other: float(one != other)
+        return None
     ordered = sorted(totals, key=_number) if order is None else [value for value in order if value in totals]
-    places = _ordinal_places(ordered, totals) if metric == "ordinal" else _interval_places(ordered, order)
-    return lambda one, other: (places[one] - places[other]) ** 2
+    return _ordinal_places(ordered, totals) if metric == "ordinal" else _interval_places(ordered, order)
 
 
 def _ordinal_places(ordered: Iterable[Rating], totals: Counter[Rating]) -> dict[Rating, float]:

@@ -36,5 +36,7 @@ def t_quantile(share: float, freedom: int) -> float:
         high *= 2
     for _ in range(80):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         low, high = (middle, high) if t_cdf(middle, freedom) < share else (low, middle)
     return (low + high) / 2

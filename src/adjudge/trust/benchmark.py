@@ -207,7 +207,7 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
     with reading(folder) as ledger:
         meta = read_meta(ledger)
     kept = _mapping(meta.get(FACT))
-    labels = [one for one in LabelStore(folder).current() if one.state == "given" and one.kind != "model"]
+    labels = [one for one in LabelStore(folder).of_each_copy() if one.state == "given" and one.kind != "model"]
     if not labels:
         raise RunError(f"{folder} has no labels of people to measure judges by: label rows with 'adjudge label {folder}'")
     configurations = _mapping(_mapping(meta.get("configuration")).get("judges"))

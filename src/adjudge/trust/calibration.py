@@ -20,14 +20,16 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading, votes_of
 from adjudge.runs.label_scales import label_scales
 from adjudge.stats.correction import Corrected, Stratum, corrected_mean, from_unit, labels_only, naive, prevalences, stratify
+from adjudge.stats.dawid_skene import Said
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
+from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
 from adjudge.trust.labels_used import LabelsUsed, labels_used
 from adjudge.trust.measure import Measure
-from adjudge.trust.panel_check import PanelReport, panel_of
+from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
 
 
@@ -41,7 +43,7 @@ class CalibrationSettings:
     cluster: str | None = None
     """The column whose rows belong together: turns of one conversation, repeats of one prompt."""
     all_estimators: bool = False
-    """PPI++ and Rogan and Gladen's estimate as well."""
+    """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
     labels_are_model_made: bool = False
     agreement: AgreementSettings | None = AgreementSettings()
     """None: the number alone."""
@@ -74,6 +76,8 @@ class Calibration(Judged, Shown):
     """Estimates that readers know by name."""
     shares: Mapping[str, Estimate] = field(default_factory=dict)
     """Option → its corrected share, where there are more than two options and no refusal."""
+    distance: Distance | None = None
+    """How far people's answer may lie from the judge's, where answers stand in an order."""
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()
@@ -107,6 +111,7 @@ class Calibration(Judged, Shown):
                 "kind": self.labels.kind,
             },
             **self.confusion.to_dict(),
+            "distance": self.distance and self.distance.to_dict(),
             "agreement": self.agreement and self.agreement.to_dict(),
             "needed": {
                 "target_width": self.needed.target_width,
@@ -149,7 +154,7 @@ def calibrate(
     if len(names) != 1:
         raise SetupError(f"calibrate takes results by one criteria, not by {', '.join(map(repr, names)) or 'none'}")
     used = labels_used((one for one in labels if one.criteria == names[0]), lock, model_made=settings.labels_are_model_made)
-    rows = Rows(_scale(made[0]), by_row(used.labels), settings.cluster, _group(settings), _votes)
+    rows = Rows(_scale(made[0]), by_row(used.labels), settings.cluster, _group(settings), _votes, _kept(settings))
     for one in made:
         rows.add(_record(one))
     return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
@@ -173,6 +178,11 @@ def _group(settings: CalibrationSettings) -> str | None:
     return settings.agreement.group if settings.agreement else None
 
 
+def _kept(settings: CalibrationSettings) -> list[Votes] | None:
+    """Where to keep the votes of all rows: Dawid and Skene's model needs them, nothing else does."""
+    return [] if settings.all_estimators and settings.agreement else None
+
+
 def calibrate_run(
     folder: str | Path,
     labels: Iterable[Label] | None = None,
@@ -185,7 +195,7 @@ def calibrate_run(
 
     ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
     """
-    given = list(LabelStore(folder).current() if labels is None else labels)
+    given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     labelled = {one.criteria for one in given}
     with reading(folder) as ledger:
         judges = _mapping(read_meta(ledger).get("configuration", {}).get("judges"))
@@ -219,7 +229,7 @@ def _of_judge(
             row = record.get("row")
             return votes_of(ledger, judge, row - 1) if wanted and isinstance(row, int) else ()
 
-        rows = Rows(scale, by_row(used.labels), settings.cluster, _group(settings), votes)
+        rows = Rows(scale, by_row(used.labels), settings.cluster, _group(settings), votes, _kept(settings))
         for record in judgments_in(ledger, judge=judge):
             rows.add(record)
     return calibration(rows, used, judge=judge, lock=lock, settings=settings)
@@ -255,10 +265,18 @@ def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, s
         if settings.all_estimators
         else (),
         shares={} if refused else _shares(rows, drawn, measure, level),
+        distance=None if used.refusal else distance_of(drawn, measure, level),
         agreement=agreement_of(rows, measure, settings.agreement, level) if settings.agreement else None,
-        panel=panel_of(rows.labelled, measure, level) if settings.agreement else None,
+        panel=panel_of(rows.labelled, measure, level, _said(rows, measure)) if settings.agreement else None,
         notes=tuple(_notes(used, estimates, rows)),
     )
+
+
+def _said(rows: Rows, measure: Measure) -> list[Said] | None:
+    if rows.all_votes is None:
+        return None
+    each = ((place, members_say(votes, measure.options)) for place, votes in enumerate(rows.all_votes))
+    return [Said(place, model, option) for place, own in each for model, option in own.items()]
 
 
 @dataclass(frozen=True)

@@ -273,21 +273,22 @@ def _corrected(
     if not all(known) or all(one == two for one, two in series.identities):
         return None, 0
     low, high = sides[0].measures[criteria].range
-    labels, judged, rest, groups = [], [], [], []
+    labels, judged, rest = [], [], []
+    groups: tuple[list[Hashable], list[Hashable]] = ([], [])
     for place, (one, two) in enumerate(series.identities):
         said = Values(*((value - low) / (high - low) for value in (series.second[place], series.first[place])))
-        if one in known[0] and two in known[1]:
+        labelled = one in known[0] and two in known[1]
+        groups[not labelled].append(clusters[place] if clusters else place)
+        if labelled:
             labels.append(Values(known[1][two], known[0][one]))
             judged.append(said)
-            groups.append(clusters[place] if clusters else place)
         else:
             rest.append(said)
     if len(labels) < LEAST_LABELS:
         return None, len(labels)
-    own = groups if clusters else None
-    found = corrected_difference(labels, judged, rest, level=level, clusters=own)
+    found = corrected_difference(labels, judged, rest, level=level, clusters=groups if clusters else (None, None))
     if found.value is None:  # hardly a row is without a label: there is nothing that the judge could add
-        found = labelled_difference([one.difference for one in labels], level=level, clusters=own)
+        found = labelled_difference([one.difference for one in labels], level=level, clusters=groups[0] if clusters else None)
     ends = [None if value is None else value * (high - low) for value in (found.value, found.lower, found.upper)]
     return (replace(found, value=ends[0], lower=ends[1], upper=ends[2]) if found.value is not None else None), len(labels)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 from adjudge.stats.correction import Corrected, label_interval
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, mover
-from adjudge.stats.named_estimators import ppi_plus_plus, ppi_with_t, rogan_gladen
+from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, ppi_with_t, rogan_gladen
 from adjudge.stats.refusal import Needed
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow, Rows
@@ -18,12 +17,10 @@ from adjudge.trust.rows import LabelledRow, Rows
 def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Corrected:
     """PPI++ with t of the rows that have a number. Failed judgments are a part of their own: labelled, or between both ends."""
     judged = [one for one in drawn if one.number is not None]
-    labels, beside, rest = _series(rows, judged, measure)
-    together = rows.together
-    clusters = None if together is None else [together[one.place] for one in judged]
+    labels, beside, rest, clusters = _series(rows, judged, measure)
     found = ppi_with_t(labels, beside, rest, level=level, clusters=clusters)
     if found.value is None and len(rest) < 2 and labels:
-        found = _all_labelled(labels, level, clusters)
+        found = _all_labelled(labels, level, clusters[0])
     failed = sum(one is None for one in rows.verdicts)
     if not failed or found.value is None:
         return Corrected(found, (), lowest=found.value, highest=found.value)
@@ -35,16 +32,23 @@ def _all_labelled(labels: Sequence[float], level: float, clusters: Clusters) -> 
     return Estimate(math.fsum(labels) / len(labels), limits.lower, limits.upper, len(labels), "labels only", level)
 
 
-def _series(rows: Rows, judged: Sequence[LabelledRow], measure: Measure) -> tuple[list[float], list[float], list[float]]:
-    """Labels, the judge's numbers beside them, and its numbers of the other rows."""
-    beside = [measure.value(one.number) for one in judged if one.number is not None]
-    taken, rest = Counter(beside), []
-    for value in map(measure.value, rows.numbers):
-        if taken[value]:
-            taken[value] -= 1
-        else:
-            rest.append(value)
-    return [one.value(measure) for one in judged], beside, rest
+_Series = tuple[list[float], list[float], list[float], BothClusters]
+
+
+def _series(rows: Rows, judged: Sequence[LabelledRow], measure: Measure) -> _Series:
+    """Labels, the judge's numbers beside them, its numbers of the other rows, and the clusters of both."""
+    taken, together = {one.place for one in judged}, rows.together
+    others = [(place, number) for place, number in zip(rows.numbered, rows.numbers, strict=True) if place not in taken]
+    return (
+        [one.value(measure) for one in judged],
+        [measure.value(one.number) for one in judged if one.number is not None],
+        [measure.value(number) for _, number in others],
+        _clusters(together, [one.place for one in judged], [place for place, _ in others]),
+    )
+
+
+def _clusters(together: Clusters, labelled: Sequence[int], others: Sequence[int]) -> BothClusters:
+    return (None, None) if together is None else ([together[one] for one in labelled], [together[one] for one in others])
 
 
 def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corrected:
@@ -75,12 +79,15 @@ def well_known(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level
     """PPI++ and, of passes and fails, Rogan and Gladen's. Both take labels as drawn among all rows, and leave failed ones out."""
     own = [one for one in drawn if one.random and one.verdict is not None]
     if measure.is_number:
-        return [ppi_plus_plus(*_series(rows, [one for one in own if one.number is not None], measure), level=level)]
+        *series, clusters = _series(rows, [one for one in own if one.number is not None], measure)
+        return [ppi_plus_plus(*series, level=level, clusters=clusters)]
     labelled = {one.place for one in own}
-    rest = [measure.value(said) for place, said in enumerate(rows.verdicts) if said is not None and place not in labelled]
+    places = [place for place, said in enumerate(rows.verdicts) if said is not None and place not in labelled]
+    rest = [measure.value(said) for place in places if (said := rows.verdicts[place]) is not None]
     labels = [one.value(measure) for one in own]
     beside = [measure.value(one.verdict) for one in own if one.verdict is not None]
-    found = [ppi_plus_plus(labels, beside, rest, level=level)]
+    clusters = _clusters(rows.together, [one.place for one in own], places)
+    found = [ppi_plus_plus(labels, beside, rest, level=level, clusters=clusters)]
     if not measure.is_binary:
         return found
     if not {*labels} <= {0.0, 1.0}:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.stats.dawid_skene import Said, dawid_skene
 from adjudge.stats.panels import (
+    ENOUGH_LABELS,
     LEAST_EFFECTIVE,
     Alikeness,
     PanelCheck,
+    Votes,
     Weights,
     against_best_member,
     alikeness,
@@ -19,6 +22,33 @@ from adjudge.stats.panels import (
 )
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
+
+_PARTS = 5
+"""Into which the labels are divided to see what weights are worth on labels that they have not seen."""
+NO_WORSE = 0.005
+"""How far behind its best member a weighted panel may be before it is said: half a point."""
+
+
+@dataclass(frozen=True)
+class ConsensusReport:
+    """What the panel says together by Dawid and Skene's model, which knows no labels."""
+
+    rows: int
+    accuracy: float | None
+    """On the labelled rows; None where the model was refused."""
+    shares: Mapping[str, float]
+    """Option → its share among all rows."""
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {
+            "method": "Dawid–Skene",
+            "rows": self.rows,
+            "accuracy": self.accuracy,
+            "shares": dict(self.shares),
+            **({"reason": self.reason} if self.reason else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -35,6 +65,10 @@ class PanelReport:
     weights: Weights
     weighted: float
     """The accuracy that the weights give on the very labels that they come from: other rows will be a little worse."""
+    unseen: float | None = None
+    """The accuracy of weights on labels that they have not seen: each fifth by the weights that the other four give."""
+    consensus: ConsensusReport | None = None
+    """Where all estimators are asked for."""
 
     @property
     def usable(self) -> dict[str, float]:
@@ -47,6 +81,12 @@ class PanelReport:
     def warnings(self) -> list[str]:
         """What a user of the panel should know."""
         found = [f"warning: {self.check.warning}"] if self.check.warning else []
+        best = self.check.best
+        if self.unseen is not None and best is not None and self.unseen < self.members[best] - NO_WORSE:
+            found.append(
+                f"warning: on labels that they have not seen the weights give {self.unseen:.1%}, and {best} alone "
+                f"{self.members[best]:.1%}: this panel is no better than its best member"
+            )
         effective = self.alike.effective
         if effective is not None and effective < LEAST_EFFECTIVE and len(self.members) > 1:
             found.append(f"warning: the members err together: {len(self.members)} of them are worth {effective:.1f}")
@@ -65,43 +105,74 @@ class PanelReport:
             ],
             "weights": self.usable,
             "weighted_accuracy": self.weighted,
+            "weighted_accuracy_unseen": self.unseen,
+            "consensus": self.consensus and self.consensus.to_dict(),
             "shrunk_to_equal": self.weights.shrunk,
             "warnings": self.warnings,
         }
 
 
-def panel_of(rows: Sequence[LabelledRow], measure: Measure, level: float) -> PanelReport | None:
-    """None where one model judged, or nothing was labelled."""
+def panel_of(
+    rows: Sequence[LabelledRow], measure: Measure, level: float, said_of_all: Sequence[Said] | None = None
+) -> PanelReport | None:
+    """None where one model judged, or nothing was labelled. ``said_of_all``: the votes on all rows, for a consensus."""
     judged = [one for one in rows if isinstance(one.truth, str) and one.votes]
     models = list(dict.fromkeys(str(vote.get("model")) for one in judged for vote in one.votes))
     if measure.is_number or len(models) < 2:
         return None
-    said = [_members(one, measure) for one in judged]
+    said = [members_say(one.votes, measure.options) for one in judged]
     if not any(said):
         return None
     votes = {model: [each.get(model) for each in said] for model in models}
     truth = [str(one.truth) for one in judged]
     weights = weights_from_labels(votes, truth, measure.options)
-    weighted = [weighted_vote({model: each.get(model) for model in models}, weights) for each in said]
+    alike = alikeness(votes, truth)
     return PanelReport(
         len(judged),
         _accuracy([one.verdict for one in judged], truth),
         {model: _accuracy(own, truth) for model, own in votes.items()},
-        alikeness(votes, truth),
+        alike,
         against_best_member([one.verdict for one in judged], votes, truth, level=level),
         weights,
-        _accuracy(weighted, truth),
+        _accuracy([_weighed(votes, place, weights) for place in range(len(truth))], truth),
+        _unseen(votes, truth, [one.identity for one in judged], measure.options),
+        None if said_of_all is None else _consensus(said_of_all, judged, alike.effective),
     )
 
 
-def _members(row: LabelledRow, measure: Measure) -> Mapping[str, str]:
+def _unseen(votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]) -> float | None:
+    """Copies of one text are in one part."""
+    if len(truth) < ENOUGH_LABELS:
+        return None
+    order = {identity: place for place, identity in enumerate(dict.fromkeys(identities))}
+    parts = [order[identity] % _PARTS for identity in identities]
+    made = [
+        weights_from_labels(votes, [None if own == part else true for own, true in zip(parts, truth, strict=True)], options)
+        for part in range(_PARTS)
+    ]
+    return _accuracy([_weighed(votes, place, made[part]) for place, part in enumerate(parts)], truth)
+
+
+def _weighed(votes: Votes, place: int, weights: Weights) -> str | None:
+    return weighted_vote({model: own[place] for model, own in votes.items()}, weights)
+
+
+def _consensus(said: Sequence[Said], judged: Sequence[LabelledRow], effective: float | None) -> ConsensusReport:
+    found = dawid_skene(said, effective=effective)
+    if found.reason:
+        return ConsensusReport(len({one.row for one in said}), None, {}, found.reason)
+    right = [found.option(one.place) == one.truth for one in judged if one.place in found.probabilities]
+    return ConsensusReport(len(found.probabilities), fmean(right) if right else None, found.priors)
+
+
+def members_say(votes: Iterable[Mapping[str, object]], options: Sequence[str]) -> dict[str, str]:
     """Model → what most of its votes say; a tie is the lowest of the tied options."""
     counts: dict[str, Counter[str]] = {}
-    for vote in row.votes:
+    for vote in votes:
         option = vote.get("option")
-        if isinstance(option, str) and option in measure.options:
+        if isinstance(option, str) and option in options:
             counts.setdefault(str(vote.get("model")), Counter())[option] += 1
-    return {model: max(measure.options, key=lambda option: own[option]) for model, own in counts.items()}
+    return {model: max(options, key=lambda option: own[option]) for model, own in counts.items()}
 
 
 def _accuracy(said: Sequence[str | None], truth: Sequence[str]) -> float:

@@ -89,9 +89,13 @@ class Rows:
     group: str | None = None
     """The column by which agreement is told apart."""
     read_votes: Callable[[Record], Votes] | None = None
+    all_votes: list[Votes] | None = None
+    """Of every row, where a list is given to keep them in; else those of labelled rows alone are read."""
     verdicts: list[str | None] = field(default_factory=list)
     numbers: array[float] = field(default_factory=lambda: array("d"))
     """Of the rows with a verdict, where a number is asked for."""
+    numbered: array[int] = field(default_factory=lambda: array("q"))
+    """The place of each of these rows among all rows of the judge."""
     clusters: list[Hashable] = field(default_factory=list)
     labelled: list[LabelledRow] = field(default_factory=list)
     systems: tuple[str, ...] = ()
@@ -111,10 +115,13 @@ class Rows:
         number = record.get("score") if self.scale.range and said is not None else None
         if isinstance(number, int | float):
             self.numbers.append(float(number))
+            self.numbered.append(place)
         self._check(record, said)
         self.verdicts.append(said)
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
+        if self.all_votes is not None:
+            self.all_votes.append(self.read_votes(record) if self.read_votes else ())
         identity = Instance(fields).identity  # type: ignore[arg-type]  # what a run folder holds
         if given := self._answers(record, identity):
             self.labelled.append(self._row(record, place, said, number, given, cluster))
@@ -140,7 +147,7 @@ class Rows:
         )
 
     def _answers(self, record: Record, identity: str) -> Sequence[Label]:
-        known = self.labels.get(identity, ())
+        known = _of_copy(self.labels.get(identity, ()), record.get("id"))
         if self.scale.compares and known and not self.systems:
             self._named(record, TIE)
         fit = [one for one in known if self._fits(one)]
@@ -213,6 +220,15 @@ def systems_of(record: Record) -> tuple[str, ...]:
     if isinstance(named, Sequence) and len(named) == count:
         return tuple(map(str, named))
     return tuple(f"response {place}" for place in range(1, count + 1))
+
+
+def _of_copy(labels: Sequence[Label], id: object) -> list[Label]:
+    """What each annotator says of the row of that id; where they labelled a copy of its text alone, what they say of that."""
+    found: dict[str, Label] = {}
+    for label in labels:
+        if label.id == id or label.annotator not in found or found[label.annotator].id != id:
+            found[label.annotator] = label
+    return list(found.values())
 
 
 def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
+from adjudge.verdicts.evidence import read_claims, read_each, with_evidence
+from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 
 
@@ -55,17 +58,6 @@ def _line_with(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"^\W*(?:final\s+)?({'|'.join(words)})[^\w:=<>≤≥]*[:=]\s*(.+)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A verdict with how it was got, or the reason there is none."""
-
-    outcome: Outcome
-    verdict: Verdict | None = None
-    reason: str | None = None
-    data: Mapping[str, object] | None = None
-    """The object the verdict stands in, where it stands in one."""
-
-
 class Found(NamedTuple):
     """An object in a reply, whether its text had to be mended to be read, and where it ends."""
 
@@ -75,13 +67,32 @@ class Found(NamedTuple):
     end: int
 
 
-def read_ballot(reply: Reply, ballot: Ballot) -> Reading:
-    """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order."""
+def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Reading:
+    """What ``reply`` says to ``ballot``, with all that was asked for, in the instance's own order.
+
+    ``settle``: the model will not be asked again, so that a verdict on a sentence whose quotes do not exist is "not found".
+    """
+    if isinstance(ballot.question, SupportOfEach | ClaimsQuestion):
+        return _read_sentences(reply, ballot, settle=settle)
     reading = read(reply, ballot.question)
+    if isinstance(ballot.question, SupportQuestion):
+        return with_evidence(reading, ballot, settle=settle)
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
     if reading.verdict and isinstance(feedback, str):
         reading = replace(reading, verdict=replace(reading.verdict, feedback=_clean(feedback)))
     return _with_ranking(reading, ballot.question)
+
+
+def _read_sentences(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
+    """The verdicts on several sentences; a reply without any is refused or unreadable like every other."""
+    text = _THINKING.sub("", reply.text).strip()
+    objects = [found.data for found in find_objects(text, cut=reply.finish == "length") if found.data is not None]
+    listed: list[dict[str, object]] = [{"sentences": objects}] if len(objects) > 1 and "number" in objects[0] else objects
+    if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
+        return _refusal(text)
+    question = ballot.question
+    reading = read_claims(objects, question) if isinstance(question, ClaimsQuestion) else read_each(listed, ballot, settle=settle)
+    return reading or Reading(Outcome.UNREADABLE, reason=f"no list of sentences found in the reply: {_short(text)}")
 
 
 def _with_ranking(reading: Reading, question: Question) -> Reading:

@@ -7,7 +7,8 @@ import re
 from adjudge.domain.message import Reply
 from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Outcome
-from adjudge.verdicts.read import Reading, find_objects
+from adjudge.verdicts.read import find_objects
+from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 
 _THINKING = re.compile(r"\A(?:\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z))+", re.DOTALL | re.IGNORECASE)

@@ -13,7 +13,23 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
 from adjudge.web.guard import Guard
 from adjudge.web.library import NoSuchRun
-from adjudge.web.pages import compare, criteria, label, row, run, runs, trust
+from adjudge.web.pages import (
+    benchmarks,
+    compare,
+    criteria,
+    jobs,
+    label,
+    own_criteria,
+    playground,
+    playground_files,
+    playground_runs,
+    playground_writing,
+    row,
+    run,
+    runs,
+    start,
+    trust,
+)
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
 
@@ -24,13 +40,26 @@ def application(site: Site) -> ASGIApp:
             Route("/", runs.show),
             Route("/run/{run}", run.show),
             Route("/run/{run}/figures", run.show_figures),
+            Route("/run/{run}/line", runs.show_one),
             Route("/run/{run}/row/{row:int}", row.show),
             Route("/run/{run}/label", label.show),
             Route("/run/{run}/label", label.keep, methods=["POST"]),
             Route("/run/{run}/trust", trust.show),
+            Route("/run/{run}/resume", jobs.resume, methods=["POST"]),
+            Route("/start", start.show),
+            Route("/start", start.begin, methods=["POST"]),
+            Route("/jobs/{job}", jobs.show),
+            Route("/jobs/{job}/stop", jobs.stop, methods=["POST"]),
             Route("/compare", compare.show),
+            Route("/benchmarks", benchmarks.show_all),
+            Route("/benchmarks/{run}", benchmarks.show),
             Route("/criteria", criteria.show_all),
             Route("/criteria/{name}", criteria.show),
+            Route("/criteria-file", own_criteria.show),
+            *playground.ROUTES,
+            *playground_files.ROUTES,
+            *playground_runs.ROUTES,
+            *playground_writing.ROUTES,
             Route("/language", choose_language),
             Route("/static/{name:path}", static),
         ],
@@ -61,9 +90,16 @@ def choose_language(request: Request) -> Response:
 def _explain(request: Request, error: Exception) -> Response:
     site, status = site_of(request), 404 if isinstance(error, NoSuchRun) else 400
     text = localised(str(error), site.language_of(request))
-    return site.answer(request, "error.html.jinja", {"error": text}, status)
+    return site.answer(request, _error_template(request), {"error": text}, status)
 
 
 def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return site_of(request).answer(request, "error.html.jinja", {"error": error.detail}, error.status_code)
+    site = site_of(request)
+    text = localised(error.detail, site.language_of(request))
+    return site.answer(request, _error_template(request), {"error": text}, error.status_code)
+
+
+def _error_template(request: Request) -> str:
+    """Where a part of a page is asked for, the error takes its place."""
+    return "error_part.html.jinja" if request.headers.get("hx-request") else "error.html.jinja"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from adjudge.runs.labelling import Annotator, Labelling, labelling
+from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
 from adjudge.web.library import RunPlace
 
 _MOST = 50
@@ -17,6 +17,7 @@ class LabelSessions:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
         self._seen: dict[str, set[int]] = {}
+        self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
         self.lock = threading.RLock()
         """Two tabs may answer at once."""
 
@@ -24,11 +25,21 @@ class LabelSessions:
         """The session, begun where there is none."""
         with self.lock:
             key = (place.id, criteria, who)
-            if key not in self._open:
+            if key not in self._open or (who.queue == "conflicts" and self._open[key].next() is None):
                 if len(self._open) >= _MOST:
                     self._open.pop(next(iter(self._open)))
                 self._open[key] = labelling(place.folder, who, criteria)
             return self._open[key]
+
+    def labelled(self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None) -> None:
+        """The row whose verdict may be revealed now: the last one labelled, until its label is taken back."""
+        self._last.pop((place.id, criteria, who), None)
+        if row is not None:
+            self._last[place.id, criteria, who] = row
+
+    def last(self, place: RunPlace, criteria: str | None, who: Annotator) -> ShownRow | None:
+        """What ``labelled`` was told last."""
+        return self._last.get((place.id, criteria, who))
 
     def saw(self, place: RunPlace, row: int) -> None:
         """The judge's verdict on a row was shown."""

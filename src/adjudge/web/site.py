@@ -6,9 +6,11 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
+from pathlib import Path
 from urllib.parse import urlencode
 
 import jinja2
@@ -18,11 +20,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.domain.vote import Outcome
+from adjudge.errors import SetupError
+from adjudge.gateway.open import default_model
+from adjudge.reports.evidence import record_html
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
+from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
+from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
+from adjudge.web.playground.trial import Trials
+from adjudge.web.spending import Spending
 
 LANGUAGES = ("en", "ru")
 LANGUAGE_COOKIE = "adjudge_language"
@@ -43,10 +52,23 @@ SHORT_NAMES = {
     "tab both_failed": "Both failed",
     "tab only_a": "Only in A",
     "tab only_b": "Only in B",
+    "group question": "by benchmark and question",
+    "group model": "by model",
+    "group criteria": "by criteria",
     "queue random": "random",
     "queue disagreement": "disagreement first",
     "queue low-confidence": "low confidence first",
     "queue failed": "failed",
+    "queue conflicts": "annotators differ",
+    "action rephrase": "Rephrase",
+    "action shorten": "Shorten",
+    "action elaborate": "Elaborate",
+    "action counterfactual": "Counterfactual",
+    "export eval": "eval.yaml",
+    "export python": "Python script",
+    "export notebook": "Notebook",
+    "export criteria": "Criteria",
+    "export evalassist": "EvalAssist",
     **{f"outcome {one}": one.replace("_", " ") for one in Outcome},
 }
 """What a short name of ours says where no sentence stands for itself."""
@@ -70,7 +92,7 @@ class Asset:
 def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
-    names = ("page.css", "page.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
+    names = ("page.css", "page.js", "playground.css", "playground.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
     return {name: Asset((static / name).read_bytes(), _TYPES[name[name.rindex(".") :]]) for name in names}
 
 
@@ -99,6 +121,16 @@ class Site:
     library: Library
     language: str = "en"
     sessions: LabelSessions = field(default_factory=LabelSessions)
+    spending: Spending = field(default_factory=Spending)
+    home: Path = field(default_factory=Path.cwd)
+    """Where the page was started: data and criteria are looked for below it, and nowhere else."""
+    models: tuple[str, ...] = ()
+    """Models that were named on the command line."""
+
+    @cached_property
+    def trials(self) -> Trials:
+        """What is judged in the playground."""
+        return Trials(self.spending)
 
     @property
     def read_only(self) -> bool:
@@ -106,17 +138,21 @@ class Site:
         return self.library.read_only
 
     @cached_property
-    def templates(self) -> jinja2.Environment:
-        """Everything that is put into a page is escaped."""
-        made = jinja2.Environment(
-            loader=jinja2.PackageLoader("adjudge.web"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        made.globals.update(asset=_asset_address, query=_query, day=_day)
-        return made
+    def jobs(self) -> Jobs:
+        """The runs that were started here."""
+        return Jobs(self.spending, self.home)
+
+    @cached_property
+    def project(self) -> Project:
+        """The defaults that hold where the page was started."""
+        return find_project(self.home)
+
+    def known_models(self) -> list[str]:
+        """Who may be asked from the page: those named when it was started, the project's own, and the embedded one."""
+        named = [*self.models, *([self.project.model] if self.project.model else [])]
+        with suppress(SetupError):  # the embedded one is not installed: those that were named do without
+            named.append(default_model())
+        return list(dict.fromkeys(named))
 
     def language_of(self, request: Request) -> str:
         """As chosen in the page, else as the server was started."""
@@ -128,18 +164,36 @@ class Site:
         if wants_json(request):
             return _json(data, status)
         language = self.language_of(request)
-        text = self.templates.get_template(template).render(
-            **data,
-            t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
-            number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
-            share=lambda value: percent(float(value), language),
-            language=language,
-            here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
-            nonce=request.state.nonce,
-            form_token=self.access.form_token,
-            read_only=self.read_only,
+        text = (
+            templates()
+            .get_template(template)
+            .render(
+                **data,
+                t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
+                number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
+                share=lambda value: percent(float(value), language),
+                language=language,
+                here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+                nonce=request.state.nonce,
+                form_token=self.access.form_token,
+                read_only=self.read_only,
+            )
         )
         return HTMLResponse(text, status)
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Everything that is put into a page is escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("adjudge.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html)
+    return made
 
 
 def site_of(request: Request) -> Site:

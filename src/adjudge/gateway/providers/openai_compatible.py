@@ -61,7 +61,7 @@ class OpenAICompatible(HttpProvider):
         first = data["choices"][0]
         message = first["message"]
         refusal = message.get("refusal")
-        said = {name: str(data[name]) for name in ("model", "system_fingerprint") if data.get(name)}
+        said = {name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)}
         return Reply(
             text=refusal or said_in(message),
             usage=openai_usage(mapping(data.get("usage"))),

@@ -73,7 +73,7 @@ class _Tabs:
         self._labels = labels
         self.counts: Counter[str] = Counter()
         self.moves: Counter[tuple[str, str]] = Counter()
-        self.rows: dict[str, list[dict[str, Any]]] = {tab: [] for tab in TABS}
+        self.rows: dict[str, list[dict[str, object]]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
         """Every row of both runs."""
@@ -117,7 +117,7 @@ def _labels(place: RunPlace) -> Labels:
     return {about: next(iter(options)) for about, options in found.items() if len(options) == 1}
 
 
-def _row(row: JudgedRow | None) -> dict[str, Any] | None:
+def _row(row: JudgedRow | None) -> dict[str, object] | None:
     if row is None:
         return None
     about = {"row": row.row, "id": row.id, "judge": row.judge, "criteria": row.criteria}

@@ -8,6 +8,9 @@ from starlette.responses import Response
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
+from adjudge.web.home import FoundFile
+from adjudge.web.pages.own_criteria import findings_of
+from adjudge.web.plan import own_criteria
 from adjudge.web.site import site_of
 
 
@@ -17,7 +20,8 @@ def show_all(request: Request) -> Response:
     language, wanted = site.language_of(request), request.query_params.get("q", "").strip()
     entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
     rows = [_brief(one) for one in entries if wanted.casefold() in f"{one.criteria.name} {one.criteria.titled}".casefold()]
-    return site.answer(request, "catalogue.html.jinja", {"q": wanted, "criteria": rows})
+    own = [_own(file) for name, file in own_criteria(site.home).items() if wanted.casefold() in name.casefold()]
+    return site.answer(request, "catalogue.html.jinja", {"q": wanted, "criteria": rows, "own": own})
 
 
 def show(request: Request) -> Response:
@@ -36,6 +40,11 @@ def show(request: Request) -> Response:
         "yaml": catalog.source(name, one.language),
     }
     return site.answer(request, "criterion.html.jinja", data)
+
+
+def _own(file: FoundFile) -> dict[str, object]:
+    findings, trouble = findings_of(file)
+    return {"name": file.name, "findings": len(findings), "trouble": trouble}
 
 
 def _brief(one: CatalogEntry) -> dict[str, object]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import getpass
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
@@ -17,11 +17,12 @@ from adjudge.errors import SetupError
 from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
+from adjudge.web.forms import form_of
 from adjudge.web.library import RunPlace
+from adjudge.web.pages.row import LONGEST
 from adjudge.web.site import Site, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
-_LARGEST_FORM = 65_536
 _LONGEST_NAME = 100
 _MOST_ROWS = 5_000
 
@@ -50,7 +51,7 @@ def show(request: Request) -> Response:
     }
     if asked.get("annotator"):
         desk = _desk(place, asked, names)
-        data |= _work_data(site, desk, site.sessions.work(*desk))
+        data |= _work_data(site, desk, site.sessions.work(*desk), whole=asked.get("whole") == "1")
     answer = site.answer(request, "label.html.jinja", data)
     if asked.get("annotator"):
         answer.set_cookie(ANNOTATOR_COOKIE, asked["annotator"].encode().hex(), samesite="strict", httponly=True, path="/")
@@ -59,7 +60,7 @@ def show(request: Request) -> Response:
 
 async def keep(request: Request) -> Response:
     """One key press: on the disk before the next row is shown."""
-    given = await _form(request)
+    given = await form_of(request)
     return await run_in_threadpool(_keep, request, given)
 
 
@@ -79,6 +80,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
 def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str:
     """Do what the key says; what the annotator is told of it."""
     if given.get("do") == "undo":
+        site.sessions.labelled(*desk, None)
         return "Taken back." if work.undo() else "There is nothing to take back."
     shown = work.next()
     if shown is None or shown.queued.identity != given.get("row"):
@@ -89,20 +91,23 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str
         return "Skipped: it comes again at the end."
     if given.get("do") == "unsure":
         work.unsure(shown, note, judge_visible=seen)
+        site.sessions.labelled(*desk, shown)
         return "Kept as unsure."
     try:
         answer = work.judged.scale.read(given.get("choice", ""), len(shown.order) or None)
     except ValueError as error:
         raise SetupError(str(error)) from error
     work.answer(shown, answer, note, judge_visible=seen)
+    site.sessions.labelled(*desk, shown)
     return "Kept."
 
 
-def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "") -> dict[str, object]:
+def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "", *, whole: bool = False) -> dict[str, object]:
     done, total = work.progress()
     shown = work.next()
-    row = None if shown is None else _row_data(shown, work.judged.scale)
+    row = None if shown is None else _row_data(shown, work.judged.scale, whole=whole)
     seen = shown is not None and site.sessions.has_seen(desk.place, shown.queued.number)
+    last = site.sessions.last(*desk)
     return {
         "work": {
             "done": done,
@@ -111,18 +116,34 @@ def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "") -> dict
             "said": said,
             "seen": seen,
             "queue": desk.who.queue,
+            "said_by_others": _others(work, shown) if shown and desk.who.queue == "conflicts" else [],
+            "last": {"row": last.queued.number + 1, "judge": last.queued.judge, "id": last.queued.id} if last else None,
             "guideline": _guideline(work.judged.scale),
         }
     }
 
 
-def _row_data(shown: ShownRow, scale: LabelScale) -> dict[str, object]:
+def _others(work: Labelling, shown: ShownRow) -> list[dict[str, str]]:
+    """What people said of a row on which they differ; of compared responses, by the places where they are shown now."""
+    found = []
+    for one in work.given(shown):
+        winner = one.winner
+        said = labels(len(shown.order))[shown.order.index(winner)] if isinstance(winner, int) else str(one.answer)
+        found.append({"annotator": one.annotator, "answer": said, "note": one.note})
+    return found
+
+
+def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> dict[str, object]:
     """A row and its keys; nothing in it comes from a verdict."""
     about = {option.name: option.description for option in scale.criteria.options}
     return {
         "identity": shown.queued.identity,
         "id": shown.queued.id,
-        "fields": [one for name, value in read_fields(shown.fields, scale) for one in _texts(name, value, scale)],
+        "fields": [
+            {"name": mark, "text": text if whole else text[:LONGEST], "left_out": 0 if whole else max(0, len(text) - LONGEST)}
+            for name, value in read_fields(shown.fields, scale)
+            for mark, text in _texts(name, value, scale)
+        ],
         "keys": [
             {"key": key, "choice": choice, "about": "" if scale.compares else about.get(choice, "")}
             for key, choice in keys_of(scale, len(shown.order)).items()
@@ -132,12 +153,13 @@ def _row_data(shown: ShownRow, scale: LabelScale) -> dict[str, object]:
     }
 
 
-def _texts(name: str, value: Any, scale: LabelScale) -> list[dict[str, str]]:
+def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tuple[str, str]]:
+    """(what it is called, text) of a field."""
     if isinstance(value, str):
-        return [{"name": name, "text": value}]
+        return [(name, value)]
     compared = scale.compares and name == scale.criteria.to_evaluate_field
     marks = labels(len(value)) if compared else [f"{name} {place}" for place in range(1, len(value) + 1)]
-    return [{"name": mark, "text": text} for mark, text in zip(marks, value, strict=True)]
+    return list(zip(marks, value, strict=True))
 
 
 def _guideline(scale: LabelScale) -> dict[str, object]:
@@ -164,7 +186,11 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
         raise SetupError(f"the queue must be one of {', '.join(QUEUES)}, not {queue!r}")
     if not count.isdecimal() or not 1 <= int(count) <= _MOST_ROWS:
         raise SetupError(f"the number of rows must be from 1 to {_MOST_ROWS}, not {count!r}")
-    return _Desk(place, criteria, Annotator(name, queue=queue, count=int(count)))
+    overlap = asked.get("overlap", "").strip()
+    if overlap and not (overlap.isdecimal() and int(overlap) <= _MOST_ROWS):
+        raise SetupError(f"the number of rows that everybody labels must be from 0 to {_MOST_ROWS}, not {overlap!r}")
+    who = Annotator(name, queue=queue, count=int(count), overlap=int(overlap) if overlap else None)
+    return _Desk(place, criteria, who)
 
 
 def _defaults(request: Request, names: list[str]) -> dict[str, str]:
@@ -172,7 +198,7 @@ def _defaults(request: Request, names: list[str]) -> dict[str, str]:
         known = bytes.fromhex(request.cookies.get(ANNOTATOR_COOKIE, "")).decode()
     except ValueError:
         known = ""
-    return {"annotator": known or _login(), "criteria": names[0], "queue": "random", "count": str(FIRST)}
+    return {"annotator": known or _login(), "criteria": names[0], "queue": "random", "count": str(FIRST), "overlap": ""}
 
 
 def _login() -> str:
@@ -180,13 +206,3 @@ def _login() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return ""  # a container may have users without a name
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """What a page of ours sends, which is never large."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LARGEST_FORM:
-            raise HTTPException(413, "that is more than a label and a note")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))

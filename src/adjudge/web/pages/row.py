@@ -12,6 +12,7 @@ from starlette.responses import Response
 from adjudge.errors import RunError
 from adjudge.runs.browse import judges_in
 from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
 
@@ -19,7 +20,21 @@ LONGEST = 20_000
 """Characters of a text that are shown at once."""
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "sample", "outcome", "option", "explanation", "reason", "order", "persona")
-_SHOWN_APART = ("fields", "votes", "judge", "row", "id", "input", "explanation", "reason", "status", "score", "criteria")
+_OF_EVIDENCE = ("judge", "row", "fields", "evidence")
+_SHOWN_APART = (
+    "fields",
+    "votes",
+    "judge",
+    "row",
+    "id",
+    "input",
+    "explanation",
+    "reason",
+    "status",
+    "score",
+    "criteria",
+    "evidence",
+)
 
 
 def show(request: Request) -> Response:
@@ -39,10 +54,11 @@ def show(request: Request) -> Response:
     return site.answer(request, "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja", data)
 
 
-def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> dict[str, Any]:
+def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> dict[str, object]:
     """A judgment as the page shows it. That its verdict was shown is remembered: who labels the row later was not blind."""
     with reading(place.folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
+        prompts = shown_prompts(connection, judge, row - 1)
     if found is None:
         raise RunError(f"the run {place.name} has no row {row} of judge {judge!r}")
     site.sessions.saw(place, row - 1)
@@ -57,11 +73,12 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "status": found.get("status"),
         "score": found.get("score"),
         "verdict": None if verdict is None else str(verdict),
-        "explanation": found.get("explanation"),
-        "reason": found.get("reason"),
+        "explanation": _begins(found.get("explanation")),
+        "reason": _begins(found.get("reason")),
         "fields": [one for name, value in found["fields"].items() for one in _texts(name, value, quotes, whole=whole)],
         "more": {name: value for name, value in found.items() if name not in _SHOWN_APART and value not in (None, [], {}, False)},
-        "votes": [_vote(vote, whole=whole) for vote in found["votes"]],
+        "votes": [_vote(vote, prompt, whole=whole) for vote, prompt in zip(found["votes"], prompts, strict=True)],
+        "evidence": {name: found.get(name) for name in _OF_EVIDENCE} if found.get("evidence") else None,
         "python": as_python(place, judge, row),
     }
 
@@ -73,7 +90,7 @@ def quoted_in(texts: Sequence[object]) -> Iterator[str]:
             yield next(part for part in match.groups() if part)
 
 
-def _texts(name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool) -> Iterator[dict[str, Any]]:
+def _texts(name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool) -> Iterator[dict[str, object]]:
     several = not isinstance(value, str)
     for place, text in enumerate(value if several else [value], 1):
         shown = str(text) if whole else str(text)[:LONGEST]
@@ -93,12 +110,12 @@ def marked(text: str, quotes: set[str]) -> list[tuple[str, bool]]:
     return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
-def _vote(vote: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
+def _vote(vote: Mapping[str, Any], prompt: ShownPrompt | None, *, whole: bool) -> dict[str, object]:
     shares = vote.get("distribution")
     chances = shares if isinstance(shares, Mapping) else {}
     text = vote.get("text") or ""
     return {
-        **{name: vote.get(name) for name in _OF_A_VOTE},
+        **{name: _begins(vote.get(name)) for name in _OF_A_VOTE},
         "probability": chances.get(vote.get("option")),
         "distribution": dict(chances),
         "tokens": [vote.get("prompt_tokens"), vote.get("completion_tokens")],
@@ -107,7 +124,19 @@ def _vote(vote: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
         "latency": vote.get("latency"),
         "text": text if whole else text[:LONGEST],
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
+        "prompt": _prompt(prompt, whole=whole) if prompt else None,
     }
+
+
+def _begins(value: object) -> object:
+    """What models wrote beside a verdict is never this long, unless somebody made the run."""
+    return value[:LONGEST] if isinstance(value, str) else value
+
+
+def _prompt(prompt: ShownPrompt, *, whole: bool) -> dict[str, Any]:
+    turns = [(role, text if whole else text[:LONGEST]) for role, text in prompt.turns]
+    left_out = sum(len(text) for _, text in prompt.turns) - sum(len(text) for _, text in turns)
+    return {"turns": turns, "checked": prompt.checked, "left_out": left_out}
 
 
 def as_python(place: RunPlace, judge: str, row: int) -> str:

@@ -11,16 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adjudge.errors import SetupError
-from adjudge.ledger.file import FILE, read_meta
+from adjudge.ledger.file import read_meta
 from adjudge.runs.browse import FLAGS, STATUSES, Figures, Filters, Flag, Sort, figures_of, judges_in, page_of
 from adjudge.runs.folder import reading
-from adjudge.web.library import RunPlace
+from adjudge.web.library import RunPlace, is_large
+from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data
 from adjudge.web.site import Site, site_of
-
-_LARGE = 100_000_000
-"""Bytes of a ledger whose figures are fetched behind the list, so that it does not wait for them, and without its verdicts,
-which only reading every row would tell."""
 
 
 def show(request: Request) -> Response:
@@ -28,22 +25,25 @@ def show(request: Request) -> Response:
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     site.library.ready(place)
-    is_large = _is_large(place)
+    large = is_large(place)
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         judge = _judge(asked, judges)
         facts = read_meta(connection)
-        filters = _in_good_order(filters_of(asked, judge), is_large=is_large)
+        filters = _in_good_order(filters_of(asked, judge), is_large=large)
         page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
     chosen = _number(asked, "row")
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "run": {"id": place.id, "name": place.name, "state": str(facts.get("ended") or "not finished")},
+        "job": job_data(site, job) if (job := site.jobs.of(place.folder)) and not job.is_fine else None,
+        "live": site.library.is_live(place),
+        "resumable": _is_resumable(facts) and not site.read_only,
         "judges": judges,
         "judge": judge,
         "asked": dict(asked),
         "statuses": STATUSES,
         "flags": list(FLAGS),
-        "figures": None if is_large else figures_data(site, place, judge),
+        "figures": None if large else figures_data(site, place, judge),
         "rows": [line._asdict() for line in page.lines],
         "next": page.next,
         "looked_at": page.looked_at,
@@ -60,8 +60,19 @@ def show_figures(request: Request) -> Response:
     with reading(place.folder) as connection:
         judge = _judge(asked, judges_in(connection))
     kept = {name: value for name, value in asked.items() if name != "judge"}
-    data = {"run": {"id": place.id}, "judge": judge, "asked": kept, "figures": figures_data(site, place, judge)}
+    data = {
+        "run": {"id": place.id},
+        "judge": judge,
+        "asked": kept,
+        "live": site.library.is_live(place),
+        "figures": figures_data(site, place, judge),
+    }
     return site.answer(request, "figures.html.jinja", data)
+
+
+def _is_resumable(facts: dict[str, Any]) -> bool:
+    """Whether a command made it that did not come to its end."""
+    return facts.get("ended") != "complete" and "imported" not in facts and "command" in facts
 
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
@@ -102,11 +113,7 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
 
 def _figures(place: RunPlace, judge: str) -> Figures:
     with reading(place.folder) as connection:
-        return figures_of(connection, judge, verdicts=not _is_large(place))
-
-
-def _is_large(place: RunPlace) -> bool:
-    return (place.folder / FILE).stat().st_size >= _LARGE
+        return figures_of(connection, judge, verdicts=not is_large(place))
 
 
 def _judge(asked: QueryParams, judges: list[str]) -> str:

@@ -5,20 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.integrations.pytest_groups import Collect, Judge
+
 with Path(__file__).parent.with_name("data").joinpath("example.csv").open(encoding="utf-8", newline="") as file:
     ROWS = list(csv.DictReader(file))
 
 
-def my_system(row):
+def my_system(row: dict[str, str]) -> str:
     """Put the call of your own system here."""
     return row["answer"]
 
 
 @pytest.mark.judged(criteria="The response gives a date or a year.", at_least=0.5)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_answers(row, judged):
+def test_answers(row: dict[str, str], judged: Collect) -> None:
     judged(my_system(row), user_input=row["question"])
 
 
-def test_the_apology_is_polite(judge):
+def test_the_apology_is_polite(judge: Judge) -> None:
     judge("The reply is polite.", "I am sorry, we are closed on Sundays.").must_pass()

@@ -1,0 +1,252 @@
+"""Texts looked up in their sources, sentence by sentence: what is supported, what is contradicted, what is not found."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Literal
+
+from adjudge.aio.event_loop import same_as, sync_edge
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.evidence import INVENTED, POINTS, SUPPORTS, ClaimsQuestion, SupportOfEach, SupportQuestion
+from adjudge.domain.evidence_result import EvidenceResult
+from adjudge.domain.instance import Instance
+from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.run import RunLike
+from adjudge.errors import SetupError
+from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.open import ModelLike
+from adjudge.judges.evidence_pool import Looked, claims_in, evidence_text, looked_up, support_criteria
+from adjudge.judges.inputs import DataSet, Frame, as_instance, items_of
+from adjudge.judges.judge import InstanceLike, Judge, Progress
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_mode, check_votes, one_of
+from adjudge.pooling.majority import notes_on
+from adjudge.prompts.render import sentence_wordings, wording
+from adjudge.reading.fragments import fragments_in
+from adjudge.reading.sentences import sentences
+
+Method = Literal["each", "joint", "rules"]
+METHODS: tuple[Method, ...] = ("each", "joint", "rules")
+Split = Literal["sentences", "claims"]
+SPLITS: tuple[Split, ...] = ("sentences", "claims")
+_ONE, _SEVERAL, _CLAIMS = "sentence", "sentences", "claims"
+TEMPLATES = ("evidence", "evidence_joint", _CLAIMS)
+"""Of the ballots about sentences."""
+_QUESTION = "user_input"
+Given = InstanceLike | Sequence[InstanceLike] | Frame | DataSet
+
+
+@dataclass(frozen=True)
+class EvidenceJudge(Judge[Instance, EvidenceResult]):
+    """Looks every sentence of a text up in its sources. A quote counts as evidence only where a program finds it there.
+
+    Parameters:
+        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
+        method: "each": one question a sentence; "joint": one for all sentences, for models that write; "rules": no model is
+            asked, and numbers, dates, units, names and quotations that no source contains are marked.
+        split: "sentences": by rule; "claims": a model says first what each sentence claims.
+        text_field: what is looked up.
+        source_field: the field that holds the fragments.
+        strictness: votes per model and sentence.
+        language: of prompts and explanations: "en" or "ru".
+        temperature: by default the model's own setting, else 0 for one vote and 1 for several.
+        seed: of the first vote, the next one has the next number; None: the model's own, if it has one.
+        mode: "generate": the model writes a verdict with its quotes; "likelihood": the verdicts are compared by their
+            log-probability, and a program chooses the passage that is most alike. By default local models do the latter.
+        max_repairs: how often a model is asked again after a reply that cannot be read, or a quote that does not exist.
+        on_failure: what a text without a verdict becomes: "abstain", "raise" or "random".
+    """
+
+    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
+    _: KW_ONLY
+    method: Method = "each"
+    split: Split = "sentences"
+    text_field: str = "response"
+    source_field: str = "contexts"
+    strictness: int = 1
+    language: str = "en"
+    temperature: float | None = None
+    seed: int | None = None
+    mode: Mode | None = None
+    max_repairs: int = 3
+    on_failure: OnFailure = "abstain"
+    panel: ModelPanel = field(init=False, repr=False, compare=False)
+
+    def check_settings(self) -> None:
+        """Raise a SetupError when the fields cannot be."""
+        super().check_settings()
+        check_votes("strictness", self.strictness)
+        one_of("method", self.method, METHODS)
+        one_of("split", self.split, SPLITS)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_mode(self.mode, self.panel)
+        for name, model in self.panel.items():
+            if (self.mode or model.mode) == "likelihood" and (self.method == "joint" or self.split == _CLAIMS):
+                what = "method='joint'" if self.method == "joint" else "split='claims'"
+                raise SetupError(
+                    f"{name} compares options and writes nothing: {what} needs a model that writes, or mode='generate'"
+                )
+
+    def open_models(self) -> ModelPanel:
+        """The models, ready to be asked; rules need none."""
+        return NO_MODELS if self.method == "rules" else ModelPanel.of(self.model)
+
+    @property
+    def samples(self) -> int:
+        """Votes per model and sentence."""
+        return self.strictness
+
+    @property
+    def width(self) -> int:
+        """Texts under way at once."""
+        return super().width or 1
+
+    @property
+    def criteria(self) -> Criteria:
+        """What is asked of a sentence."""
+        return support_criteria(self.language)
+
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
+        """With the wording of the questions about sentences."""
+        return worded(super().configuration(criteria), self.language)
+
+    async def aevaluate(
+        self,
+        instances: Given,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[EvidenceResult] | None = None,
+    ) -> list[EvidenceResult]:
+        """A result for each instance: mappings or Instances with the text and its sources.
+
+        ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
+        """
+        many = [instances] if isinstance(instances, Instance) else instances
+        found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
+        return await self.judge_items(found, run=run, budget=budget, progress=progress)
+
+    evaluate = sync_edge(aevaluate)
+    __call__ = same_as(evaluate)
+
+    def check(self, item: Instance) -> None:
+        """The text must be there, and a field for its sources; a text without any fragment has nothing to be found in."""
+        for name in (self.text_field, self.source_field):
+            if name not in item.fields:
+                found = ", ".join(sorted(item.fields))
+                raise SetupError(f"evidence needs the field {name!r}; the instance has only: {found}")
+        if not isinstance(item.fields[self.text_field], str):
+            raise SetupError(f"evidence is looked for one text at a time: the field {self.text_field!r} holds a list")
+
+    def looked(self, item: Instance) -> Looked:
+        """The sentences of the text and the fragments they are looked for in."""
+        text = evidence_text(item, self.text_field)
+        asked = evidence_text(item, _QUESTION)
+        return Looked(text, sentences(text), fragments_in(item.fields.get(self.source_field, ())), asked)
+
+    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """One ballot for each sentence that claims something, or one for all of them; equal sentences once."""
+        looked = self.looked(item)
+        if self.method == "rules" or not looked.fragments or not looked.claims:
+            return []
+        if self.split == "sentences":
+            return [] if votes else self._ballots(looked, looked.claims)
+        if not votes:
+            return [self._claims_ballot(looked)]
+        made, *asked = votes
+        return [] if asked or made.verdict is None else self._ballots(looked, tuple(claims_in(made)))
+
+    def pool(self, item: Instance, votes: Sequence[Vote]) -> EvidenceResult:
+        """Each sentence by its own votes: the majority, and the quotes of those who are in it."""
+        made = [vote for vote in votes if vote.ballot.template == _CLAIMS]
+        asked = [vote for vote in votes if vote.ballot.template != _CLAIMS]
+        looked = self.looked(item)
+        result = self._pooled(looked, asked, made)
+        panel = {model: self._pooled(looked, [one for one in asked if one.model == model], made).scale for model in self.panel}
+        return replace(
+            result,
+            instance=item,
+            votes=tuple(votes),
+            text_field=self.text_field,
+            source_field=self.source_field,
+            invented=_invented(votes),
+            model_scales=panel if len(panel) > 1 else {},
+            notes=(*result.notes, *notes_on(asked, self.language, self.temperatures)),
+        )
+
+    def _pooled(self, looked: Looked, votes: Sequence[Vote], made: Sequence[Vote]) -> EvidenceResult:
+        return looked_up(looked, votes, self.criteria, self.language, self.method, made)
+
+    def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
+        """A share by chance, between what it could be; the status stays what it was."""
+        return replace(result, score=choice.uniform(*result.bounds), fallback="random")
+
+    # -- ballots -------------------------------------------------------------
+
+    def _ballots(self, looked: Looked, claims: Sequence[str]) -> list[Ballot]:
+        several = tuple(dict.fromkeys(claims))
+        return [
+            ballot
+            for model in self.panel
+            for sample in range(self.samples)
+            for ballot in (
+                [self._joint_ballot(looked, several, model, sample)]
+                if self.method == "joint"
+                else [self._ballot(looked, one, model, sample) for one in several]
+            )
+        ]
+
+    def _ballot(self, looked: Looked, claim: str, model: str, sample: int) -> Ballot:
+        likelihood = (self.mode or self.panel[model].mode) == "likelihood"
+        whole = {} if likelihood or looked.text.strip() == claim else {self.text_field: looked.text}
+        instance = Instance({**self._sources(looked), **whole, _ONE: claim})
+        question = SupportQuestion(SUPPORTS, POINTS, sources=self.source_field)
+        return self.ballot_for(self._criteria(_ONE), instance, question, "evidence", model, sample, self.mode)
+
+    def _joint_ballot(self, looked: Looked, claims: Sequence[str], model: str, sample: int) -> Ballot:
+        instance = Instance({**self._sources(looked), _SEVERAL: claims})
+        question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(claims))
+        return self.ballot_for(self._criteria(_SEVERAL), instance, question, "evidence_joint", model, sample)
+
+    def _claims_ballot(self, looked: Looked) -> Ballot:
+        """Asked of the first model, once for all votes."""
+        asked = {_QUESTION: looked.question} if looked.question else {}
+        instance = Instance({**asked, _SEVERAL: looked.claims})
+        question = ClaimsQuestion((), count=len(looked.claims))
+        return self.ballot_for(self._criteria(_SEVERAL), instance, question, "claims", next(iter(self.panel)), 0)
+
+    def _sources(self, looked: Looked) -> dict[str, str | Sequence[str]]:
+        """What is the same for all ballots of a row comes first."""
+        asked = {_QUESTION: looked.question} if looked.question else {}
+        return {self.source_field: looked.fragments, **asked}
+
+    def _criteria(self, judged: str) -> Criteria:
+        return replace(self.criteria, to_evaluate_field=judged)
+
+
+def worded(
+    configuration: dict[str, object], language: str, *, sentences: bool = True, others: Sequence[str] = ()
+) -> dict[str, object]:
+    """A configuration with the wording of the questions about sentences, and of other templates that not every judge uses."""
+    templates = configuration.get("templates")
+    found = {**sentence_wordings(language)} if sentences else {}
+    found |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in others}
+    return (
+        {**configuration, "templates": {**(templates if isinstance(templates, dict) else {}), **found}}
+        if found
+        else configuration
+    )
+
+
+def _invented(votes: Sequence[Vote]) -> dict[str, int]:
+    """Model → quotes that stand in no such fragment."""
+    found: dict[str, int] = {}
+    for vote in votes:
+        count = vote.metadata.get(INVENTED)
+        if isinstance(count, int):
+            found[vote.model] = found.get(vote.model, 0) + count
+    return found

@@ -1,0 +1,98 @@
+"""Where a quote stands in a text, white space and quotation marks aside; and which passage of a text is most like a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from adjudge.reading.sentences import Sentence, sentences
+from adjudge.reading.words import content_words
+
+_MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
+_SHOWN_AS: Final = {"‹": "<", "⁅": "["}
+"""What stands in prompts for characters that could pass for marks of ours."""
+_LEAST: Final = 3
+"""Letters and digits that a quote must have: "a" stands in every text and shows nothing."""
+_ALIKE: Final = 0.3
+"""The share of a sentence's words that a passage must have to be worth showing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A text with single spaces and without quotation marks, and where each of its characters stood."""
+
+    text: str
+    places: tuple[int, ...]
+
+
+def find_quote(quote: str, text: str) -> Passage | None:
+    """Where ``quote`` stands in ``text``, whole words only; None where it does not, or is too short to show anything."""
+    wanted = _folded(quote).text.strip()
+    if sum(map(str.isalnum, wanted)) < _LEAST:
+        return None
+    held = _folded(text)
+    at = held.text.find(wanted)
+    while at != -1:
+        if _whole_words(held.text, at, at + len(wanted)):
+            return Passage(held.places[at], held.places[at + len(wanted) - 1] + 1)
+        at = held.text.find(wanted, at + 1)
+    return None
+
+
+def _whole_words(text: str, start: int, end: int) -> bool:
+    inside_before = start > 0 and text[start - 1].isalnum() and text[start].isalnum()
+    inside_after = end < len(text) and text[end].isalnum() and text[end - 1].isalnum()
+    return not inside_before and not inside_after
+
+
+@lru_cache(maxsize=256)
+def _folded(text: str) -> _Folded:
+    kept: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        shown = _SHOWN_AS.get(character, character)
+        if shown.isspace():
+            if kept and kept[-1] == " ":
+                continue
+            shown = " "
+        elif shown in _MARKS:
+            continue
+        kept.append(shown)
+        places.append(place)
+    return _Folded("".join(kept), tuple(places))
+
+
+def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Passage] | None:
+    """The passage that shares most words with ``sentence``, and which text it is in, from 0; None where none is alike."""
+    wanted = frozenset(content_words(sentence))
+    if not wanted:
+        return None
+    best: tuple[float, int, Sentence] | None = None
+    for number, text in enumerate(texts):
+        for one, words in _passages(text):
+            share = len(wanted & words) / len(wanted)
+            if share >= _ALIKE and (best is None or share > best[0]):
+                best = (share, number, one)
+    return None if best is None else (best[1], Passage(best[2].start, best[2].end))
+
+
+@lru_cache(maxsize=256)
+def _passages(text: str) -> tuple[tuple[Sentence, frozenset[str]], ...]:
+    return tuple((one, frozenset(content_words(one.text))) for one in sentences(text))
+
+
+def overlap(sentence: str, texts: Sequence[str]) -> float:
+    """The share of the sentence's words that stand anywhere in ``texts``."""
+    wanted = content_words(sentence)
+    held = frozenset(word for text in texts for word in content_words(text))
+    return sum(word in held for word in wanted) / len(wanted) if wanted else 0.0

@@ -1,0 +1,74 @@
+"""The words and patterns that the sentence splitter knows: `data/sentences.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from adjudge.reading.values import Place, list_of, load_yaml, mapping, phrase
+
+_TURN = re.compile(
+    r"[,;:.—-]\s*(?:but|however|although|though|yet|но|однако|хотя|зато|а)\s+"
+    r"(?!(?:i|we|you|please|if|feel|я|мы|вы|могу|можем|пожалуйста)\b)(?:\S+\s+){2}\S+",
+    re.IGNORECASE,
+)
+"""After a refusal these words make a claim again: "I do not know the price, but it is less than 5 euros."."""
+
+
+@dataclass(frozen=True)
+class SentenceWords:
+    """What is known of words: abbreviations by what follows them, and how sentences that claim nothing read."""
+
+    leading: frozenset[str]
+    before_numbers: frozenset[str]
+    trailing: frozenset[str]
+    units: frozenset[str]
+    starters: frozenset[str]
+    function: frozenset[str]
+    courtesy: re.Pattern[str]
+    refusal: re.Pattern[str]
+
+    def is_courtesy(self, said: str) -> bool:
+        """A greeting, thanks or an offer of more help."""
+        return bool(self.courtesy.match(said))
+
+    def is_refusal(self, said: str) -> bool:
+        """Says that there is no answer, or that none will be given, and nothing else."""
+        refusal = self.refusal.match(said)
+        return refusal is not None and not _TURN.search(said, refusal.end())
+
+
+@cache
+def sentence_words() -> SentenceWords:
+    """The words of the file, read once."""
+    text = (files(__package__) / "data" / "sentences.yaml").read_text(encoding="utf-8")
+    file = load_yaml(text, Place("reading/data/sentences.yaml", "the file"), trusted=True)
+    given = mapping(file.value, file)
+    opening = r"(?:(?:well|ok|okay|sure|yes|great|hi|hello)[,!.]?\s+)?"
+    return SentenceWords(
+        leading=_words(given, "leading"),
+        before_numbers=_words(given, "before_numbers"),
+        trailing=_words(given, "trailing"),
+        units=_words(given, "units"),
+        starters=_words(given, "starters"),
+        function=_words(given, "function"),
+        courtesy=_pattern(given, "courtesy", before=opening, after=r"[\s.!…)☺:,-]*$"),
+        refusal=_pattern(given, "refusal"),
+    )
+
+
+def _words(given: Mapping[str, object], key: str) -> frozenset[str]:
+    return frozenset(phrase(given[key], Place("reading/data/sentences.yaml", key)).split())
+
+
+def _pattern(given: Mapping[str, object], key: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    place = Place("reading/data/sentences.yaml", key)
+    parts = {str(name): str(part) for name, part in mapping(given["parts"], place).items()}
+    patterns = [phrase(one, at) for at, one in list_of(given[key], place)]
+    for name, part in parts.items():
+        patterns = [one.replace(name, part) for one in patterns]
+    either = "|".join(one.replace(" ", r"\s+") for one in patterns)
+    return re.compile(f"{before}(?:{either}){after}", re.IGNORECASE | re.DOTALL)

@@ -1,0 +1,288 @@
+"""An answer with its sentences marked, its fragments with what used them, and what many answers come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+import jinja2
+from markupsafe import Markup
+
+from adjudge.reading.fragments import fragments_in, with_line_breaks
+from adjudge.reports.evidence_words import EvidenceWord, evidence_word
+from adjudge.reports.judgment import Judgment
+from adjudge.reports.template import environment
+
+Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"]
+_SIGNS: Mapping[Mark, str] = {"supported": "✓", "contradicted": "✗", "not found": "?", "unanswered": "–", "unchecked": "·"}
+"""So that nobody needs colours to tell them apart."""
+
+
+@dataclass(frozen=True)
+class ShownQuote:
+    """A passage of a fragment, checked once more before it is shown."""
+
+    fragment: int
+    before: str
+    quote: str
+    after: str
+    by_program: bool
+
+    start: int = 0
+
+
+@dataclass(frozen=True)
+class ShownSentence:
+    """One sentence as a page shows it."""
+
+    number: int
+    text: str
+    mark: Mark
+    quotes: tuple[ShownQuote, ...]
+    unseen: tuple[str, ...]
+    """What stands in no fragment."""
+    by_rule: bool
+    explanation: str
+
+    @property
+    def sign(self) -> str:
+        """A sign for the mark."""
+        return _SIGNS[self.mark]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a text, marked or not."""
+
+    text: str
+    sentence: ShownSentence | None = None
+
+
+@dataclass(frozen=True)
+class ShownFragment:
+    """A fragment, with the passages that were quoted from it."""
+
+    number: int
+    parts: tuple[tuple[str, bool], ...]
+    """(text, whether it is quoted)."""
+    used_by: tuple[int, ...]
+    """The numbers of the sentences."""
+
+
+@dataclass(frozen=True)
+class ShownEvidence:
+    """An answer looked up in its fragments, for every kind of page."""
+
+    parts: tuple[Part, ...]
+    fragments: tuple[ShownFragment, ...]
+    counts: Mapping[str, int]
+    invented: Mapping[str, int]
+    fields: tuple[str, str]
+    """Which fields hold the text and its sources."""
+
+    @property
+    def sentences(self) -> tuple[ShownSentence, ...]:
+        """Those that claim something."""
+        return tuple(part.sentence for part in self.parts if part.sentence)
+
+
+def evidence_of(one: Judgment) -> ShownEvidence | None:
+    """What a judgment says of the sentences of its text; None where they were not looked up."""
+    found = one.result.get("evidence")
+    if not isinstance(found, Mapping):
+        return None
+    fields = _mapping(found.get("fields"))
+    names = str(fields.get("text", "response")), str(fields.get("sources", "contexts"))
+    given = one.fields.get(names[0], "")
+    text = with_line_breaks(given if isinstance(given, str) else "\n".join(given))
+    fragments = fragments_in(one.fields.get(names[1], ()))
+    rules = found.get("method") == "rules"
+    parts = tuple(_parts(text, [_mapping(kept) for kept in _list(found.get("sentences"))], fragments, rules=rules))
+    sentences = [part.sentence for part in parts if part.sentence]
+    shown = tuple(_fragment(number, fragment, sentences) for number, fragment in enumerate(fragments, 1))
+    counts = {name: _count(found.get(name)) for name in ("claims", "supported", "contradicted", "not_found", "unanswered")}
+    invented = {str(model): _count(count) for model, count in _mapping(found.get("invented_quotes")).items()}
+    return ShownEvidence(parts, shown, counts, invented, names)
+
+
+def _parts(text: str, sentences: Sequence[Mapping[str, object]], fragments: Sequence[str], *, rules: bool) -> Iterator[Part]:
+    end = number = 0
+    for kept in sentences:
+        start, stop = _count(kept.get("start")), _count(kept.get("end"))
+        if kept.get("kind") != "claim" or not end <= start < stop <= len(text):
+            continue
+        number += 1
+        if text[end:start]:
+            yield Part(text[end:start])
+        yield Part(text[start:stop], _sentence(number, text[start:stop], kept, fragments, rules=rules))
+        end = stop
+    if text[end:]:
+        yield Part(text[end:])
+
+
+def _sentence(number: int, text: str, kept: Mapping[str, object], fragments: Sequence[str], *, rules: bool) -> ShownSentence:
+    support = kept.get("support")
+    nothing: Mark = "unchecked" if rules else "unanswered"
+    marks: Mapping[object, Mark] = {"supported": "supported", "contradicted": "contradicted", "not found": "not found"}
+    quotes = (_quote(_mapping(one), fragments) for one in _list(kept.get("evidence")))
+    return ShownSentence(
+        number=number,
+        text=text,
+        mark=marks.get(support, nothing),
+        quotes=tuple(quote for quote in quotes if quote),
+        unseen=tuple(str(_mapping(one).get("text", "")) for one in _list(kept.get("unseen"))),
+        by_rule=bool(kept.get("by_rule")),
+        explanation=str(kept.get("explanation") or kept.get("reason") or ""),
+    )
+
+
+def _quote(kept: Mapping[str, object], fragments: Sequence[str]) -> ShownQuote | None:
+    """Nothing but what stands in the fragment is shown, whatever a ledger says."""
+    number, start, quote = _count(kept.get("fragment")), _count(kept.get("start")), str(kept.get("quote", ""))
+    if not quote or not 1 <= number <= len(fragments):
+        return None
+    fragment = fragments[number - 1]
+    if fragment[start : start + len(quote)] != quote:
+        return None
+    by_program = kept.get("by") == "program"
+    return ShownQuote(number, fragment[:start][-80:], quote, fragment[start + len(quote) :][:80], by_program, start)
+
+
+def _fragment(number: int, text: str, sentences: Sequence[ShownSentence]) -> ShownFragment:
+    used = [(one, quote) for one in sentences for quote in one.quotes if quote.fragment == number]
+    quoted = sorted({(quote.start, quote.start + len(quote.quote)) for _, quote in used})
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for start, stop in quoted:
+        if stop > end:
+            begin = max(start, end)
+            parts += [(text[end:begin], False), (text[begin:stop], True)]
+            end = stop
+    parts.append((text[end:], False))
+    return ShownFragment(number, tuple(part for part in parts if part[0]), tuple(dict.fromkeys(one.number for one, _ in used)))
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------
+
+
+def evidence_html(one: Judgment, language: str) -> Markup:
+    """The answer with its sentences marked, and its fragments, as a part of a page; nothing where none were looked up."""
+    shown = evidence_of(one)
+    return Markup(_page(html=True).render(_values(shown, one, language)) if shown else "")  # noqa: S704 - the template escapes
+
+
+def record_html(record: Mapping[str, object], language: str) -> Markup:
+    """The same of a judgment as a run folder keeps it."""
+    return evidence_html(Judgment.of_record(record, panel=False), language)
+
+
+def evidence_markdown(one: Judgment, language: str) -> str:
+    """The same in Markdown, with footnotes."""
+    shown = evidence_of(one)
+    return _page(html=False).render(_values(shown, one, language)) if shown else ""
+
+
+def _values(shown: ShownEvidence, one: Judgment, language: str) -> dict[str, object]:
+    def say(name: EvidenceWord) -> str:
+        return evidence_word(name, language)
+
+    heading, fragments = (text[:1].upper() + text[1:] for text in (say("answer sentence by sentence"), say("fragments")))
+    return {"shown": shown, "e": say, "row": one.number, "heading": heading, "fragments": fragments}
+
+
+@cache
+def _page(*, html: bool) -> jinja2.Template:
+    return environment(html=html).get_template("evidence.html.jinja" if html else "evidence.md.jinja")
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EvidenceSummary:
+    """The sentences of all rows."""
+
+    rows: int
+    claims: int
+    supported: int
+    contradicted: int
+    not_found: int
+    unanswered: int
+    with_unsupported: int
+    """Rows with a sentence that is not supported."""
+    with_contradicted: int
+    invented: Mapping[str, int] = field(default_factory=dict)
+    """Model → quotes that do not exist."""
+
+    def to_dict(self) -> dict[str, object]:
+        """As a JSON-ready dict."""
+        return {
+            **{"rows": self.rows, "claims": self.claims, "supported": self.supported, "contradicted": self.contradicted},
+            **{"not_found": self.not_found, "unanswered": self.unanswered},
+            **{"rows_with_unsupported": self.with_unsupported, "rows_with_contradicted": self.with_contradicted},
+            "invented_quotes": dict(self.invented),
+        }
+
+
+class EvidenceTally:
+    """Adds up judgments as they come."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._invented: Counter[str] = Counter()
+
+    def add(self, one: Judgment) -> None:
+        """One more row."""
+        found = _mapping(one.result.get("evidence"))
+        if not found:
+            return
+        names = ("claims", "supported", "contradicted", "not_found", "unanswered")
+        self._counts.update({name: _count(found.get(name)) for name in names})
+        self._counts["rows"] += 1
+        self._counts["with_unsupported"] += is_unsupported(one)
+        self._counts["with_contradicted"] += is_contradicted(one)
+        invented = _mapping(found.get("invented_quotes"))
+        self._invented.update({str(model): _count(count) for model, count in invented.items()})
+
+    def summary(self) -> EvidenceSummary | None:
+        """What they come to so far; None where no sentence was looked up."""
+        counts = self._counts
+        if not counts["rows"]:
+            return None
+        return EvidenceSummary(
+            rows=counts["rows"],
+            claims=counts["claims"],
+            supported=counts["supported"],
+            contradicted=counts["contradicted"],
+            not_found=counts["not_found"],
+            unanswered=counts["unanswered"],
+            with_unsupported=counts["with_unsupported"],
+            with_contradicted=counts["with_contradicted"],
+            invented=dict(self._invented),
+        )
+
+
+def is_unsupported(one: Judgment) -> bool:
+    """Whether a sentence is not found or contradicted."""
+    found = _mapping(one.result.get("evidence"))
+    return _count(found.get("not_found")) + _count(found.get("contradicted")) > 0
+
+
+def is_contradicted(one: Judgment) -> bool:
+    """Whether a sentence is contradicted."""
+    return _count(_mapping(one.result.get("evidence")).get("contradicted")) > 0
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

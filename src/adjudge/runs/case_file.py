@@ -1,0 +1,203 @@
+"""A test case: one criteria, a judge's settings, and instances with what is expected of them; as a file, and ready to be judged.
+
+The dataclasses are the format of the settings; criteria stand in the file as in a criteria file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import ClassVar
+
+import yaml
+
+from adjudge.catalog.criteria_file import as_file, parse_entry
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import LabelScale
+from adjudge.domain.label import labels as letters
+from adjudge.domain.verdict import TIE
+from adjudge.prompts.render import LANGUAGES
+from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
+from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
+from adjudge.runs.project import ModelEntry
+
+FORMAT = 1
+MOST_VOTES = 50
+"""Votes of one model on one instance."""
+_KEYS = ("test_case", "criteria", "judge", "instances", "note")
+_ROW_KEYS = ("id", "fields", "expected", "note")
+_MOST_VALUES = 200_000
+_HERE = "the test case"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseSettings:
+    """How a test case is judged."""
+
+    models: tuple[str, ...] = key(Many(Text()), "Who judges; several are a panel.", ())
+    strictness: int = key(WholeNumber(least=1, most=MOST_VOTES), "Votes per model; with an order check, per order too.", 1)
+    check_positional_bias: bool = key(Flag(), "Ask again with the options, or the responses, reversed.", False)
+    feedback: bool = key(Flag(), "Ask what would make the text better.", False)
+    persona: str | None = key(Text(), "Who the judge is told to be; 'invented': the model invents that.", None)
+    temperature: float | None = key(Number(least=0), "By default 0 for one vote and 1 for several.", None)
+    tie_enabled: bool = key(Flag(), "Whether compared responses may be equally good.", True)
+    language: str = key(Word(LANGUAGES), "Of the prompts.", "en")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedRow:
+    """An instance, and what a good judge says of it."""
+
+    fields: Mapping[str, str | tuple[str, ...]]
+    expected: str = ""
+    """An option; of compared responses the letter of the better one, or "tie". Empty: nobody says."""
+    id: str = ""
+    note: str = ""
+    """Where it comes from, or why it is hard."""
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Every text with the name of its field; compared responses one by one."""
+        for name, value in self.fields.items():
+            yield from ((name, each) for each in ([value] if isinstance(value, str) else value))
+
+    def as_file(self) -> dict[str, object]:
+        """As the file has it, without what is empty."""
+        fields = {name: value if isinstance(value, str) else list(value) for name, value in self.fields.items()}
+        found = {"id": self.id, "fields": fields, "expected": self.expected, "note": self.note}
+        return {name: value for name, value in found.items() if value}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestCase:
+    """What is tried: edited in the page, saved as a file, judged as an eval file."""
+
+    __test__: ClassVar[bool] = False  # no test of ours, whatever its name
+
+    entry: CatalogEntry
+    settings: CaseSettings = field(default_factory=CaseSettings)
+    rows: tuple[ExpectedRow, ...] = ()
+    note: str = ""
+    """What was changed, in the words of who saved it."""
+
+    @property
+    def criteria(self) -> Criteria:
+        """What is asked."""
+        return self.entry.criteria
+
+    @property
+    def compares(self) -> bool:
+        """Whether responses are compared."""
+        return self.entry.kind == "pairwise"
+
+    def choices(self, row: ExpectedRow) -> tuple[str, ...]:
+        """What may be expected of a row."""
+        scale = LabelScale(self.criteria, compares=self.compares, ties=self.settings.tie_enabled)
+        value = row.fields.get(self.criteria.to_evaluate_field, ())
+        return scale.choices(2 if isinstance(value, str) else max(2, len(value)))
+
+    def field_names(self) -> tuple[str, ...]:
+        """The fields of its instances: what the criteria reads, what rows have beside that, and the judged one last."""
+        read = self.criteria.context_fields or ()
+        named = dict.fromkeys((*read, *(name for row in self.rows for name in row.fields)))
+        return (*(name for name in named if name != self.criteria.to_evaluate_field), self.criteria.to_evaluate_field)
+
+    def instances(self) -> tuple[Instance, ...]:
+        """The rows as they are judged, each called by its number: two may hold the same texts."""
+        return tuple(
+            Instance(row.fields, str(number), {"place": f"instance {number}"}) for number, row in enumerate(self.rows, 1)
+        )
+
+    def eval_file(self, models: Sequence[ModelEntry]) -> EvalFile:
+        """What judges it. A row that cannot be judged does not keep the others from it."""
+        return EvalFile(
+            data=DataEntry(path=_HERE),
+            judges=(self.judge_entry(),),
+            language=self.settings.language,
+            models=tuple(models),
+            typed=True,
+            rows=self.instances(),
+        )
+
+    def judge_entry(self) -> JudgeEntry:
+        """Its judge, without models: the file names them."""
+        one, said = self.settings, (Said(self.criteria),)
+        common = PairwiseEntry if self.compares else DirectEntry
+        made = common(
+            kind=self.entry.kind,
+            criteria=said,
+            strictness=one.strictness,
+            temperature=one.temperature,
+            check_positional_bias=one.check_positional_bias,
+        )
+        if isinstance(made, PairwiseEntry):
+            return replace(made, tie_enabled=one.tie_enabled)
+        return replace(made, feedback=one.feedback, persona=one.persona)
+
+    def to_yaml(self) -> str:
+        """The file."""
+        found: dict[str, object] = {"test_case": FORMAT, "criteria": as_file(self.entry), "judge": settings_data(self.settings)}
+        found |= {"note": self.note} if self.note else {}
+        found["instances"] = [row.as_file() for row in self.rows]
+        return dumped(found)
+
+
+def dumped(value: object) -> str:
+    """YAML as people write it."""
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
+
+
+def settings_data(settings: CaseSettings) -> dict[str, object]:
+    """The settings that are not as they would be anyway."""
+    usual = asdict(CaseSettings())
+    found = {name: value for name, value in asdict(settings).items() if value != usual[name]}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def parse_case(content: str, file: str) -> TestCase:
+    """The test case whose text is ``content``. A SetupError names the line that is wrong; ``file`` is what it calls the file."""
+    place = load_yaml(content, Place(file))
+    if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
+        raise place.wrong(f"its aliases unfold to more than {_MOST_VALUES:,} values")
+    given = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
+    if (version := str(given["test_case"])) != str(FORMAT):
+        raise place.at("test_case").wrong(f"is {version}: this version of adjudge reads test cases of format {FORMAT}")
+    entry = parse_entry(given["criteria"], place.at("criteria"))
+    judge = given.get("judge") or {}
+    settings = Record(CaseSettings).read(judge, place.at("judge")) if judge else CaseSettings()
+    rows = tuple(_row(value, at, entry) for at, value in list_of(given.get("instances") or [], place.at("instances")))
+    note = given.get("note")
+    return TestCase(entry=entry, settings=settings, rows=rows, note="" if note is None else text(note, place.at("note")))
+
+
+def _row(value: object, place: Place, entry: CatalogEntry) -> ExpectedRow:
+    given = mapping(value, place, _ROW_KEYS, ("fields",))
+    fields = mapping(given["fields"], place.at("fields"))
+    words = {name: text(given[name], place.at(name)) for name in ("id", "expected", "note") if given.get(name) is not None}
+    values = {
+        name: tuple(texts(one, place.at(name))) if isinstance(one, list) else text(one, place.at(name))
+        for name, one in fields.items()
+    }
+    if not values:
+        raise place.at("fields").wrong("is empty: give at least the text that is judged")
+    row = ExpectedRow(fields=values, **words)
+    known = TestCase(entry=entry).choices(row)
+    if row.expected and row.expected not in known:
+        raise place.at("expected").wrong(f"is {row.expected!r}, which is none of {', '.join(known)}")
+    return row
+
+
+def with_choices_only(case: TestCase) -> TestCase:
+    """Without expectations that the criteria no longer offer: an option may have been renamed since."""
+    rows = tuple(row if row.expected in ("", *case.choices(row)) else replace(row, expected="") for row in case.rows)
+    return replace(case, rows=rows)
+
+
+def letter_of(chosen: int | str | None) -> str | None:
+    """What was chosen of compared responses, as it is expected: a letter, or a tie."""
+    if chosen is None or chosen == TIE:
+        return None if chosen is None else TIE
+    return letters(int(chosen) + 1)[int(chosen)]

@@ -1,0 +1,97 @@
+"""What stands under ``criteria`` in an eval file: a text, or a criteria written out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.light import light_dataclass
+from adjudge.reading.types import Schema, Text
+from adjudge.reading.values import Place, mapping, phrase
+
+_ASPECT_KEYS = ("name", "description")
+
+
+class Aspect(NamedTuple):
+    """What a response must meet, and what reports call that."""
+
+    name: str
+    definition: str
+
+
+@light_dataclass(frozen=True)
+class Said:
+    """What stands under ``criteria``, one of them; a command has looked up already what was typed."""
+
+    what: str | Mapping[str, object] | Criteria | Aspect
+    place: Place = Place("")
+
+
+@light_dataclass(frozen=True)
+class CriteriaType:
+    """A text, or a criteria written out. Names and files are looked up when the judge is made."""
+
+    kind: Literal["aspect", "direct", "pairwise"]
+
+    def read(self, value: object, place: Place) -> Said:
+        if not isinstance(value, Mapping):
+            return Said(Text().read(value, place), place)
+        given = mapping(value, place)
+        written = given if self.kind == "aspect" else {"kind": self.kind, **given}
+        self._check(written, place)
+        return Said(written, place)
+
+    def schema(self) -> Schema:
+        keys = {"aspect": _ASPECT_KEYS, "direct": KEYS, "pairwise": PAIRWISE_KEYS}[self.kind]
+        needed = [*_ASPECT_KEYS, *(["options"] if self.kind == "direct" else [])]
+        properties = {name: _PROPERTIES.get(name, Text().schema()) for name in keys}
+        if "kind" in properties:
+            properties["kind"] = {"const": self.kind}
+        written = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+        return {"anyOf": [Text().schema(), written]}
+
+    def _check(self, given: Mapping[str, object], place: Place) -> None:
+        if self.kind == "aspect":
+            mapping(given, place, _ASPECT_KEYS, _ASPECT_KEYS)
+            for name in _ASPECT_KEYS:
+                if not phrase(given[name], place.at(name)):
+                    raise place.at(name).wrong("is empty")
+        elif given["kind"] != self.kind:
+            raise place.at("kind").wrong(f"must be {self.kind}, as the judge is, not {given['kind']!r}")
+        else:
+            parse_entry(given, place)
+
+
+_TEXTS: Schema = {"type": "array", "items": Text().schema()}
+_EXAMPLES: Schema = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"fields": {"type": "object"}, "option": Text().schema(), "explanation": Text().schema()},
+        "required": ["fields", "option"],
+        "additionalProperties": False,
+    },
+}
+_PROPERTIES: Mapping[str, Schema] = {
+    "context_fields": _TEXTS,
+    "higher_is_better": {"type": "boolean"},
+    "examples": _EXAMPLES,
+    "golden": _EXAMPLES,
+    "options": {
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "anyOf": [
+                Text().schema(),
+                {
+                    "type": "object",
+                    "properties": {"name": Text().schema(), "description": {"type": "string"}, "score": {"type": "number"}},
+                    "required": ["name"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+    },
+}

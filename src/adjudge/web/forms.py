@@ -1,0 +1,30 @@
+"""What our pages send: forms, which are never large."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+LARGEST = 65_536
+"""Bytes of a form, unless a page says otherwise."""
+_MOST_FIELDS = 500
+
+
+async def fields_of(request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS) -> list[tuple[str, str]]:
+    """Every field that was sent, in its order; a name may be there several times."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > largest:
+            raise HTTPException(413, "that is more than a page of ours sends")
+    try:
+        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most)
+    except ValueError as error:
+        raise HTTPException(413, "that is more than a page of ours sends") from error
+
+
+async def form_of(request: Request, largest: int = LARGEST) -> dict[str, str]:
+    """The same where every name is there once."""
+    return dict(await fields_of(request, largest))

@@ -1,0 +1,161 @@
+"""Runs that the page started: each in a process of its own, within a share of the page's budget, stopped when the page ends."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.file import holds_run
+from adjudge.reports.exit_code import ExitCode
+from adjudge.runs.folder import spent_in
+from adjudge.web.spending import Share, Spending
+
+_WORKER = (sys.executable, "-m", "adjudge.web.worker")
+_MOST_AT_ONCE = 4
+_MOST_KEPT = 100
+_LONGEST_MESSAGE = 2000
+_PATIENCE = 300
+"""Seconds that an estimate may take."""
+_FINE = (ExitCode.OK, ExitCode.UNSCORED, ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE)
+
+
+@dataclass
+class Job:
+    """A run under way, or one that was."""
+
+    id: str
+    folder: Path
+    total: int | None
+    """Judgments there will be, where that is known."""
+    share: Share
+    spent_before: float
+    process: subprocess.Popen[bytes]
+    said: IO[bytes]
+    is_stopping: bool = False
+    ended: threading.Event = field(default_factory=threading.Event)
+    message: str = ""
+    """What it said at its end, where that was not what was wanted."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it goes on."""
+        return not self.ended.is_set()
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it came to its end."""
+        return self.process.returncode in _FINE
+
+    def stop(self) -> None:
+        """Send nothing more; what is under way is waited for."""
+        self.is_stopping = True
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    def wait(self) -> None:
+        """Until it has ended; then its share is settled by what its ledger says."""
+        try:
+            self.process.wait()
+        finally:
+            self.message = "" if self.is_fine else _last(self.said)
+            self.said.close()
+            self._let_go()
+            self.share.settle(max(0.0, dollars_in(self.folder) - self.spent_before))
+            self.ended.set()
+
+
+class Jobs:
+    """What was started, by id."""
+
+    def __init__(self, spending: Spending, home: Path) -> None:
+        self._spending = spending
+        self._home = home
+        self._jobs: dict[str, Job] = {}
+        self._totals: dict[Path, int] = {}
+        self._lock = threading.Lock()
+
+    def start(self, words: Sequence[str], folder: Path, usd: float, total: int | None = None) -> Job:
+        """Give a command that judges into ``folder``, with ``usd`` more than it has spent."""
+        with self._lock:
+            if (known := self.of(folder)) and known.is_running:
+                raise SetupError(f"{folder.name} is under way already")
+            if sum(job.is_running for job in self._jobs.values()) >= _MOST_AT_ONCE:
+                raise SetupError(f"{_MOST_AT_ONCE} runs are under way: wait for one of them, or stop it")
+            before, share = dollars_in(folder), self._spending.set_aside(usd)
+            said = TemporaryFile()  # noqa: SIM115 - it is closed when the job has ended
+            command = [*_WORKER, *words, "--max-usd", f"{before + usd:.6f}"]
+            try:
+                process = subprocess.Popen(  # noqa: S603 - our own command
+                    command, cwd=self._home, stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True
+                )
+            except OSError as error:
+                share.settle(0.0)
+                raise RunError(f"no process could be started: {error.strerror or error}") from error
+            self._totals[folder] = total = total or self._totals.get(folder, 0)
+            job = Job(secrets.token_hex(4), folder, total or None, share, before, process, said)
+            self._forget_old()
+            self._jobs[job.id] = job
+            threading.Thread(target=job.wait, daemon=True).start()
+            return job
+
+    def find(self, id: str) -> Job:
+        """The job of that id."""
+        if id not in self._jobs:
+            raise SetupError("that run was not started by this page, or long ago: look for it in the list of runs")
+        return self._jobs[id]
+
+    def of(self, folder: Path) -> Job | None:
+        """The last job that judges into a folder."""
+        return next((job for job in reversed(self._jobs.values()) if job.folder == folder), None)
+
+    def close(self) -> None:
+        """The page ends: every job stops gently."""
+        for job in self._jobs.values():
+            if job.is_running:
+                job.stop()
+
+    def estimate(self, words: Sequence[str]) -> dict[str, object]:
+        """What a command would take, in a process of its own, so that this one stays small."""
+        command = [sys.executable, "-m", "adjudge", *words, "--dry-run", "--json"]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own command
+                command, cwd=self._home, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise RunError("the estimate takes too long: judge the first rows alone") from error
+        if done.returncode:
+            raise SetupError(_plain(done.stderr))
+        found: dict[str, object] = json.loads(done.stdout)["results"][0]
+        return found
+
+    def _forget_old(self) -> None:
+        ended = [id for id, job in self._jobs.items() if not job.is_running]
+        for id in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
+            del self._jobs[id]
+
+
+def dollars_in(folder: Path) -> float:
+    """What a run has cost until now; nothing where there is none."""
+    return spent_in(folder).usd if holds_run(folder) else 0.0
+
+
+def _last(said: IO[bytes]) -> str:
+    said.seek(0)
+    return _plain(said.read())
+
+
+def _plain(said: bytes) -> str:
+    """The end of what a command said, without its name in front."""
+    return said.decode("utf-8", "replace").strip().removeprefix("adjudge: ")[-_LONGEST_MESSAGE:]

@@ -1,0 +1,178 @@
+"""``/benchmarks``: what ``adjudge bench`` found: judges ranked by how well they agree with people, down to the single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.file import holds_labels, read_meta
+from adjudge.reports.benchmark import EXPLAINED, against_best, beside, title_of
+from adjudge.runs.folder import reading
+from adjudge.stats.estimate import Estimate
+from adjudge.trust.benchmark import FACT, BenchedJudge, Benchmark, Disagreement, Ranking, benchmark_of
+from adjudge.web.library import RunPlace
+from adjudge.web.site import Site, our_words, site_of
+
+GROUPS = ("question", "model", "criteria")
+_SHOWN = 200
+"""Disagreements on one page; all of them are counted."""
+_LONGEST = 2000
+"""Characters of an explanation."""
+Line = dict[str, object]
+
+
+def show_all(request: Request) -> Response:
+    """Every benchmark, or those lines of them that are asked for."""
+    site, asked = site_of(request), request.query_params
+    group = asked.get("group") or GROUPS[0]
+    if group not in GROUPS:
+        raise SetupError(f"group must be one of {', '.join(GROUPS)}, not {group!r}")
+    places = [place for place in site.library.scan() if _is_benchmark(site, place)]
+    wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
+    benchmarks, troubles = _measured(site, wanted)
+    language = site.language_of(request)
+    lines = [line for place, found in benchmarks for line in _lines(place, found, language) if _fits(line, asked)]
+    data = {
+        "asked": dict(asked),
+        "group": group,
+        "groups": list(GROUPS),
+        "runs": [{"id": place.id, "name": place.name} for place in places],
+        "criteria": sorted({str(line["criteria"]) for line in lines} | ({asked["criteria"]} if asked.get("criteria") else set())),
+        "sections": _sections(lines, group, dict(_beside(benchmarks, site.language_of(request)))),
+        "explained": {name: our_words(text, language) for name, text in EXPLAINED.items()},
+        "troubles": [our_words(text, language) for text in troubles],
+    }
+    return site.answer(request, "benchmarks.html.jinja", data)
+
+
+def show(request: Request) -> Response:
+    """Of one judge, the rows on which it and people disagree."""
+    site, asked = site_of(request), request.query_params
+    place = site.library.find(request.path_params["run"])
+    found, judge, criteria = _benchmark(site, place), asked.get("judge", ""), asked.get("criteria", "")
+    one = next((one for one in found.judges if one.judge == judge and one.criteria == criteria), None)
+    if one is None:
+        raise SetupError(f"the benchmark {place.name} has no judge {judge!r} with criteria {criteria!r}")
+    said = asked.get("said", "")
+    pairs: dict[tuple[str, str], int] = {}
+    for each in one.disagreements:
+        pairs[str(each.said), str(each.truth)] = pairs.get((str(each.said), str(each.truth)), 0) + 1
+    rows = [each for each in one.disagreements if said in ("", f"{each.said}→{each.truth}")]
+    data = {
+        "run": {"id": place.id, "name": place.name},
+        "judge": _line(place, one, ""),
+        "asked": dict(asked),
+        "pairs": [{"key": f"{a}→{b}", "judge": a, "people": b, "count": count} for (a, b), count in sorted(pairs.items())],
+        "count": len(rows),
+        "rows": [_row(each) for each in rows[:_SHOWN]],
+    }
+    return site.answer(request, "benchmark.html.jinja", data)
+
+
+def _row(one: Disagreement) -> Line:
+    answers = {who: str(what) for who, what in one.answers.items()}
+    return {**one.to_dict(), "labels": answers, "explanation": one.explanation[:_LONGEST]}
+
+
+def _is_benchmark(site: Site, place: RunPlace) -> bool:
+    """Whether ``adjudge bench`` made it, or it was imported with what people said of its rows."""
+    return site.library.kept(place, "is benchmark", lambda: _has_labels_and_judges(place))
+
+
+def _has_labels_and_judges(place: RunPlace) -> bool:
+    if not holds_labels(place.folder):
+        return False
+    try:
+        with reading(place.folder) as connection:
+            facts = read_meta(connection)
+    except RunError:
+        return False
+    return FACT in facts or "imported" in facts
+
+
+def _benchmark(site: Site, place: RunPlace) -> Benchmark:
+    return site.library.kept(place, "benchmark", lambda: benchmark_of(place.folder))
+
+
+def _measured(site: Site, places: Sequence[RunPlace]) -> tuple[list[tuple[RunPlace, Benchmark]], list[str]]:
+    """The benchmarks, and why some cannot be shown."""
+    found, troubles = [], []
+    for place in places:
+        try:
+            found.append((place, _benchmark(site, place)))
+        except RunError as error:
+            troubles.append(str(error))
+    return found, troubles
+
+
+def _lines(place: RunPlace, found: Benchmark, language: str) -> Iterator[Line]:
+    for ranking in found.rankings:
+        heading = _heading(place, found, ranking, language)
+        yield from (_line(place, one, heading) for one in ranking.judges)
+
+
+def _heading(place: RunPlace, found: Benchmark, ranking: Ranking, language: str) -> str:
+    return f"{place.name}: {our_words(title_of(found, ranking), language)}"
+
+
+def _line(place: RunPlace, one: BenchedJudge, question: str) -> Line:
+    effort = one.effort
+    return {
+        "run": place.id,
+        "run_name": place.name,
+        "question": question,
+        "rank": one.rank,
+        "judge": one.judge,
+        "criteria": one.criteria,
+        "model": ", ".join(one.models),
+        "figure": one.figure,
+        "agreement": _estimate(one.agreement),
+        "kappa": _estimate(one.kappa),
+        "against_best": against_best(one),
+        "rows": one.rows,
+        "failed": one.failed,
+        "consistency": one.consistency.value,
+        "order_effect": one.order_effect.value,
+        "usd_per_1000": None if effort.unpriced else effort.usd_per_1000,
+        "price_known": not (effort.unpriced and effort.calls),
+        "seconds": effort.seconds,
+        "disagreements": len(one.disagreements),
+    }
+
+
+def _estimate(one: Estimate) -> dict[str, float | None]:
+    return {"value": one.value, "lower": one.lower, "upper": one.upper}
+
+
+def _fits(line: Line, asked: Mapping[str, str]) -> bool:
+    words = asked.get("q", "").strip().casefold()
+    has_words = words in f"{line['judge']} {line['model']} {line['run_name']}".casefold()
+    return has_words and asked.get("criteria") in (None, "", line["criteria"])
+
+
+def _sections(lines: Sequence[Line], group: str, notes: Mapping[str, list[str]]) -> list[dict[str, object]]:
+    """Lines that belong together. Only those of one question are ranked against each other; others are in order of agreement."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(str(line[group]), []).append(line)
+    if group != "question":
+        for each in found.values():
+            each.sort(key=_by_agreement)
+    return [{"title": title, "lines": each, "notes": notes.get(title, [])} for title, each in found.items()]
+
+
+def _by_agreement(line: Line) -> float:
+    agreement = line["agreement"]
+    value = agreement["value"] if isinstance(agreement, dict) else None
+    return 1.0 if value is None else -value
+
+
+def _beside(benchmarks: Sequence[tuple[RunPlace, Benchmark]], language: str) -> Iterator[tuple[str, list[str]]]:
+    """What stands beside each ranking: how well people agree, what judges reach that read nothing, and notes."""
+    for place, found in benchmarks:
+        for ranking in found.rankings:
+            lines = [*beside(ranking), *found.notes]
+            yield _heading(place, found, ranking, language), [our_words(line, language) for line in lines]

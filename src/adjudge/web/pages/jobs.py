@@ -1,0 +1,89 @@
+"""``/jobs/ID``: a run that the page started: how far it is, what it costs, stop. A run of this folder is resumed here as well."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.ledger.file import holds_run
+from adjudge.runs.folder import spent_in
+from adjudge.web.forms import form_of
+from adjudge.web.jobs import Job
+from adjudge.web.library import RunPlace
+from adjudge.web.pages.start import dollars
+from adjudge.web.site import Site, site_of
+
+
+def show(request: Request) -> Response:
+    """How far it is; ``part=1``: that alone, for a page that asks again and again."""
+    site = site_of(request)
+    data = {"job": job_data(site, site.jobs.find(request.path_params["job"]))}
+    return site.answer(request, "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja", data)
+
+
+def stop(request: Request) -> Response:
+    """Nothing more is sent; what is under way is waited for."""
+    site = site_of(request)
+    _check(site)
+    job = site.jobs.find(request.path_params["job"])
+    job.stop()
+    return site.answer(request, "job_part.html.jinja", {"job": job_data(site, job)})
+
+
+async def resume(request: Request) -> Response:
+    """Go on with a run that was stopped."""
+    return await run_in_threadpool(_resume, request, await form_of(request))
+
+
+def _resume(request: Request, given: dict[str, str]) -> Response:
+    site = site_of(request)
+    _check(site)
+    place = site.library.find(request.path_params["run"])
+    job = site.jobs.start(["resume", str(place.folder), "--"], place.folder, dollars(given, site))
+    answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
+    answer.headers["hx-redirect"] = f"/jobs/{job.id}"
+    return answer
+
+
+def job_data(site: Site, job: Job) -> dict[str, object]:
+    """What is known of a job now."""
+    is_running, place = job.is_running, _place(site, job)
+    spent = site.library.kept(place, "spent", lambda: spent_in(place.folder, by_votes=True).usd) if place else 0.0
+    done = _done(site, place) if place else Counter()
+    return {
+        "id": job.id,
+        "name": job.folder.name,
+        "run": place.id if place else None,
+        "running": is_running,
+        "stopping": is_running and job.is_stopping,
+        "fine": not is_running and job.is_fine,
+        "stopped": not is_running and job.is_stopping,
+        "message": job.message,
+        "done": done.total(),
+        "unscored": sum(count for status, count in done.items() if status != "scored"),
+        "total": job.total,
+        "usd": max(0.0, spent - job.spent_before),
+        "budget": job.share.usd,
+        "left": site.spending.left,
+    }
+
+
+def _place(site: Site, job: Job) -> RunPlace | None:
+    """The run, as soon as there is one."""
+    if not holds_run(job.folder):
+        return None
+    return next((one for one in site.library.scan() if one.folder == job.folder), None)
+
+
+def _done(site: Site, place: RunPlace) -> Counter[str]:
+    """Status → judgments."""
+    return sum((Counter(one.statuses) for one in site.library.counts(place).values()), Counter())
+
+
+def _check(site: Site) -> None:
+    if site.read_only:
+        raise HTTPException(403, "the page was started with --read-only: nothing can be judged")

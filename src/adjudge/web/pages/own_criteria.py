@@ -1,0 +1,71 @@
+"""``/criteria-file?name=…``: a file of the user's own criteria, read anew while it is being edited."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.catalog.lint import Finding, lint_file
+from adjudge.domain.criteria import CriteriaExample
+from adjudge.errors import AdjudgeError
+from adjudge.reports.russian import localised
+from adjudge.web.home import FoundFile, chosen
+from adjudge.web.plan import own_criteria
+from adjudge.web.site import our_words, site_of
+
+
+def show(request: Request) -> Response:
+    """Each criteria of the file, with what the linter finds; ``part=1``: that alone, for a page that asks again and again."""
+    site, asked = site_of(request), request.query_params
+    file = chosen(own_criteria(site.home), asked.get("name", ""), "file of criteria")
+    language = site.language_of(request)
+    data = {"file": {"name": file.name, "changed": file.path.stat().st_mtime}, **_read(file, language)}
+    return site.answer(request, "own_criteria_part.html.jinja" if asked.get("part") else "own_criteria.html.jinja", data)
+
+
+def findings_of(file: FoundFile) -> tuple[list[Finding], str]:
+    """What the linter finds; and why it cannot read the file, where it cannot."""
+    try:
+        return lint_file(file.path), ""
+    except AdjudgeError as error:
+        return [], str(error)
+
+
+def _read(file: FoundFile, language: str) -> dict[str, object]:
+    findings, trouble = findings_of(file)
+    try:
+        entries = read_entries(file.path)
+    except AdjudgeError as error:
+        entries, trouble = [], trouble or str(error)
+    return {
+        "trouble": localised(trouble, language),
+        "findings": [_finding(one, language) for one in findings],
+        "entries": [_entry(one) for one in entries],
+    }
+
+
+def _finding(one: Finding, language: str) -> dict[str, str]:
+    about = {"severity": one.severity, "criteria": one.criteria, "field": one.field}
+    return {**about, "message": our_words(one.message, language)}
+
+
+def _entry(one: CatalogEntry) -> dict[str, object]:
+    criteria = one.criteria
+    options = criteria.options if one.kind == "direct" else ()
+    return {
+        "name": criteria.name,
+        "kind": one.kind,
+        "version": one.version,
+        "question": criteria.titled,
+        "judged": criteria.to_evaluate_field,
+        "context": list(criteria.context_fields or ()),
+        "options": [{"name": each.name, "about": each.description, "score": each.score} for each in options],
+        "examples": [_example(each) for each in criteria.examples],
+        "golden": [_example(each) for each in one.golden],
+    }
+
+
+def _example(one: CriteriaExample) -> dict[str, object]:
+    return {"fields": dict(one.fields), "option": one.option, "why": one.explanation}

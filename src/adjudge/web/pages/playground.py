@@ -1,0 +1,276 @@
+"""``/playground``: criteria tried on instances, with what is expected of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
+from typing import NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from adjudge.catalog import criteria as catalog
+from adjudge.catalog.lint import lint
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.gateway.open import open_model
+from adjudge.prompts.case_writing import TEXT_ACTIONS
+from adjudge.reports.russian import localised
+from adjudge.reports.test_case_files import EXPORTS
+from adjudge.runs.case_file import CaseSettings, TestCase
+from adjudge.runs.execute import EvalRun
+from adjudge.runs.project import ModelEntry
+from adjudge.web.forms import fields_of
+from adjudge.web.playground.draft import Draft, TextsDraft, first_draft
+from adjudge.web.playground.edits import edited
+from adjudge.web.playground.run_rows import case_of_row
+from adjudge.web.playground.shown import trial_data
+from adjudge.web.playground.store import CaseStore
+from adjudge.web.playground.trial import Trial, all_free
+from adjudge.web.playground.writing import data_kinds
+from adjudge.web.site import Site, our_words, site_of, wants_json
+
+LARGEST_FORM = 4_000_000
+"""Bytes of a test case in a form."""
+MOST_FIELDS = 10_000
+_LOOK = 0.1
+"""Seconds between two looks at a trial."""
+_AT_MOST = 0.4
+"""Seconds between two messages about it."""
+Form = list[tuple[str, str]]
+Posted = Callable[[Request, Form], Response]
+
+
+class TextFile(NamedTuple):
+    """A file to take away."""
+
+    name: str
+    text: str
+
+
+class Link(NamedTuple):
+    """Where to go on."""
+
+    href: str
+    text: str
+
+
+def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
+    """A page that is sent the form; refused where nothing may be written."""
+
+    async def handle(request: Request) -> Response:
+        refuse_reading_only(request)
+        form = await fields_of(request, LARGEST_FORM, MOST_FIELDS)
+        try:
+            return await run_in_threadpool(answer, request, form)
+        except AdjudgeError as error:
+            return said(request, localised(str(error), site_of(request).language_of(request)), status=422)
+
+    return handle
+
+
+def said(
+    request: Request,
+    message: str,
+    *,
+    title: str = "",
+    files: Sequence[TextFile] = (),
+    link: Link | None = None,
+    status: int = 200,
+) -> Response:
+    """A message beside the form, with files to take away."""
+    kind = "note" if status >= 400 else "good"
+    data = {"message": message, "title": title, "files": [one._asdict() for one in files], "link": link and link._asdict()}
+    return site_of(request).answer(request, "playground_said.html.jinja", {**data, "kind": kind}, status)
+
+
+def refuse_reading_only(request: Request) -> None:
+    """Nothing is asked and nothing is saved with ``--read-only``."""
+    if site_of(request).read_only:
+        raise HTTPException(403, "the page was started with --read-only: there is no playground")
+
+
+def show(request: Request) -> Response:
+    """The form, with what the address says: a ready-made criteria, a saved test case, or a row of a run."""
+    refuse_reading_only(request)
+    site = site_of(request)
+    draft = _opened(request, site)
+    data = {**form_data(site, draft), **_around(request, site, draft)}
+    data |= {"draft": asdict(draft)} if wants_json(request) else {}
+    return site.answer(request, "playground.html.jinja", data)
+
+
+def _opened(request: Request, site: Site) -> Draft:
+    asked, language = request.query_params, site.language_of(request)
+    if name := asked.get("case"):
+        wanted = asked.get("version", "")
+        case, number = CaseStore(site.home).read(name, int(wanted) if wanted.isdecimal() else None)
+        return Draft.of_case(case, name, str(number))
+    if run := asked.get("run"):
+        place, row = site.library.find(run), asked.get("row", "1")
+        if not row.isdecimal():
+            raise SetupError(f"{row!r} is no number of a row")
+        return Draft.of_case(case_of_row(place.folder, asked.get("judge", ""), int(row), site.known_models()[:1], language))
+    made = first_draft(language, site.known_models()[:1])
+    if name := asked.get("criteria"):
+        entry = catalog.entry(name, language if language in catalog.languages_of(name) else "en")
+        case = TestCase(entry=entry, settings=CaseSettings(models=made.models, language=language))
+        return replace(Draft.of_case(case), rows=(TextsDraft(), TextsDraft()))
+    return made
+
+
+def _around(request: Request, site: Site, draft: Draft) -> dict[str, object]:
+    """What stands around the form."""
+    language = site.language_of(request)
+    runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:200]]
+    return {
+        "catalogue": catalog.all_names(language),
+        "cases": CaseStore(site.home).names(),
+        "runs": runs,
+        "exports": tuple(EXPORTS),
+        "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
+        "worth": our_words(_worth(site), language),
+    }
+
+
+def _worth(site: Site) -> str:
+    """What a reader of the embedded model's verdicts must know; or why it cannot judge."""
+    local = [name for name in site.known_models() if name.startswith("local/")]
+    try:
+        return open_model(local[-1]).note or "" if local else ""
+    except AdjudgeError as error:
+        return str(error)
+
+
+def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
+    """The form by itself."""
+    site = site_of(request)
+    data = form_data(site, draft, problem)
+    return site.answer(
+        request, "playground_form.html.jinja", {**data, **({"draft": asdict(draft)} if wants_json(request) else {})}
+    )
+
+
+def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
+    """What the form shows."""
+    return {
+        "draft": draft,
+        "choices": draft.choices(),
+        "models": site.known_models(),
+        "problem": problem,
+        "text_actions": TEXT_ACTIONS,
+    }
+
+
+def edit(request: Request, form: Form) -> Response:
+    """A button of the form: the form as it is after it. What cannot be done is said, and nothing typed is lost."""
+    site, draft = site_of(request), Draft.of_form(form)
+    problem = ""
+    try:
+        draft = edited(draft, request.query_params.get("do", ""), dict(form))
+    except AdjudgeError as error:
+        problem = localised(str(error), site.language_of(request))
+    return form_answer(request, draft, problem)
+
+
+def check(request: Request, form: Form) -> Response:
+    """What the linter finds while the criteria are typed."""
+    site, draft = site_of(request), Draft.of_form(form)
+    language = site.language_of(request)
+    try:
+        entry = draft.entry()
+    except AdjudgeError as error:
+        findings = [{"severity": "error", "message": localised(str(error), language)}]
+        return site.answer(request, "playground_check.html.jinja", {"findings": findings, "estimate": ""})
+    fields = {name for row in draft.rows for name, texts in row.texts.items() if any(texts)}
+    found = lint(entry.criteria, fields or None)
+    shown = [{"severity": one.severity, "message": f"{one.field}: {our_words(one.message, language)}"} for one in found]
+    return site.answer(request, "playground_check.html.jinja", {"findings": shown, "estimate": _estimate(site, draft)})
+
+
+def _estimate(site: Site, draft: Draft) -> str:
+    """What judging would cost, where it costs anything."""
+    try:
+        case = draft.case_of()
+        entries = models_of(site, case)
+        if not case.rows or all_free(entries):
+            return ""
+        found = EvalRun.of(case.eval_file(entries), cache=True).estimate()
+    except AdjudgeError:
+        return ""  # it is said when somebody wants to judge
+    return f"≈ ${found.usd[0]:.4f} – ${found.usd[1]:.4f}"
+
+
+def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
+    """The models that the case names, of those that may be asked."""
+    known = site.known_models()
+    for name in case.settings.models:
+        if name not in known:
+            raise SetupError(f"{name} is no model that the page may ask: it may ask {', '.join(known)}; start it with -m {name}")
+    named = case.settings.models or known[-1:]
+    if not named:
+        raise SetupError("there is no model to ask: start the page with -m MODEL, or pip install 'adjudge[local]'")
+    return tuple(site.project.with_defaults(ModelEntry(model=one)) for one in named)
+
+
+def judge(request: Request, form: Form) -> Response:
+    """Begin a trial, and show what there is of it."""
+    site = site_of(request)
+    draft = Draft.of_form(form)
+    case = draft.case_of()
+    trial = site.trials.start(case, models_of(site, case), places=draft.filled())
+    trial.wait(_LOOK)
+    return trial_answer(request, trial)
+
+
+def trial_answer(request: Request, trial: Trial) -> Response:
+    """A trial as it stands."""
+    site = site_of(request)
+    data = trial_data(trial, site.spending.left, site.language_of(request))
+    return site.answer(request, "playground_results.html.jinja", data)
+
+
+def show_trial(request: Request) -> Response:
+    """The same, asked for later."""
+    refuse_reading_only(request)
+    return trial_answer(request, site_of(request).trials.find(request.path_params["trial"]))
+
+
+def stop(request: Request, form: Form) -> Response:  # noqa: ARG001 - nothing is sent along
+    """Send nothing more."""
+    trial = site_of(request).trials.find(request.path_params["trial"])
+    trial.stop()
+    trial.wait(2)
+    return trial_answer(request, trial)
+
+
+async def follow(request: Request) -> Response:
+    """Server-sent events: ``changed`` when there is something new, ``ended`` at the end."""
+    refuse_reading_only(request)
+    trial = site_of(request).trials.find(request.path_params["trial"])
+    return StreamingResponse(_events(trial), media_type="text/event-stream")
+
+
+async def _events(trial: Trial) -> AsyncIterator[str]:
+    told = -1
+    while not trial.ended:
+        if trial.changes != told:
+            told = trial.changes
+            yield f"event: changed\ndata: {trial.cast}\n\n"
+            await asyncio.sleep(_AT_MOST)
+        await asyncio.sleep(_LOOK)
+    yield f"event: ended\ndata: {trial.cast}\n\n"
+
+
+ROUTES = (
+    Route("/playground", show),
+    Route("/playground/edit", posted(edit), methods=["POST"]),
+    Route("/playground/check", posted(check), methods=["POST"]),
+    Route("/playground/judge", posted(judge), methods=["POST"]),
+    Route("/playground/trial/{trial}", show_trial),
+    Route("/playground/trial/{trial}/events", follow),
+    Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
+)

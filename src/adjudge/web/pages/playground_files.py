@@ -1,0 +1,109 @@
+"""The playground's files: test cases with their versions, criteria, exports, and test cases from elsewhere."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.catalog.criteria_file import as_file
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.importers.case_in import case_in
+from adjudge.reports.russian import localised
+from adjudge.reports.test_case_files import EXPORTS, files_of
+from adjudge.runs.case_file import TestCase, dumped, parse_case
+from adjudge.web.pages.playground import Form, Link, TextFile, form_answer, posted, refuse_reading_only, said
+from adjudge.web.playground.draft import MOST_ROWS, Draft
+from adjudge.web.playground.store import CRITERIA_FOLDER, FOLDER, CaseStore, check_name, made_folder, write_new
+from adjudge.web.site import said as said_in
+from adjudge.web.site import site_of
+
+_BROUGHT = "what was brought in"
+
+
+def save(request: Request, form: Form) -> Response:
+    """A new version of the test case."""
+    site, values, draft = site_of(request), dict(form), Draft.of_form(form)
+    name = values.get("save_as", "").strip()
+    base = int(draft.base) if draft.case == name and draft.base.isdecimal() else None
+    number = CaseStore(site.home).save(name, draft.case_of(), base)
+    language = site.language_of(request)
+    message = said_in("Saved as version {number} of {name} in {folder}.", language)
+    text = said_in("Go on from this version", language)
+    link = Link(f"/playground?{urlencode({'case': name, 'version': number})}", text)
+    return said(request, message.format(number=number, name=name, folder=FOLDER), link=link)
+
+
+def save_criteria(request: Request, form: Form) -> Response:
+    """The criteria as a file of their own."""
+    site, name = site_of(request), dict(form).get("save_as", "").strip()
+    check_name(name)
+    text = dumped(as_file(Draft.of_form(form).entry()))
+    write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text)
+    message = said_in("Saved as {file}.", site.language_of(request)).format(file=f"{CRITERIA_FOLDER}/{name}.yaml")
+    return said(request, message, files=[TextFile(f"{name}.yaml", text)])
+
+
+def export(request: Request, form: Form) -> Response:
+    """Files to take away; nothing is written here."""
+    kind = request.query_params.get("as", "")
+    if kind not in EXPORTS:
+        raise SetupError(f"a test case can be taken away as {', '.join(EXPORTS)}, not as {kind!r}")
+    name = dict(form).get("save_as", "").strip() or "test-case"
+    files = files_of(Draft.of_form(form).case_of(), name, kind)
+    return said(request, "", files=[TextFile(*each) for each in files.items()])
+
+
+def bring_in(request: Request, form: Form) -> Response:
+    """A test case of EvalAssist, or of this page, into the form."""
+    site, draft, text = site_of(request), Draft.of_form(form), dict(form).get("brought", "")
+    problem = ""
+    try:
+        case = _brought(text)
+        settings = replace(case.settings, models=tuple(one for one in case.settings.models if one in site.known_models()))
+        draft = Draft.of_case(replace(case, settings=settings))
+    except AdjudgeError as error:
+        problem = localised(str(error), site.language_of(request))
+    return form_answer(request, draft, problem)
+
+
+def _brought(text: str) -> TestCase:
+    if not text.strip():
+        raise SetupError("choose a file, or paste its text")
+    if "test_case:" in text and not text.lstrip().startswith("{"):
+        return parse_case(text, _BROUGHT)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / _BROUGHT
+        path.write_text(text, encoding="utf-8")
+        try:
+            return case_in(path, MOST_ROWS)
+        except AdjudgeError as error:
+            raise type(error)(str(error).replace(str(path), _BROUGHT)) from None
+
+
+def show_case(request: Request) -> Response:
+    """The versions of a test case, and what changed from one to another."""
+    refuse_reading_only(request)
+    site, name, asked = site_of(request), request.path_params["name"], request.query_params
+    store = CaseStore(site.home)
+    versions = store.versions(name)
+    numbers = [one.number for one in versions]
+    newest, older = numbers[0], numbers[min(1, len(numbers) - 1)]
+    a, b = (int(given) if (given := asked.get(side, "")).isdecimal() else usual for side, usual in (("a", older), ("b", newest)))
+    lines = store.difference(name, a, b) if a != b else []
+    data = {"name": name, "versions": [asdict(one) for one in versions], "a": a, "b": b, "lines": lines}
+    return site.answer(request, "playground_case.html.jinja", data)
+
+
+ROUTES = (
+    Route("/playground/save", posted(save), methods=["POST"]),
+    Route("/playground/save-criteria", posted(save_criteria), methods=["POST"]),
+    Route("/playground/export", posted(export), methods=["POST"]),
+    Route("/playground/import", posted(bring_in), methods=["POST"]),
+    Route("/playground/case/{name}", show_case),
+)

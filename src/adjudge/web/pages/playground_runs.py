@@ -1,0 +1,31 @@
+"""The playground and runs: criteria tried on rows of a run, beside what the run said of them."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.errors import SetupError
+from adjudge.web.pages.playground import Form, models_of, posted, trial_answer
+from adjudge.web.playground.draft import MOST_ROWS, Draft
+from adjudge.web.playground.run_rows import rows_to_try
+from adjudge.web.site import site_of
+
+_FEW = 0.1
+
+
+def try_rows(request: Request, form: Form) -> Response:
+    """Judge rows of a run by the criteria of the form."""
+    site, values = site_of(request), dict(form)
+    place, count = site.library.find(values.get("run", "")), values.get("count", "20")
+    if not count.isdecimal() or not 1 <= int(count) <= MOST_ROWS:
+        raise SetupError(f"the number of rows must be from 1 to {MOST_ROWS}, not {count!r}")
+    case = Draft.of_form(form).case_of()
+    found = rows_to_try(place.folder, case, int(count))
+    trial = site.trials.start(found.case, models_of(site, case), before=found.before, source=place.name)
+    trial.wait(_FEW)
+    return trial_answer(request, trial)
+
+
+ROUTES = (Route("/playground/try", posted(try_rows), methods=["POST"]),)

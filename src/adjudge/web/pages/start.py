@@ -1,0 +1,118 @@
+"""``/start``: rows, criteria and models are chosen, what that takes is estimated, and a run is started."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adjudge.catalog import criteria as catalog
+from adjudge.errors import SetupError
+from adjudge.ledger.file import holds_run
+from adjudge.web.forms import fields_of
+from adjudge.web.home import chosen, data_files, preview
+from adjudge.web.plan import EVAL_FILE, Plan, new_folder, own_criteria, plan_of, suggested_name, trouble_in
+from adjudge.web.site import Site, site_of
+
+_ROOM = 1.2
+"""How much more than the estimate is suggested as a budget."""
+
+
+def show(request: Request) -> Response:
+    """The files there are; of the chosen one, how it begins, what to judge it by, and on request what that takes."""
+    site, asked = site_of(request), request.query_params
+    _check(site)
+    files = data_files(site.home)
+    data: dict[str, object] = {
+        "folder": site.home.name,
+        "files": [{"name": one.name, "size": one.size} for one in files.values()],
+        "asked": _asked(asked),
+        "chosen": None,
+        "estimate": None,
+    }
+    if asked.get("data"):
+        file = chosen(files, asked["data"], "data file")
+        data |= {"chosen": {"name": file.name, **preview(file)._asdict()}, **_choices(site, request)}
+    if asked.get("do") == "estimate":
+        data["estimate"] = _estimate(site, plan_of(site, asked, asked.getlist))
+    return site.answer(request, "start.html.jinja", data)
+
+
+async def begin(request: Request) -> Response:
+    """Start it."""
+    given = await fields_of(request)
+    return await run_in_threadpool(_begin, request, given)
+
+
+def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
+    site, asked = site_of(request), QueryParams(list(given))
+    _check(site)
+    plan = plan_of(site, asked, asked.getlist)
+    usd = dollars(asked, site)
+    total = asked.get("total", "")
+    folder = new_folder(site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name))
+    folder.mkdir(parents=True)
+    try:
+        (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
+        words = ["run", str(folder / EVAL_FILE), "--run", str(folder), "--quiet"]
+        job = site.jobs.start(words, folder, usd, int(total) if total.isdecimal() else None)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
+    answer.headers["hx-redirect"] = f"/jobs/{job.id}"
+    return answer
+
+
+def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:
+    """The budget that a form gives; without one, all that is left."""
+    text = asked.get("usd", "").strip().replace(",", ".")
+    try:
+        usd = float(text) if text else site.spending.left
+    except ValueError:
+        usd = math.nan
+    if not math.isfinite(usd) or usd < 0:
+        raise SetupError(f"the budget must be a number of dollars, not {text!r}")
+    return usd
+
+
+def _check(site: Site) -> None:
+    if site.read_only:
+        raise HTTPException(403, "the page was started with --read-only: nothing can be judged")
+    if holds_run(site.library.root):
+        raise HTTPException(400, "the page was started for one run: start it for a folder of runs to judge more")
+
+
+def _choices(site: Site, request: Request) -> dict[str, object]:
+    language, own = site.language_of(request), own_criteria(site.home)
+    ready = [catalog.entry(name, language if language in catalog.languages_of(name) else "en") for name in catalog.all_names()]
+    return {
+        "own": [{"name": name, "trouble": trouble_in(file)} for name, file in own.items()],
+        "ready": [{"name": one.criteria.name, "kind": one.kind, "question": one.criteria.titled} for one in ready],
+        "models": site.known_models(),
+        "left": site.spending.left,
+        "max_usd": site.spending.max_usd,
+        "name": suggested_name(request.query_params["data"]),
+    }
+
+
+def _asked(asked: QueryParams) -> dict[str, object]:
+    return {**dict(asked), "criteria": asked.getlist("criteria"), "model": asked.getlist("model")}
+
+
+def _estimate(site: Site, plan: Plan) -> dict[str, object]:
+    with TemporaryDirectory() as folder:
+        draft = Path(folder) / EVAL_FILE
+        draft.write_text(plan.to_eval(), encoding="utf-8")
+        found = site.jobs.estimate(["run", str(draft)])
+    cost, left = found["cost_usd"], site.spending.left
+    high = float(cost["upper"] or 0.0) if isinstance(cost, dict) else 0.0
+    return {**found, "suggested": min(left, math.ceil(100 * high * _ROOM) / 100), "fits": high <= left}

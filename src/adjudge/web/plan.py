@@ -1,0 +1,172 @@
+"""A run as the page asks for it: which rows, by which criteria, by which models. It becomes an ordinary eval file."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from starlette.datastructures import QueryParams
+
+from adjudge.catalog import criteria as catalog
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.catalog.entry import KINDS, Kind
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
+from adjudge.web.site import Site
+
+EVAL_FILE = "eval.yaml"
+_NAME = re.compile(r"\w[\w.-]{0,59}")
+_KEY = re.compile(r"""^[-\s]*["']?(\w+)["']?\s*:""", re.MULTILINE)
+_LONGEST_QUESTION = 2000
+_MOST_VOTES = 50
+_LARGEST_CRITERIA = 200_000
+"""Bytes of a file that may hold criteria."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is judged, by what, by whom."""
+
+    data: FoundFile
+    criteria: tuple[str, ...]
+    """Ready-made ones by name, own ones by file."""
+    question: str
+    kind: Kind
+    """Of the question."""
+    models: tuple[str, ...]
+    votes: int
+    both_orders: bool
+    limit: int | None
+    columns: tuple[tuple[str, str], ...]
+    responses: tuple[str, ...]
+    language: str
+    own: Mapping[str, FoundFile]
+
+    def to_eval(self) -> str:
+        """The eval file. Its paths are absolute: it may lie anywhere."""
+        found = {
+            "language": self.language,
+            "data": {
+                "path": str(self.data.path),
+                **({"columns": dict(self.columns)} if self.columns else {}),
+                **({"responses": list(self.responses)} if self.responses else {}),
+                **({"limit": self.limit} if self.limit else {}),
+            },
+            "models": list(self.models),
+            "judges": list(self._judges()),
+        }
+        return yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=120)
+
+    def _judges(self) -> Iterator[dict[str, object]]:
+        for kind in KINDS:
+            if wanted := [text for text, of_kind in self._asked() if of_kind == kind]:
+                settings = {"strictness": self.votes, "check_positional_bias": self.both_orders}
+                yield {"kind": kind, "criteria": wanted, **settings}
+
+    def _asked(self) -> Iterator[tuple[str, Kind]]:
+        for name in self.criteria:
+            if name in self.own:
+                path = self.own[name].path
+                yield str(path), next((one.kind for one in read_entries(path)), "direct")
+            else:
+                yield name, catalog.entry(name).kind
+        if self.question:
+            yield self.question, self.kind
+
+
+def plan_of(site: Site, asked: QueryParams | Mapping[str, str], several: Callable[[str], Sequence[str]]) -> Plan:
+    """What a form asks for; ``several``: every value of a name. What may not be asked for is refused in words."""
+    models, criteria = tuple(several("model")), tuple(several("criteria"))
+    question, kind, own = asked.get("question", "").strip(), asked.get("kind") or "direct", own_criteria(site.home)
+    if not criteria and not question:
+        raise SetupError("say what to judge by: choose criteria, or write a question")
+    if len(question) > _LONGEST_QUESTION:
+        raise SetupError(f"a question has at most {_LONGEST_QUESTION} characters: write it as criteria in a file")
+    if kind not in KINDS:
+        raise SetupError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    if not models:
+        raise SetupError("say who judges: choose a model")
+    if unknown := [name for name in models if name not in site.known_models()]:
+        raise SetupError(f"{unknown[0]!r} may not be asked from this page: name it with -m when you start it")
+    return Plan(
+        data=chosen(data_files(site.home), asked.get("data", ""), "data file"),
+        criteria=tuple(_known(name, own) for name in criteria),
+        question=question,
+        kind="pairwise" if kind == "pairwise" else "direct",
+        models=models,
+        votes=_whole(asked, "votes", _MOST_VOTES) or 1,
+        both_orders=asked.get("both_orders") == "1",
+        limit=_whole(asked, "limit", 10**9),
+        columns=tuple(_columns(asked.get("columns", ""))),
+        responses=tuple(filter(None, map(str.strip, asked.get("responses", "").split(",")))),
+        language="ru" if asked.get("prompts") == "ru" else "en",
+        own=own,
+    )
+
+
+def own_criteria(home: Path) -> dict[str, FoundFile]:
+    """Files of the user's that hold criteria, readable or not."""
+    return {name: file for name, file in yaml_files(home).items() if _holds_criteria(file)}
+
+
+def _holds_criteria(file: FoundFile) -> bool:
+    """Whether it looks like criteria: a mapping, or a list of them, with what criteria have and eval files do not."""
+    if file.size > _LARGEST_CRITERIA:
+        return False
+    try:
+        text = file.path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    keys = set(_KEY.findall(text))
+    return {"name", "description"} <= keys and not keys & {"judges", "jobs"}
+
+
+def new_folder(root: Path, name: str) -> Path:
+    """Where a new run is kept: a plain name, and nothing there yet."""
+    if not _NAME.fullmatch(name):
+        raise SetupError(f"{name!r} is no name for a run: take letters, digits, dots, dashes and underscores, at most 60 of them")
+    folder = root / name
+    if folder.exists() or folder.is_symlink():
+        raise SetupError(f"there is a {name!r} already: give the run another name")
+    return folder
+
+
+def suggested_name(data: str) -> str:
+    """After the data and the hour."""
+    stem = re.sub(r"[^\w.-]+", "-", Path(data).stem).strip("-.")[:40] or "run"
+    return f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _known(name: str, own: Mapping[str, FoundFile]) -> str:
+    if name not in own and name not in catalog.all_names():
+        raise SetupError(f"there are no criteria {name!r}: choose some of the list")
+    return name
+
+
+def _columns(text: str) -> Iterator[tuple[str, str]]:
+    """``field=column``, separated by commas; a column alone is the judged one."""
+    for part in filter(None, map(str.strip, text.split(","))):
+        field, equals, column = part.partition("=")
+        yield (field.strip(), column.strip()) if equals else ("response", field)
+
+
+def _whole(asked: QueryParams | Mapping[str, str], name: str, most: int) -> int | None:
+    text = asked.get(name, "").strip()
+    if not text:
+        return None
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise SetupError(f"{name} must be a whole number from 1 to {most}, not {text!r}")
+    return int(text)
+
+
+def trouble_in(file: FoundFile) -> str:
+    """Why a file of criteria cannot be used, where it cannot."""
+    try:
+        read_entries(file.path)
+    except AdjudgeError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,328 @@
+"""What stands in the playground's form: anything that was typed, right or wrong, and the test case that it comes to.
+
+A form is a sequence of names and values in the order of the page. ``option.name`` begins an option, ``example.option`` an
+example, ``row.id`` an instance; what follows belongs to it. ``….text:FIELD`` is the text of a field, several times where
+responses are compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from adjudge.catalog import criteria as catalog
+from adjudge.catalog.criteria_file import as_file, parse_entry
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.domain.frozen import plain
+from adjudge.errors import SetupError
+from adjudge.reading.types import Record
+from adjudge.reading.values import Place, load_yaml
+from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, dumped, with_choices_only
+
+MOST_ROWS = 200
+"""Instances of one test case; more are for a run."""
+_FIRST = "conciseness"
+_HERE = "the criteria"
+_SWITCHES = ("check_positional_bias", "feedback", "tie_enabled")
+_TYPED = ("strictness", "persona", "temperature", "language")
+_TEXT = "text:"
+
+
+class OptionDraft(NamedTuple):
+    """An option as it was typed."""
+
+    name: str = ""
+    score: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class TextsDraft:
+    """Texts by field: an example, or an instance."""
+
+    answer: str = ""
+    """The option that it has, or is expected to have."""
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    about: str = ""
+    """Why, or where it comes from."""
+    id: str = ""
+
+    def value(self, name: str, *, several: bool) -> str | tuple[str, ...]:
+        """The field as an instance has it; of responses without those left empty at the end."""
+        given = self.texts.get(name, ())
+        if not several:
+            return given[0] if given else ""
+        filled = max((place for place, one in enumerate(given, 1) if one.strip()), default=0)
+        return given[:filled]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A test case in the making."""
+
+    kind: str = "direct"
+    name: str = ""
+    description: str = ""
+    version: str = ""
+    judged: str = "response"
+    reads: str = "all"
+    """Which other fields the judge reads: ``all``, or ``these``."""
+    context: str = ""
+    lower_is_better: bool = False
+    options: tuple[OptionDraft, ...] = ()
+    examples: tuple[TextsDraft, ...] = ()
+    rows: tuple[TextsDraft, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Fields that were added by hand."""
+    responses: int = 2
+    """How many are compared."""
+    models: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    golden: str = "[]"
+    """Golden examples of the criteria, which the page keeps and does not show."""
+    mode: str = "form"
+    """How criteria are edited: ``form`` or ``yaml``."""
+    yaml: str = ""
+    case: str = ""
+    """The saved test case that this began as, and its version."""
+    base: str = ""
+    note: str = ""
+
+    @property
+    def compares(self) -> bool:
+        """Whether responses are compared."""
+        return self.kind == "pairwise"
+
+    @property
+    def context_names(self) -> tuple[str, ...]:
+        """The fields that the judge reads beside the judged one, where they are named."""
+        return (
+            tuple(dict.fromkeys(filter(None, (one.strip() for one in self.context.split(","))))) if self.reads == "these" else ()
+        )
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the instances, the judged one last."""
+        filled = (name for one in (*self.rows, *self.examples) for name, texts in one.texts.items() if any(map(str.strip, texts)))
+        named = dict.fromkeys((*self.context_names, *self.columns, *filled))
+        return (*(name for name in named if name != self.judged), self.judged)
+
+    def choices(self) -> tuple[str, ...]:
+        """What may be expected of an instance, as far as the form tells."""
+        if self.compares:
+            letters = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: self.responses])
+            return (*letters, "tie") if self.switched("tie_enabled") else letters
+        return tuple(one.name.strip() for one in self.options if one.name.strip())
+
+    def switched(self, name: str) -> bool:
+        """Whether a setting is on."""
+        return self.settings.get(name) == "1"
+
+    # -- from a form, and to a test case ---------------------------------------------------------------------------
+
+    @classmethod
+    def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Draft:
+        """What a form says."""
+        found: dict[str, str] = {}
+        groups: dict[str, list[dict[str, list[str]]]] = {"option": [], "example": [], "row": []}
+        many: dict[str, list[str]] = {"column": [], "model": []}
+        for name, value in pairs:
+            group, _, part = name.partition(".")
+            text = value.replace("\r\n", "\n").replace("\0", "")
+            if group in groups and part:
+                if part == {"option": "name", "example": "option", "row": "id"}[group]:
+                    groups[group].append({})
+                if groups[group]:
+                    groups[group][-1].setdefault(part, []).append(text)
+            elif name in many:
+                many[name].append(text)
+            else:
+                found[name] = text
+        return cls._gathered(found, groups, many)
+
+    @classmethod
+    def _gathered(
+        cls, found: Mapping[str, str], groups: Mapping[str, list[dict[str, list[str]]]], many: Mapping[str, list[str]]
+    ) -> Draft:
+        count = found.get("responses", "2")
+        return cls(
+            kind="pairwise" if found.get("kind") == "pairwise" else "direct",
+            judged=found.get("judged", "").strip() or "response",
+            reads="these" if found.get("reads") == "these" else "all",
+            mode="yaml" if found.get("mode") == "yaml" else "form",
+            responses=min(max(int(count), 2), 10) if count.isdecimal() else 2,
+            lower_is_better=found.get("lower_is_better") == "1",
+            golden=found.get("golden") or "[]",
+            options=tuple(OptionDraft(*(_first(one, name) for name in ("name", "score", "about"))) for one in groups["option"]),
+            examples=tuple(_texts(one, "option", "why") for one in groups["example"]),
+            rows=tuple(_texts(one, "expected", "note") for one in groups["row"][:MOST_ROWS]),
+            columns=tuple(dict.fromkeys(filter(None, map(str.strip, many["column"])))),
+            models=tuple(dict.fromkeys(filter(None, many["model"]))),
+            settings={name: found[name].strip() for name in (*_SWITCHES, *_TYPED) if name in found},
+            **{
+                name: found.get(name, "")
+                for name in ("name", "description", "version", "context", "yaml", "case", "base", "note")
+            },
+        )
+
+    @classmethod
+    def of_case(cls, case: TestCase, name: str = "", version: str = "") -> Draft:
+        """The form of a test case."""
+        criteria, one = case.criteria, case.settings
+        context, several = (
+            criteria.context_fields,
+            [len(v) for row in case.rows for v in row.fields.values() if not isinstance(v, str)],
+        )
+        switches = {each: "1" for each in _SWITCHES if getattr(one, each)}
+        temperature = "" if one.temperature is None else f"{one.temperature:g}"
+        typed = {
+            "strictness": str(one.strictness),
+            "persona": one.persona or "",
+            "temperature": temperature,
+            "language": one.language,
+        }
+        return cls(
+            kind=case.entry.kind,
+            name=criteria.name,
+            description=criteria.description,
+            version=case.entry.version,
+            judged=criteria.to_evaluate_field,
+            reads="all" if context is None else "these",
+            context=", ".join(context or ()),
+            lower_is_better=not criteria.higher_is_better,
+            options=() if case.compares else tuple(_option(*each) for each in _option_parts(case.entry)),
+            examples=tuple(TextsDraft(each.option, _typed(each.fields), each.explanation) for each in criteria.examples),
+            rows=tuple(TextsDraft(row.expected, _typed(row.fields), row.note, row.id) for row in case.rows),
+            responses=max([2, *several]) if case.compares else 2,
+            models=one.models,
+            settings={**switches, **typed},
+            golden=json.dumps(plain(case.entry.golden), ensure_ascii=False),
+            case=name,
+            base=version,
+            note="",
+        )
+
+    def entry(self) -> CatalogEntry:
+        """The criteria. A SetupError says what is wrong with them."""
+        if self.mode == "yaml":
+            return entry_of_yaml(self.yaml)
+        return parse_entry(self._criteria_data(), Place(""))
+
+    def case_of(self) -> TestCase:
+        """The test case. A SetupError says what is wrong with it."""
+        entry = self.entry()
+        rows = tuple(self._row(self.rows[place], entry) for place in self.filled())
+        return with_choices_only(TestCase(entry=entry, settings=self._settings(), rows=rows, note=self.note.strip()))
+
+    def filled(self) -> list[int]:
+        """The places of the instances in which something is written; the others are no instances yet."""
+        return [
+            place for place, row in enumerate(self.rows) if any(text.strip() for texts in row.texts.values() for text in texts)
+        ]
+
+    def in_yaml(self) -> Draft:
+        """With the criteria to be edited as YAML."""
+        return replace(self, mode="yaml", yaml=dumped(as_file(self.entry())))
+
+    def in_form(self) -> Draft:
+        """With the criteria of the YAML in the form."""
+        case = TestCase(entry=self.entry())
+        own = Draft.of_case(case)
+        names = ("kind", "name", "description", "version", "judged", "reads", "context", "lower_is_better", "options", "examples")
+        return replace(self, mode="form", yaml="", golden=own.golden, **{each: getattr(own, each) for each in names})
+
+    def with_entry(self, entry: CatalogEntry) -> Draft:
+        """With other criteria; instances and settings stay."""
+        text = dumped(as_file(entry))
+        found = replace(self, mode="yaml", yaml=text)
+        return found if self.mode == "yaml" else found.in_form()
+
+    def _criteria_data(self) -> dict[str, object]:
+        found: dict[str, object] = {"name": self.name, "kind": self.kind, "description": self.description}
+        found |= {"version": self.version.strip()} if self.version.strip() else {}
+        found["to_evaluate_field"] = self.judged
+        found |= {"context_fields": list(self.context_names)} if self.reads == "these" else {}
+        golden = _golden(self.golden)
+        found |= {"golden": golden} if golden else {}
+        if not self.compares:
+            found["higher_is_better"] = not self.lower_is_better
+            found["options"] = [_option_data(one) for one in self.options if any(map(str.strip, one))]
+        examples = [one for one in self.examples if any(one.value(name, several=False) for name in one.texts)]
+        found |= {"examples": [self._example(one) for one in examples]} if examples else {}
+        return found
+
+    def _example(self, one: TextsDraft) -> dict[str, object]:
+        values = {name: one.value(name, several=self.compares and name == self.judged) for name in one.texts}
+        fields = {name: value if isinstance(value, str) else list(value) for name, value in values.items() if value}
+        return {"fields": fields, "option": one.answer, "explanation": one.about}
+
+    def _row(self, one: TextsDraft, entry: CatalogEntry) -> ExpectedRow:
+        judged, compares = entry.criteria.to_evaluate_field, entry.kind == "pairwise"
+        values = {name: one.value(name, several=compares and name == judged) for name in one.texts}
+        fields = {name: value for name, value in values.items() if value or name == judged}
+        return ExpectedRow(fields=fields, expected=one.answer, id=one.id.strip(), note=one.about)
+
+    def _settings(self) -> CaseSettings:
+        given: dict[str, object] = {name: self.switched(name) for name in _SWITCHES}
+        given["feedback"] = self.switched("feedback") and not self.compares
+        given |= {name: _meant(name, self.settings[name]) for name in _TYPED if self.settings.get(name)}
+        given |= {"models": list(self.models)} if self.models else {}
+        place = load_yaml(dumped(given), Place("the judge's settings"))
+        return Record(CaseSettings).read(place.value, replace(place, line=0, value=None))
+
+
+def entry_of_yaml(text: str) -> CatalogEntry:
+    """The one criteria that a YAML text holds."""
+    place = load_yaml(text, Place(_HERE))
+    if place.value is None:
+        raise SetupError("the YAML is empty: it needs name, description and options")
+    return parse_entry(place.value, place)
+
+
+def first_draft(language: str, models: Sequence[str]) -> Draft:
+    """What the playground opens with."""
+    entry = catalog.entry(_FIRST, language)
+    made = Draft.of_case(TestCase(entry=entry, settings=CaseSettings(models=tuple(models[:1]), language=language)))
+    return replace(made, rows=(TextsDraft(), TextsDraft()))
+
+
+def _golden(kept: str) -> object:
+    try:
+        return json.loads(kept)
+    except (ValueError, RecursionError):
+        raise SetupError("the golden examples of the criteria were lost: reload the page") from None
+
+
+def _meant(name: str, typed: str) -> object:
+    """A number where one is wanted and one was typed; what is none is refused where it is read."""
+    try:
+        return {"strictness": int, "temperature": float}.get(name, str)(typed)
+    except ValueError:
+        return typed
+
+
+def _first(group: Mapping[str, list[str]], name: str) -> str:
+    return (group.get(name) or [""])[0]
+
+
+def _texts(group: Mapping[str, list[str]], answer: str, about: str) -> TextsDraft:
+    texts = {name.removeprefix(_TEXT): tuple(values) for name, values in group.items() if name.startswith(_TEXT)}
+    return TextsDraft(_first(group, answer), texts, _first(group, about), _first(group, "id"))
+
+
+def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: (value,) if isinstance(value, str) else tuple(value) for name, value in fields.items()}
+
+
+def _option_parts(entry: CatalogEntry) -> Iterable[tuple[str, float | None, str]]:
+    return ((one.name, one.score, one.description) for one in entry.criteria.options)
+
+
+def _option(name: str, score: float | None, description: str) -> OptionDraft:
+    return OptionDraft(name, "" if score is None else f"{score:g}", description)
+
+
+def _option_data(one: OptionDraft) -> dict[str, object]:
+    return {name: value for name, value in zip(("name", "score", "description"), one, strict=True) if value.strip()}

@@ -1,0 +1,94 @@
+"""What the buttons of the playground's form do to the draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from adjudge.errors import SetupError
+from adjudge.web.playground.draft import MOST_ROWS, Draft, OptionDraft, TextsDraft
+
+T = TypeVar("T")
+_MOST_RESPONSES = 10
+_LONGEST_NAME = 100
+
+
+def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
+    """The draft after a button; ``values`` are the other fields of the form."""
+    name, _, given = do.partition(":")
+    if name in _BUTTONS:
+        return _BUTTONS[name](draft)
+    if name == "put_text" and given.isdecimal():
+        return _put_text(draft, int(given), values.get("put", ""))
+    if name in _AT and given.isdecimal():
+        return _AT[name](draft, int(given))
+    if name in _WITH:
+        field, change = _WITH[name]
+        return change(draft, values.get(field, ""))
+    raise SetupError(f"the form has no button {name!r}: reload the page")
+
+
+def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
+    """With further instances."""
+    if len(draft.rows) + len(rows) > MOST_ROWS:
+        raise SetupError(f"a test case has at most {MOST_ROWS} instances: make a data file of them, and a run")
+    return replace(draft, rows=(*draft.rows, *rows))
+
+
+def _row_to_example(draft: Draft, at: int) -> Draft:
+    """An instance that the judge is shown as an example is none any more: it would only repeat it."""
+    if at >= len(draft.rows):
+        raise SetupError("that instance is gone: reload the page")
+    row = draft.rows[at]
+    if not row.answer:
+        raise SetupError("an example shows what a text gets: choose what you expect of this instance first")
+    return replace(draft, examples=(*draft.examples, TextsDraft(row.answer, row.texts)), rows=_without(draft.rows, at))
+
+
+def _put_text(draft: Draft, at: int, text: str) -> Draft:
+    """Another text for an instance."""
+    rows = [
+        replace(row, texts={**row.texts, draft.judged: (text,)}) if place == at else row for place, row in enumerate(draft.rows)
+    ]
+    return replace(draft, rows=tuple(rows))
+
+
+def _add_field(draft: Draft, typed: str) -> Draft:
+    name = typed.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise SetupError("a field needs a name of at most 100 characters")
+    return replace(draft, columns=tuple(dict.fromkeys((*draft.columns, name))))
+
+
+def _use_criteria(draft: Draft, proposed: str) -> Draft:
+    """Take over criteria that were proposed."""
+    found = replace(draft, mode="yaml", yaml=proposed)
+    return found if draft.mode == "yaml" else found.in_form()
+
+
+def _without(items: Sequence[T], at: int) -> tuple[T, ...]:
+    return tuple(one for place, one in enumerate(items) if place != at)
+
+
+_BUTTONS: Mapping[str, Callable[[Draft], Draft]] = {
+    "redraw": lambda draft: draft,
+    "to_yaml": Draft.in_yaml,
+    "to_form": Draft.in_form,
+    "add_option": lambda draft: replace(draft, options=(*draft.options, OptionDraft())),
+    "add_example": lambda draft: replace(draft, examples=(*draft.examples, TextsDraft())),
+    "add_row": lambda draft: with_rows(draft, [TextsDraft()]),
+    "add_response": lambda draft: replace(draft, responses=min(draft.responses + 1, _MOST_RESPONSES)),
+}
+_AT: Mapping[str, Callable[[Draft, int], Draft]] = {
+    "remove_option": lambda draft, at: replace(draft, options=_without(draft.options, at)),
+    "remove_example": lambda draft, at: replace(draft, examples=_without(draft.examples, at)),
+    "remove_row": lambda draft, at: replace(draft, rows=_without(draft.rows, at)),
+    "row_to_example": _row_to_example,
+}
+"""Buttons that stand beside something; its place is behind a colon."""
+_WITH: Mapping[str, tuple[str, Callable[[Draft, str], Draft]]] = {
+    "add_field": ("new_field", _add_field),
+    "use_criteria": ("proposed", _use_criteria),
+}
+"""Buttons that take what stands in another field."""

@@ -1,0 +1,135 @@
+"""Rows of a run in the playground: tried by other criteria, or one of them as an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from adjudge.bench.answers import Answers
+from adjudge.bench.judges import needed_fields
+from adjudge.bench.labelled import LabelledSet, LabelledSource, MarkedRow, labelled_set, lot
+from adjudge.catalog.entry import CatalogEntry, Kind
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.label import Label
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.labels import LabelStore
+from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
+from adjudge.runs.folder import judgments, judgments_in, reading
+from adjudge.runs.label_scales import JudgedScale, label_scales
+from adjudge.runs.rows_again import rows_of_run
+
+_LOOKED_AT = 5_000
+"""Rows from which those without labels are drawn."""
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class RunRows:
+    """Rows of a run to be judged anew."""
+
+    case: TestCase
+    before: Mapping[int, str]
+    """Row → what the run's judge said of it."""
+
+
+def rows_to_try(folder: Path, case: TestCase, count: int) -> RunRows:
+    """Rows that people labelled, drawn by lot; where nobody did, any."""
+    scale = _scale(folder, case.criteria.name)
+    found = _labelled(folder, scale, count) or _unlabelled(folder, count)
+    if found.compares != case.compares:
+        does, do = ("compare responses", "hold one text") if case.compares else ("judge one text", "hold responses to compare")
+        raise SetupError(f"the criteria {does}, and the rows of the run {do}: choose another run")
+    expected = _expected(found, case.criteria)
+    identities = [one.instance.identity for one in found.rows]
+    fitted = found.with_fields(needed_fields([case.criteria]))
+    rows = tuple(_row(one.instance, expected.get(identity, "")) for one, identity in zip(fitted.rows, identities, strict=True))
+    said = _verdicts(folder, scale, set(identities))
+    before = {place: said[identity] for place, identity in enumerate(identities) if identity in said}
+    return RunRows(replace(case, rows=rows), before)
+
+
+def case_of_row(folder: Path, judge: str, number: int, models: Sequence[str], language: str) -> TestCase:
+    """A row of a run as an instance, with the criteria it was judged by."""
+    with reading(folder) as connection:
+        found = next(judgments_in(connection, judge=judge, number=number - 1), None)
+    if found is None:
+        raise RunError(f"the run has no row {number} of judge {judge!r}")
+    scales = label_scales(folder)
+    scale = next((one for one in scales if one.name == found.get("criteria") and judge in one.judges), scales[0])
+    kind: Kind = "pairwise" if scale.scale.compares else "direct"
+    instance = Instance(found["fields"])
+    labels = [one for one in LabelStore(folder).current(scale.name) if one.row == instance.identity]
+    entry = CatalogEntry(scale.scale.criteria, kind, language)
+    if not entry.criteria.options and kind == "direct":
+        raise SetupError(f"{scale.name!r} asks for a number, and the playground is for options and comparisons")
+    row = _row(instance, _agreed(labels).get(instance.identity, ""), str(found["id"] or number))
+    return TestCase(entry=entry, settings=CaseSettings(models=tuple(models), language=language), rows=(row,))
+
+
+def _scale(folder: Path, name: str) -> JudgedScale:
+    """The run's own question: the one of that name, else its first."""
+    scales = label_scales(folder)
+    return next((one for one in scales if one.name == name), scales[0])
+
+
+def _labelled(folder: Path, scale: JudgedScale, count: int) -> LabelledSet | None:
+    given = (one for one in LabelStore(folder).current(scale.name) if one.state == "given" and one.kind != "model")
+    if next(given, None) is None:
+        return None
+    return labelled_set(LabelledSource(folder, question=scale.name, sample=count, seed=_SEED))
+
+
+def _unlabelled(folder: Path, count: int) -> LabelledSet:
+    rows = list(islice(rows_of_run(folder), _LOOKED_AT))
+    if not rows:
+        raise RunError("the run has no rows yet")
+    drawn = {one.identity for one in sorted(rows, key=lambda one: lot(_SEED, one.identity))[:count]}
+    return LabelledSet(folder.name, tuple(MarkedRow(one, ()) for one in rows if one.identity in drawn))
+
+
+def _expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
+    """Row → what people say of it in the words of the criteria."""
+    if not any(one.marks for one in rows.rows):
+        return {}
+    try:
+        return _agreed(Answers().labels(rows, criteria))
+    except SetupError as error:
+        said = ", ".join(sorted({str(mark.answer) for one in rows.rows for mark in one.marks})[:5])
+        options = ", ".join(criteria.option_names)
+        raise SetupError(
+            f"people labelled the run's rows {said}, and the criteria offers {options}: call the options so"
+        ) from error
+
+
+def _agreed(labels: Iterable[Label]) -> dict[str, str]:
+    """Of rows on which people differ, nothing is expected."""
+    found: dict[str, set[str]] = {}
+    for one in labels:
+        answer = letter_of(one.winner) if one.winner is not None else one.option
+        if answer is not None:
+            found.setdefault(one.row, set()).add(answer)
+    return {row: next(iter(answers)) for row, answers in found.items() if len(answers) == 1}
+
+
+def _row(instance: Instance, expected: str, id: str = "") -> ExpectedRow:
+    fields = {name: value if isinstance(value, str) else tuple(value) for name, value in instance.fields.items()}
+    return ExpectedRow(fields=fields, expected=expected, id=id or instance.id or "")
+
+
+def _verdicts(folder: Path, scale: JudgedScale, wanted: set[str]) -> dict[str, str]:
+    """Row → what the run's first judge of this question said."""
+    found: dict[str, str] = {}
+    for one in judgments(folder):
+        if len(found) == len(wanted):
+            break
+        identity = Instance(one["fields"]).identity
+        if one["judge"] != scale.judges[0] or one.get("criteria") != scale.name or identity not in wanted:
+            continue
+        chosen = one.get("selected_option")
+        said = letter_of(chosen) if scale.scale.compares else one.get("option") or one.get("verdict")
+        if said is not None:
+            found[identity] = str(said)
+    return found

@@ -1,0 +1,145 @@
+"""Saved test cases: a folder for each under where the page was started, and in it a file for each version.
+
+A version is written once and never again. Names are those of the files themselves; no path is taken from an address.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.errors import RunError, SetupError
+from adjudge.runs.case_file import TestCase, parse_case
+
+FOLDER = "test-cases"
+CRITERIA_FOLDER = "criteria"
+_NAME = re.compile(r"\w[\w .()+-]{0,79}")
+_VERSION = re.compile(r"v(\d{1,6})\.yaml")
+_LARGEST = 10_000_000
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for itself."""
+
+
+@dataclass(frozen=True)
+class SavedVersion:
+    """One version of a saved test case."""
+
+    number: int
+    note: str
+    at: float
+
+
+class CaseStore:
+    """The saved test cases of one folder."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def names(self) -> list[str]:
+        """Those there are."""
+        return sorted(name for name, _ in self._folders())
+
+    def versions(self, name: str) -> list[SavedVersion]:
+        """Of one test case, the newest first."""
+        found = sorted(self._files(self._find(name)), reverse=True)
+        return [SavedVersion(number, _note(path), path.stat().st_mtime) for number, path in found]
+
+    def read(self, name: str, version: int | None = None) -> tuple[TestCase, int]:
+        """A version, by default the newest, and its number."""
+        number, text = self._text(name, version)
+        return parse_case(text, f"{FOLDER}/{name}/v{number}.yaml"), number
+
+    def save(self, name: str, case: TestCase, base: int | None) -> int:
+        """As a new version; refused where somebody saved another since ``base`` was read. Says the number."""
+        folder = self._folder_for(name)
+        latest = max((number for number, _ in self._files(folder)), default=0)
+        if latest != (base or 0):
+            since = f"version {latest} was saved since version {base} was opened"
+            wrong = "there is a test case of that name" if base is None else since
+            raise SetupError(f"{wrong}: open it and look at the difference, or save under another name")
+        write_new(folder / f"v{latest + 1}.yaml", case.to_yaml())
+        return latest + 1
+
+    def difference(self, name: str, one: int, other: int) -> list[str]:
+        """What changed from one version to another, as lines of a unified diff."""
+        before, after = (self._text(name, number)[1].splitlines() for number in (one, other))
+        return list(difflib.unified_diff(before, after, f"v{one}", f"v{other}", lineterm="", n=2))
+
+    def _text(self, name: str, version: int | None) -> tuple[int, str]:
+        files = dict(self._files(self._find(name)))
+        if version is not None and version not in files:
+            raise SetupError(f"test case {name!r} has no version {version}; it has {', '.join(map(str, sorted(files)))}")
+        number = max(files) if version is None else version
+        path = files[number]
+        if path.stat().st_size > _LARGEST:
+            raise SetupError(f"{path.name} of test case {name!r} is larger than {_LARGEST // 1_000_000} MB")
+        return number, path.read_text(encoding="utf-8")
+
+    def _find(self, name: str) -> Path:
+        folder = dict(self._folders()).get(name)
+        if folder is None:
+            raise SetupError(f"there is no test case {name!r} in {FOLDER}: the list shows those there are")
+        return folder
+
+    def _folders(self) -> Iterator[tuple[str, Path]]:
+        root = self._home / FOLDER
+        for folder in root.iterdir() if is_own(root, self._home) and root.is_dir() else ():
+            if is_own(folder, root) and folder.is_dir() and any(True for _ in self._files(folder)):
+                yield folder.name, folder
+
+    def _files(self, folder: Path) -> Iterator[tuple[int, Path]]:
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if (found := _VERSION.fullmatch(path.name)) and path.is_file() and not path.is_symlink():
+                yield int(found[1]), path
+
+    def _folder_for(self, name: str) -> Path:
+        check_name(name)
+        return made_folder(self._home, FOLDER, name)
+
+
+def check_name(name: str) -> None:
+    """A name of a file of ours has letters, digits, blanks and a few marks."""
+    if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")):
+        raise SetupError(f"{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most")
+
+
+def made_folder(home: Path, *parts: str) -> Path:
+    """A folder below ``home``, through no link that leads elsewhere."""
+    folder = home
+    for part in parts:
+        inner = folder / part
+        if not is_own(inner, folder):
+            raise SetupError(f"{part} is a link to elsewhere: the page writes only below the folder it was started in")
+        try:
+            inner.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunError(f"the folder {part} cannot be made: {error.strerror or error}") from error
+        folder = inner
+    return folder
+
+
+def is_own(path: Path, parent: Path) -> bool:
+    """Whether a path is really there, and not elsewhere by a link."""
+    return path.resolve() == parent.resolve() / path.name
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise SetupError(f"{path.name} is there already, and is not overwritten: choose another name") from error
+    except OSError as error:
+        raise RunError(f"{path.name} cannot be written: {error.strerror or error}") from error
+
+
+def _note(path: Path) -> str:
+    """What was changed, as its file says; nothing where it cannot be read."""
+    for line in path.read_text(encoding="utf-8", errors="replace")[:_LARGEST].splitlines():
+        if line.startswith("note: "):
+            return line.removeprefix("note: ").strip("'\"")
+    return ""

@@ -1,0 +1,259 @@
+"""A test case that is being judged: votes and results as they come, and what they come to beside what was expected."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from adjudge.aio import event_loop
+from adjudge.data.dataset import BadRow
+from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
+from adjudge.domain.vote import Vote
+from adjudge.errors import AdjudgeError, BudgetSpent, RunStopped, SetupError
+from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.prices import PriceTable
+from adjudge.runs.case_file import TestCase, letter_of
+from adjudge.runs.execute import EvalRun, Event, Judged, VoteCast
+from adjudge.runs.project import ModelEntry
+from adjudge.stats.agreement import agreement
+from adjudge.stats.bootstrap import Draws
+from adjudge.stats.difference import Outcome, compare
+from adjudge.web.spending import Share, Spending, refuse_unpriced
+
+MOST_KEPT = 20
+"""Trials whose results can still be looked at."""
+_STOPPED = "stopped"
+_DRAWS = Draws(500)
+_ROOM = 2.0
+"""How many times the estimate is set aside."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Verdicts beside what was expected."""
+
+    count: int
+    agreed: int
+    failed: int
+    """Instances with an expected result that have no verdict."""
+    accuracy: tuple[float | None, float | None, float | None]
+    """The share that agrees, with its interval."""
+    kappa: tuple[float | None, float | None, float | None]
+    reason: str
+    """Why there is no kappa."""
+    options: tuple[str, ...]
+    table: Mapping[str, Mapping[str, int]]
+    """Expected → verdict → instances."""
+
+
+@lru_cache(maxsize=64)
+def compared(said: tuple[str | None, ...], expected: tuple[str, ...], options: tuple[str, ...]) -> Compared | None:
+    """Over the instances of which something is expected; None where there are none."""
+    pairs = [(one, truth) for one, truth in zip(said, expected, strict=True) if truth]
+    if not pairs:
+        return None
+    found = agreement([one for one, _ in pairs], [truth for _, truth in pairs], draws=_DRAWS)
+    accuracy, kappa = found.figures["accuracy"], found.figures["kappa"]
+    cells = Counter((truth, one) for one, truth in pairs if one is not None)
+    named = tuple(name for name in options if any(name in cell for cell in cells))
+    return Compared(
+        count=len(pairs),
+        agreed=sum(one == truth for one, truth in pairs),
+        failed=sum(one is None for one, _ in pairs),
+        accuracy=(accuracy.value, accuracy.lower, accuracy.upper),
+        kappa=(kappa.value, kappa.lower, kappa.upper),
+        reason=kappa.reason or "",
+        options=named,
+        table={truth: {one: cells[truth, one] for one in named} for truth in named},
+    )
+
+
+@dataclass
+class Trial:
+    """One judging of a test case. Its own thread writes, pages read."""
+
+    case: TestCase
+    models: tuple[ModelEntry, ...]
+    share: Share
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    results: dict[int, Result] = field(default_factory=dict)
+    """Row → result."""
+    votes: dict[int, list[Vote]] = field(default_factory=dict)
+    bad: dict[int, str] = field(default_factory=dict)
+    """Row → why it cannot be judged."""
+    cast: int = 0
+    error: str = ""
+    ended: bool = False
+    changes: int = 0
+    """Counts whatever happens, so that pages know when to look again."""
+    places: Sequence[int] = ()
+    """Where each row stands in the form, where it does."""
+    before: Mapping[int, str] = field(default_factory=dict)
+    """Row → what an earlier judge said of it, where rows of a run are tried."""
+    source: str = ""
+    """The run that the rows are from."""
+
+    def __post_init__(self) -> None:
+        self._budget = OpenBudget(Budget(max_usd=self.share.usd))
+        self._thread = threading.Thread(target=self._judge, name=f"trial {self.id}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to judge."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Send nothing more; what was answered stays."""
+        if not self.ended:
+            event_loop.home_loop().call_soon_threadsafe(self._budget.stop, _STOPPED)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ended in that time."""
+        self._thread.join(seconds)
+        return self.ended
+
+    @property
+    def planned(self) -> int:
+        """Votes that are asked for."""
+        orders = 2 if self.case.settings.check_positional_bias else 1
+        return len(self.case.rows) * len(self.models) * self.case.settings.strictness * orders
+
+    @property
+    def usd(self) -> float:
+        """Dollars, so far."""
+        return self._budget.spent.usd
+
+    def verdict(self, row: int) -> str | None:
+        """What was said of a row, as it is expected."""
+        return verdict_of(self.results.get(row))
+
+    def compared(self) -> Compared | None:
+        """Beside what was expected, of the rows that were judged so far."""
+        seen = sorted(self.results)
+        return self._against([self.verdict(row) for row in seen], seen)
+
+    def compared_before(self) -> Compared | None:
+        """The same of what the earlier judge said of the same rows."""
+        seen = sorted(self.results)
+        return self._against([self.before.get(row) for row in seen], seen) if self.before else None
+
+    def differing(self) -> list[int]:
+        """The rows whose verdict is not the expected one."""
+        expected = {row: self.case.rows[row].expected for row in sorted(self.results)}
+        return [row for row, wanted in expected.items() if wanted and self.verdict(row) not in (None, wanted)]
+
+    def change(self) -> str:
+        """Better, worse, or cannot tell, where rows of a run are tried that people labelled."""
+        pairs = [
+            (float(said == wanted), float(earlier == wanted))
+            for row in sorted(self.results)
+            if (wanted := self.case.rows[row].expected)
+            and (said := self.verdict(row)) is not None
+            and (earlier := self.before.get(row)) is not None
+        ]
+        return changed_by(pairs) if pairs and self.ended else ""
+
+    def _against(self, said: Sequence[str | None], seen: Sequence[int]) -> Compared | None:
+        rows = [self.case.rows[row] for row in seen]
+        options = dict.fromkeys(name for row in rows for name in self.case.choices(row))
+        return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))
+
+    def _judge(self) -> None:
+        current.set(self._budget)
+        try:
+            run = EvalRun.of(self.case.eval_file(self.models), cache=True)
+            run.execute(self._hear)
+        except (BudgetSpent, RunStopped) as halt:
+            self.error = str(halt)
+        except AdjudgeError as error:
+            self.error = str(error)
+        finally:
+            self.share.settle(self.usd)
+            self.ended = True
+            self.changes += 1
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Judged):
+            self.results[event.row] = event.result
+        elif isinstance(event, VoteCast) and event.vote.ballot.instance.id:  # a persona is about no row
+            self.cast += 1
+            self.votes.setdefault(int(event.vote.ballot.instance.id) - 1, []).append(event.vote)
+        elif isinstance(event, BadRow):
+            self.bad[int(event.where.rpartition(" ")[2]) - 1] = event.reason
+        self.changes += 1
+
+
+def changed_by(pairs: Sequence[tuple[float, float]]) -> str:
+    """(after, before) of each row as a sentence: whether agreement is better, with the numbers behind it."""
+    after, before = [one for one, _ in pairs], [other for _, other in pairs]
+    found = compare(after, before)
+    moved = f"agreement {sum(before) / len(pairs):.3f} → {sum(after) / len(pairs):.3f} on {len(pairs)} rows"
+    word = "cannot tell" if found.outcome is Outcome.CANNOT_TELL or found.estimate.lower is None else found.outcome.value
+    return f"{word.capitalize()}: {moved}."
+
+
+def verdict_of(result: Result | None) -> str | None:
+    """The option, or the letter of the better response; None where there is no verdict."""
+    if isinstance(result, PairwiseInstanceResult):
+        return letter_of(result.selected_option)
+    return result.option if isinstance(result, DirectInstanceResult) else None
+
+
+class Trials:
+    """The trials of one server, the oldest forgotten first."""
+
+    def __init__(self, spending: Spending) -> None:
+        self._spending = spending
+        self._kept: dict[str, Trial] = {}
+        self._lock = threading.Lock()
+
+    def start(
+        self,
+        case: TestCase,
+        models: Sequence[ModelEntry],
+        *,
+        places: Sequence[int] = (),
+        before: Mapping[int, str] | None = None,
+        source: str = "",
+    ) -> Trial:
+        """Begin one. A SetupError says what is wrong before anybody is asked."""
+        if not case.rows:
+            raise SetupError("there is nothing to judge: write a text into an instance")
+        refuse_unpriced(one.model for one in models)
+        room = self._room(case, models)
+        trial = Trial(case, tuple(models), room, places=places, before=before or {}, source=source)
+        with self._lock:
+            while len(self._kept) >= MOST_KEPT:
+                self._kept.pop(next(iter(self._kept))).stop()
+            self._kept[trial.id] = trial
+        trial.start()
+        return trial
+
+    def find(self, id: str) -> Trial:
+        """The trial of that id."""
+        try:
+            return self._kept[id]
+        except KeyError:
+            raise SetupError("that trial is gone: judge again") from None
+
+    def stop_all(self) -> None:
+        """The server ends."""
+        for trial in self._kept.values():
+            trial.stop()
+
+    def _room(self, case: TestCase, models: Sequence[ModelEntry]) -> Share:
+        """What it may cost is set aside, so that two at once do not spend the same money."""
+        if all_free(models):
+            return self._spending.set_aside(0.0)
+        likely = EvalRun.of(case.eval_file(models), cache=True).estimate().usd[1]
+        return self._spending.set_aside(min(self._spending.left, _ROOM * likely + 0.001))
+
+
+def all_free(models: Sequence[ModelEntry]) -> bool:
+    """Whether nobody has to be paid."""
+    prices = PriceTable.load()
+    found = [prices.of(one.model) for one in models]
+    return all(price is not None and not (price.input or price.output) for price in found)

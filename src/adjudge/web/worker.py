@@ -1,0 +1,31 @@
+"""A command of adjudge, given by the page in a process of its own: ``python -m adjudge.web.worker run eval.yaml …``
+
+It stops gently as soon as the page lets go of its standard input: because somebody asked it to, or because the page is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import threading
+
+_INPUT = 0
+
+
+def _stop_with_page() -> None:
+    while os.read(_INPUT, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def main() -> None:
+    """Give the command; its exit code is ours."""
+    threading.Thread(target=_stop_with_page, daemon=True).start()
+    sys.argv[0] = "adjudge"
+    runpy.run_module("adjudge", run_name="__main__", alter_sys=False)
+
+
+if __name__ == "__main__":
+    main()

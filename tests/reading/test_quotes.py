@@ -1,0 +1,72 @@
+"""A quote counts where it stands in the fragment, white space and quotation marks aside, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from adjudge.reading.quotes import find_quote, most_alike, overlap
+
+FRAGMENT = 'The tower, says "Le Monde",\n was finished in  1889 by Gustave Eiffel’s firm.'
+LOOKALIKES = {"a": "а", "e": "е", "o": "о", "c": "с", "p": "р", "x": "х", "T": "Т", "E": "Е", "1": "l", "0": "O"}
+
+
+def plain(text: str) -> str:
+    """What the rule says in other words: quotation marks gone, white space single."""
+    return re.sub(r"\s+", " ", re.sub(r"[\"'`“”„‟«»‘’‚‛‹›″′＂＇]", "", text)).strip()
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["finished in 1889", "“finished in 1889”", "The tower, says Le Monde, was", "Gustave Eiffels firm.", "says «Le Monde»"],
+)
+def test_white_space_and_quotation_marks_do_not_matter(quote: str) -> None:
+    passage = find_quote(quote, FRAGMENT)
+    assert passage is not None
+    assert plain(FRAGMENT[passage.start : passage.end]) == plain(quote)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["finished in 1888", "Finished in 1889", "finish", "nished in 1889", "a", "…", "", "fіnished in 1889", "in by", "tower says"],
+)
+def test_what_is_not_there_word_for_word_is_not_found(quote: str) -> None:
+    assert find_quote(quote, FRAGMENT) is None
+
+
+words = st.lists(st.text("abcxo1 éжТ", min_size=1, max_size=8), min_size=3, max_size=12).map(" ".join)
+
+
+@given(words, st.data())
+def test_a_quote_with_a_character_changed_is_found_only_where_it_still_stands(fragment: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(fragment) - 1))
+    quote = fragment[start : data.draw(st.integers(start + 1, len(fragment)))]
+    place = data.draw(st.integers(0, len(quote) - 1))
+    how = data.draw(st.sampled_from(["change", "delete", "insert", "look-alike"]))
+    letter = data.draw(st.sampled_from("abqzжё7"))
+    other = LOOKALIKES.get(quote[place], letter) if how == "look-alike" else letter
+    changed = quote[:place] + ("" if how == "delete" else other) + quote[place + (how != "insert") :]
+    passage = find_quote(changed, fragment)
+    if passage is not None:
+        assert plain(fragment[passage.start : passage.end]) == plain(changed)
+    elif plain(changed) not in plain(fragment):
+        assert find_quote(changed, fragment) is None
+
+
+@given(words, words)
+def test_a_quote_of_another_fragment_is_none_of_this_one(one: str, other: str) -> None:
+    assume(plain(other) not in plain(one))
+    assert find_quote(other, one) is None
+
+
+def test_the_passage_most_alike_is_a_sentence_of_a_fragment() -> None:
+    fragments = ["Cats sleep a lot. Dogs bark.", "The tower was finished in 1889. It is tall."]
+    found = most_alike("They finished the tower in 1889.", fragments)
+    assert found is not None
+    number, passage = found
+    assert (number, fragments[number][passage.start : passage.end]) == (1, "The tower was finished in 1889.")
+    assert most_alike("Quantum chromodynamics.", fragments) is None
+    assert overlap("Dogs sleep.", fragments) == 1.0

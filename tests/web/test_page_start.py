@@ -1,0 +1,199 @@
+"""A run started from the page: real processes, a real server of models, a real ledger."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.runs.folder import run_info
+from adjudge.web.guard import Access
+from support.asking import wait_until
+from support.fake_provider import KEY, FakeProvider
+from support.page import Page, served
+
+MODEL = "openai/gpt-4o-mini"
+ASKED = {"data": "rows.csv", "question": "It is short.", "model": MODEL}
+ROWS = 12
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[FakeProvider]:
+    with FakeProvider() as found:
+        yield found
+
+
+@pytest.fixture
+def home(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path / ".cache"))
+    monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
+    provider.latency = 0
+    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(ROWS)))
+    (tmp_path / "runs").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def page(home: Path) -> Iterator[Page]:
+    with served(home / "runs", home=home, models=[MODEL]) as found:
+        yield found
+
+
+def begin(page: Page, **more: str) -> str:
+    answer = page.post("/start", **ASKED, **more)
+    assert answer.status == 202, answer.text
+    return answer.headers["hx-redirect"]
+
+
+def ended(page: Page, job: str) -> dict[str, object]:
+    assert wait_until(lambda: not page.data(job)["job"]["running"], 30)
+    found: dict[str, object] = page.data(job)["job"]
+    return found
+
+
+def test_an_estimate_then_a_run_that_comes_to_its_end(page: Page, home: Path) -> None:
+    estimate = page.get(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}").text
+    assert f"<dt>Judgments</dt><dd>{ROWS}</dd>" in estimate
+    assert "Start the run" in estimate
+    job = begin(page, name="first", usd="0.5", total=str(ROWS))
+    assert page.server.site.spending.left <= 0.5
+    found = ended(page, job)
+    assert found["fine"], found
+    assert (found["done"], found["total"]) == (ROWS, ROWS)
+    assert run_info(home / "runs" / "first").state == "complete"
+    assert 0 < page.server.site.spending.spent < 0.01
+    assert page.server.site.spending.left == pytest.approx(1 - page.server.site.spending.spent)
+    assert page.get(job).status == page.get(page.run("first")).status == 200
+
+
+def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, home: Path, provider: FakeProvider) -> None:
+    provider.latency = 0.3
+    before = len(provider.requests)
+    (home / "adjudge.toml").write_text("max_concurrency = 2\n")
+    job = begin(page, name="stopped", usd="0.5")
+    assert wait_until(lambda: len(provider.requests) >= before + 2, 30)
+    assert page.post(f"{job}/stop").status == 200
+    found = ended(page, job)
+    assert page.data(page.run("stopped"))["resumable"]
+    assert found["stopped"]
+    assert not found["fine"]
+    assert run_info(home / "runs" / "stopped").state.startswith("stopped")
+    provider.latency = 0
+    again = page.post(f"{page.run('stopped')}/resume", usd="0.5")
+    assert again.status == 202, again.text
+    found = ended(page, again.headers["hx-redirect"])
+    assert found["fine"], found
+    assert len(provider.requests) - before == ROWS
+
+
+def test_a_killed_page_leaves_a_run_that_can_be_resumed(home: Path, provider: FakeProvider) -> None:
+    provider.latency = 0.3
+    (home / "adjudge.toml").write_text("max_concurrency = 2\n")
+    command = [sys.executable, "-m", "adjudge", "view", "runs", "--no-open", "-m", MODEL]
+    before = len(provider.requests)
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            address = urlsplit(process.stdout.readline().strip())
+            access = Access(address.port or 0, address.query.removeprefix("token="))
+            begin(Page(access), name="orphan", usd="0.5")
+            assert wait_until(lambda: len(provider.requests) >= before + 2, 30)
+        finally:
+            process.send_signal(signal.SIGKILL)
+    folder = home / "runs" / "orphan"
+    assert wait_until(lambda: run_info(folder).state.startswith("stopped"), 30)
+    asked = len(provider.requests) - before
+    assert asked < ROWS
+    provider.latency = 0
+    done = subprocess.run([sys.executable, "-m", "adjudge", "resume", str(folder)], cwd=home, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(provider.requests) - before == ROWS
+
+
+def test_the_files_below_the_folder_are_offered_and_no_others(
+    page: Page, home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.csv").write_text("answer\nsecret\n")
+    (home / "linked.csv").symlink_to(outside / "secret.csv")
+    (home / "linked").symlink_to(outside, target_is_directory=True)
+    (home / "deeper").mkdir()
+    (home / "deeper" / "more.jsonl").write_text('{"answer": "x"}\n')
+    names = [one["name"] for one in page.data("/start")["files"]]
+    assert names == ["deeper/more.jsonl", "rows.csv"]
+    assert page.data("/start?data=rows.csv")["chosen"]["columns"] == ["id", "answer"]
+    for name in ("linked.csv", "linked/secret.csv", "../outside/secret.csv", str(outside / "secret.csv"), "runs", "/etc/passwd"):
+        assert page.get(f"/start?{urlencode({'data': name})}").status == 400
+        assert page.post("/start", **{**ASKED, "data": name}, name="x").status == 400
+    assert not (home / "runs" / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"model": "openai/gpt-4o"}, "may not be asked from this page"),
+        ({"model": ""}, "may not be asked"),
+        ({"question": ""}, "say what to judge by"),
+        ({"question": "x" * 3000}, "at most 2000"),
+        ({"criteria": "no-such"}, "there are no criteria"),
+        ({"name": "../out"}, "no name for a run"),
+        ({"name": "a/b"}, "no name for a run"),
+        ({"usd": "2"}, "more than the page has left"),
+        ({"usd": "-1"}, "number of dollars"),
+        ({"usd": "nan"}, "number of dollars"),
+        ({"votes": "0"}, "votes must be"),
+        ({"kind": "rag"}, "kind must be"),
+    ],
+)
+def test_what_may_not_be_started_is_refused_in_words(page: Page, home: Path, changed: dict[str, str], why: str) -> None:
+    answer = page.post("/start", **{**ASKED, **changed})
+    assert answer.status == 400, answer.text
+    assert why in answer.text
+    assert list((home / "runs").iterdir()) == []
+    assert page.server.site.spending.left == 1
+
+
+def test_own_criteria_are_offered_and_a_broken_file_says_what_is_wrong(page: Page, home: Path) -> None:
+    (home / "tone.yaml").write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'No']\n")
+    (home / "broken.yaml").write_text("name: broken\ndescription: Is it?\noptions: 7\n")
+    (home / "eval.yaml").write_text("data: rows.csv\njudges:\n- kind: direct\n  name: x\n  description: y\n")
+    own = {one["name"]: one["trouble"] for one in page.data("/start?data=rows.csv")["own"]}
+    assert own["tone.yaml"] == ""
+    assert "options" in own["broken.yaml"]
+    assert "eval.yaml" not in own
+    estimate = page.data(f"/start?{urlencode({'data': 'rows.csv', 'criteria': 'tone.yaml', 'model': MODEL, 'do': 'estimate'})}")
+    assert estimate["estimate"]["judgments"] == ROWS
+
+
+def test_a_file_that_cannot_be_judged_says_so_before_anything_is_started(page: Page, home: Path) -> None:
+    (home / "rows.csv").write_text("id,colour\n1,red\n")
+    answer = page.get(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")
+    assert answer.status == 400
+    assert "response" in answer.text
+
+
+def test_read_only_starts_nothing(home: Path) -> None:
+    with served(home / "runs", home=home, models=[MODEL], read_only=True) as page:
+        assert page.get("/start").status == 403
+        assert page.post("/start", **ASKED).status == 403
+        assert "/start" not in page.get("/").text
+    assert list((home / "runs").iterdir()) == []
+
+
+def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, home: Path) -> None:
+    """Its command was never given here: it is shown in a terminal first."""
+    job = begin(page, name="theirs", usd="0.1", limit="1")
+    ended(page, job)
+    with connect(home / "runs" / "theirs" / FILE) as ledger:
+        write_meta(ledger, {"command": {"argv": ["run", "/elsewhere/eval.yaml"], "cwd": str(home)}, "ended": None})
+    answer = page.post(f"{page.run('theirs')}/resume", usd="0.1")
+    found = ended(page, answer.headers["hx-redirect"])
+    assert not found["fine"]
+    assert "was not made by you" in str(found["message"])

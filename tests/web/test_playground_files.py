@@ -1,0 +1,139 @@
+"""Test cases of the playground: saved in versions, taken away as files, brought in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adjudge.bench.labelled import LabelledSource, labelled_set
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.runs.build import instances, judges
+from adjudge.runs.case_file import parse_case
+from adjudge.runs.eval_file import load_eval
+from adjudge.web.playground.draft import Draft
+from support.page import Answer, Page
+from support.playground import MODEL, ROWS, Form, direct, pairwise, playground, sent
+
+
+def saved(play: Page, form: Form, name: str = "dates", **more: str) -> Answer:
+    return sent(play, "/playground/save", [*form, ("save_as", name), *more.items()])
+
+
+def test_a_test_case_is_saved_in_versions_and_never_overwritten(play: Page, home: Path) -> None:
+    assert saved(play, direct(ROWS, ("model", MODEL)), note="first").status == 200
+    again = saved(play, direct(ROWS[:2]))
+    assert again.status == 422
+    assert "there is a test case of that name" in again.json()["message"]
+    assert saved(play, direct(ROWS[:2], ("case", "dates"), ("base", "1")), note="fewer").status == 200
+    late = saved(play, direct(ROWS[:1], ("case", "dates"), ("base", "1")))
+    assert "version 2 was saved since version 1 was opened" in late.json()["message"]
+    assert [path.name for path in sorted((home / "test-cases" / "dates").iterdir())] == ["v1.yaml", "v2.yaml"]
+    opened = play.data("/playground?case=dates&version=1")["draft"]
+    assert [row["texts"]["response"] for row in opened["rows"]] == [[text] for text, _ in ROWS]
+    assert opened["models"] == [MODEL]
+    history = play.data("/playground/case/dates")
+    assert [(one["number"], one["note"]) for one in history["versions"]] == [(2, "fewer"), (1, "first")]
+    assert any(line.startswith("-") and "In 1889, or so." in line for line in history["lines"])
+
+
+@pytest.mark.parametrize("name", ["../out", "a/b", "..", ".hidden", "", "nul", "x" * 90, "a\\b"])
+def test_no_name_leads_out_of_the_folder(play: Page, home: Path, name: str) -> None:
+    before = sorted(home.rglob("*.yaml"))
+    assert saved(play, direct(ROWS), name).status == 422
+    assert sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", name)]).status == 422
+    assert sorted(home.rglob("*.yaml")) == before
+
+
+def test_no_link_leads_out_of_the_folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "v1.yaml").write_text("test_case: 1")
+    (tmp_path / "test-cases").mkdir()
+    (tmp_path / "test-cases" / "linked").symlink_to(outside)
+    (tmp_path / "criteria").symlink_to(outside)
+    with playground(tmp_path) as play:
+        assert play.get("/playground?case=linked").status == 400
+        assert saved(play, direct(ROWS), "linked").status == 422
+        assert sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "x")]).status == 422
+    assert [path.name for path in outside.iterdir()] == ["v1.yaml"]
+
+
+def test_criteria_are_saved_as_a_file_that_every_command_reads(play: Page, home: Path) -> None:
+
+    assert sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "date")]).status == 200
+    (entry,) = read_entries(home / "criteria" / "date.yaml")
+    assert entry == Draft.of_form(direct(ROWS)).entry()
+    assert "there already" in sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "date")]).json()["message"]
+
+
+FORMS = {
+    "direct": direct(ROWS, ("strictness", "3"), ("persona", "invented"), ("feedback", "1")),
+    "pairwise": pairwise([(["one", "two"], "B"), (["three", "four"], "tie"), (["five", "six"], "")]),
+}
+
+
+def files(play: Page, form: Form, kind: str) -> dict[str, str]:
+    found = sent(play, f"/playground/export?as={kind}", [*form, ("save_as", "My dates")])
+    assert found.status == 200, found.text
+    return {one["name"]: one["text"] for one in found.json()["files"]}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) -> None:
+
+    written = files(play, [*form, ("model", MODEL)], "eval")
+    assert sorted(written) == ["My-dates.eval.yaml", "My-dates.rows.jsonl"]
+    for name, text in written.items():
+        (tmp_path / name).write_text(text)
+    file, case = load_eval(tmp_path / "My-dates.eval.yaml"), Draft.of_form(form).case_of()
+    assert [dict(one.fields) for one in instances(file)] == [dict(one.fields) for one in case.rows]
+    (judge,) = file.judges
+    assert judge.strictness == case.settings.strictness
+    assert judge.kind == case.entry.kind
+    (ready,) = judges(file)
+    assert ready.criteria == (case.criteria,)
+    people = labelled_set(LabelledSource(tmp_path / "My-dates.rows.jsonl", human=("label",), compares=case.compares))
+    assert [row.marks[0].answer for row in people.rows] == [row.expected for row in case.rows if row.expected]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_script_and_a_notebook_run(play: Page, form: Form, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = [pair for pair in form if pair[0] not in ("persona", "strictness")]
+    ((name, text),) = files(play, [*plain, ("model", MODEL)], "python").items()
+    assert name == "My-dates.py"
+    exec(compile(text, name, "exec"), {})
+    assert "as expected" in capsys.readouterr().out
+    ((name, text),) = files(play, [*plain, ("model", MODEL)], "notebook").items()
+    cells = json.loads(text)["cells"]
+    exec("\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code"), {})
+    assert "as expected" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_an_evalassist_test_case_goes_out_and_comes_in(play: Page, form: Form) -> None:
+    ((_, text),) = files(play, form, "evalassist").items()
+    shown = sent(play, "/playground/import", [("brought", text)], wants="text/html").text
+    case = Draft.of_form(form).case_of()
+    for row in case.rows:
+        for value in row.fields.values():
+            for each in [value] if isinstance(value, str) else value:
+                assert f">{each}</textarea>" in shown
+    assert shown.count("selected>Yes") + shown.count("selected>tie") >= 1
+    assert 'role="alert"' not in shown
+
+
+def test_a_saved_test_case_comes_in_as_well(play: Page, home: Path) -> None:
+    saved(play, direct(ROWS), "another")
+    text = (home / "test-cases" / "another" / "v1.yaml").read_text()
+    assert parse_case(text, "x") == Draft.of_form(direct(ROWS)).case_of()
+    assert ">It is tall.</textarea>" in sent(play, "/playground/import", [("brought", text)], wants="text/html").text
+
+
+@pytest.mark.parametrize("text", ["", "{", "nothing of the kind", "test_case: 7", '{"instances": 3, "criteria": 4}'])
+def test_what_is_no_test_case_is_said_and_the_form_stays(play: Page, text: str) -> None:
+    shown = sent(play, "/playground/import", [*direct(ROWS), ("brought", text)], wants="text/html")
+    assert shown.status == 200
+    assert 'role="alert"' in shown.text
+    assert ">It is tall.</textarea>" in shown.text
+    assert "/tmp" not in shown.text
