@@ -5,6 +5,7 @@ What happens is told as events; who listens shows it, counts it or keeps it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import field
@@ -261,6 +262,9 @@ class EvalRun:
                     left = [(ready, put_off) for ready, put_off in left if put_off.left]
                     if left:
                         await batches.next_round()
+            except asyncio.CancelledError:  # interrupted twice
+                await batches.cancel()
+                raise
             finally:
                 batches.discard()
 

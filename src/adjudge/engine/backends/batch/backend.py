@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import astuple, replace
 from pathlib import Path
 
@@ -224,19 +225,17 @@ class Batches:
             await self._post.look(batch)
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep. The first interrupt leaves the batches to go on; a second one soon after cancels them."""
+        """Sleep. The first interrupt leaves the batches to go on, after a while in which a second one cancels them."""
         try:
             await self._budget.pause(seconds)
         except RunStopped:
-            await self._cancelled_by_another_interrupt()
+            await asyncio.sleep(self._settings.grace)
             raise RunStopped(self._open()) from None
 
-    async def _cancelled_by_another_interrupt(self) -> None:
-        try:
-            await asyncio.sleep(self._settings.grace)
-        except asyncio.CancelledError:
-            await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(self._post.cancel_all())), _SECONDS_TO_CANCEL)
-            raise
+    async def cancel(self) -> None:
+        """Have the providers stop, as far as that can be done before the process ends."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._post.cancel_all(), _SECONDS_TO_CANCEL)
 
     def _waiting(self, seconds: float) -> BatchNews:
         under_way = self._table.under_way()
