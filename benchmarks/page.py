@@ -1,8 +1,10 @@
 """How fast ``adjudge view`` answers over a run of a million rows, in how much memory, with how many bytes.
 
-    python benchmarks/page.py [ROWS]
+    python benchmarks/page.py [ROWS [FOLDER]]
 
-Makes the run in a temporary folder, starts the command, and asks it over a socket. Times are from request to the whole answer.
+Makes the run in a temporary folder, or in FOLDER where it stays and is used again, starts the command, and asks it over a socket.
+Times are milliseconds from request to the whole answer, and the processor time that the server took, which depends less on what
+else the machine does.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
     text, key = " ".join(choice.choices(WORDS, k=60)), number.to_bytes(16, "big")
     option, failed = choice.choice(list(OPTIONS)), choice.random() < 0.001
     score = None if failed else OPTIONS[option]
-    result = {
+    result: dict[str, object] = {
         **{"id": f"r{number}", "criteria": "quality", "status": "failed" if failed else "scored", "score": score},
         **{
             "explanation": text[:120],
@@ -90,17 +92,21 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
 class Asking:
     """One browser, so to speak."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, process: int) -> None:
         parts = urlsplit(url)
+        self._process = process
+        self.processor: list[float] = []
+        """Milliseconds of each request."""
         self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 0, timeout=120)
         self._headers = {"X-Adjudge-Token": parts.query.removeprefix("token=")}
 
     def get(self, path: str, *, as_json: bool = False) -> tuple[float, bytes]:
-        began = time.perf_counter()
+        began, before = time.perf_counter(), processor_time(self._process)
         self._connection.request("GET", path, headers={**self._headers, **({"Accept": "application/json"} if as_json else {})})
         answer = self._connection.getresponse()
         body = answer.read()
         assert answer.status == 200, body[:300]
+        self.processor.append(processor_time(self._process) - before)
         return 1000 * (time.perf_counter() - began), body
 
     def data(self, path: str) -> dict[str, object]:
@@ -108,24 +114,54 @@ class Asking:
         return found
 
 
-def measured(url: str, rows: int) -> dict[str, float]:
-    """Milliseconds for each thing that people do, the first time and again."""
-    ask, found = Asking(url), {}
-    found["list of runs, first time"], body = ask.get("/")
+class Measured(dict[str, tuple[float, float]]):
+    """What people do → milliseconds by the clock, and of the processor."""
+
+    def __init__(self, ask: Asking) -> None:
+        super().__init__()
+        self._ask = ask
+
+    def take(self, name: str, path: str) -> bytes:
+        """Ask, and keep how long it took."""
+        wall, body = self._ask.get(path)
+        self[name] = wall, self._ask.processor[-1]
+        return body
+
+
+def measured(ask: Asking, rows: int) -> tuple[Measured, int]:
+    """Everything that people do, the first time and again; and the bytes of the first page, its files included."""
+    found = Measured(ask)
+    body = found.take("list of runs, first time", "/")
     run = re.findall(rb'href="(/run/[^"]+)"', body)[0].decode()
-    found["worst first, first page"], body = ask.get(run)
-    found["bytes of the first page"] = len(body)
-    found["the figures, first time"], _ = ask.get(f"{run}/figures")
-    found["the figures, again"], _ = ask.get(f"{run}/figures")
-    found["failed rows"], _ = ask.get(f"{run}?status=failed")
-    found["an option"], _ = ask.get(f"{run}?verdict=Good")
-    found["an option, by row"], _ = ask.get(f"{run}?verdict=Good&sort=row")
-    found["scores from 0.75"], _ = ask.get(f"{run}?min=0.75")
-    found["a rare word, 20,000 rows looked through"], _ = ask.get(f"{run}?q=zebra")
+    found.take("its line, counted behind the list", f"{run}/line")
+    found.take("list of runs, again", "/")
+    body = found.take("worst first, first page", run)
+    size = len(body) + sum(len(ask.get(path)[1]) for path in files_in(body))
+    found.take("the figures, first time", f"{run}/figures")
+    found.take("the figures, again", f"{run}/figures")
+    found.take("failed rows", f"{run}?status=failed")
+    found.take("an option", f"{run}?verdict=Good")
+    found.take("an option, by row", f"{run}?verdict=Good&sort=row")
+    found.take("an option that nobody chose", f"{run}?verdict=Nothing")
+    found.take("scores from 0.75", f"{run}?min=0.75")
+    found.take("a rare word", f"{run}?q=zebra")
     following = str(ask.data(f"{run}?min=1")["next"])
-    found["a page among the last scores"], _ = ask.get(f"{run}?min=1&after={quote(following)}")
-    found["a row"], _ = ask.get(f"{run}/row/{rows // 2}?part=1")
-    return found
+    found.take("a page among the last scores", f"{run}?min=1&after={quote(following)}")
+    found.take("a page by row, deep in the run", f"{run}?sort=row&after=0__{rows * 9 // 10}")
+    found.take("a row", f"{run}/row/{rows // 2}?part=1")
+    found.take("the next row", f"{run}/row/{rows // 2 + 1}?part=1")
+    return found, size
+
+
+def files_in(page: bytes) -> list[str]:
+    """What a browser loads beside a page."""
+    return [path.decode() for path in re.findall(rb'(?:src|href)="(/static/[^"]+)"', page)]
+
+
+def processor_time(process: int) -> float:
+    """Milliseconds that its threads ran until now."""
+    clock_of_process = (~process << 3) | 2  # as Linux numbers them
+    return 1000 * time.clock_gettime(clock_of_process)
 
 
 def memory_of(process: int) -> float:
@@ -139,17 +175,22 @@ def show(process: subprocess.Popen[str], rows: int) -> None:
     began = time.perf_counter()
     url = process.stdout.readline().strip()
     print(f"started in {time.perf_counter() - began:.2f} s")
-    for name, value in measured(url, rows).items():
-        print(f"{name:45} {value:10,.1f}")
+    found, size = measured(Asking(url, process.pid), rows)
+    print(f"{'':45} {'clock':>10} {'processor':>10}")
+    for name, (wall, processor) in found.items():
+        print(f"{name:45} {wall:10,.1f} {processor:10,.1f}")
+    print(f"{'bytes of the first page, files included':45} {size:10,}")
     print(f"{'resident memory, MB':45} {memory_of(process.pid):10,.1f}")
 
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    with tempfile.TemporaryDirectory() as folder:
-        began = time.perf_counter()
-        make_run(Path(folder) / "large", rows)
-        print(f"made a run of {rows:,} rows in {time.perf_counter() - began:.0f} s")
+    with tempfile.TemporaryDirectory() as made:
+        folder = sys.argv[2] if len(sys.argv) > 2 else made
+        if not (Path(folder) / "large").exists():
+            began = time.perf_counter()
+            make_run(Path(folder) / "large", rows)
+            print(f"made a run of {rows:,} rows in {time.perf_counter() - began:.0f} s")
         command = [sys.executable, "-m", "adjudge", "view", folder, "--no-open"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:

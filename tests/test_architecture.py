@@ -17,6 +17,7 @@ SOURCE = Path(adjudge.__file__).parent
 FLOORS = [
     {"cli"},
     {"web", "integrations", "testing"},
+    {"service"},
     {"bench", "reports"},
     {"trust", "importers"},
     {"runs"},

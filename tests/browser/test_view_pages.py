@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -45,6 +46,10 @@ PAGES = {
     "benchmark": "/benchmarks/{dates_id}?judge=AspectCritic&criteria=dates",
     "criteria": "/criteria",
     "criterion": "/criteria/conciseness",
+    "playground": "/playground",
+    "playground_pairs": "/playground?run={pairs_id}&row=1&judge=PairwiseJudge",
+    "playground_hostile": "/playground?run={hostile_id}&row=1&judge=AspectCritic",
+    "own_criteria": "/criteria-file?name=own.yaml",
     "error": "/run/nothing",
     "hostile": "{hostile}?row=1",
 }
@@ -72,6 +77,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(rows, run=root / "hostile")
     with connect(root / "dates" / FILE) as ledger:
         write_meta(ledger, {FACT: {"data": "dates.csv", "rows": 60, "notes": []}})
+    golden = [{"fields": {"response": "On 3 May."}, "option": "Yes", "explanation": "It is one."}]
+    own = {"name": "date", "description": "Is there a date?", "options": ["Yes", "yes!"], "golden": golden}
+    (root / "own.yaml").write_text(json.dumps(own, indent=1))
     (root / "rows.csv").write_text("id,answer\n1,a text\n2,<script>document.title='taken'</script>\n")
     with served(root, home=root) as found:
         yield found
@@ -133,11 +141,14 @@ def test_every_page_opens_without_a_word_and_fits(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser: Browser, server: Server, troubles: list[str], name: str, scheme: Scheme) -> None:
     page = opened(browser, server, troubles, PAGES[name], scheme=scheme)
-    page.evaluate((VENDOR / "axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run()")
-    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == []
+    assert serious_by_axe(page) == []
     page.context.close()
+
+
+def serious_by_axe(page: Page) -> list[tuple[str, str]]:
+    page.evaluate((VENDOR / "axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
 
 
 def test_j_and_k_move_and_the_page_never_reloads(browser: Browser, server: Server, troubles: list[str]) -> None:
@@ -199,6 +210,8 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         page.get_by_role("button", name="Show").click()
         page.get_by_label("A question of your own").fill("Is it short?")
         page.get_by_role("button", name="Estimate the cost").click()
+        assert serious_by_axe(page) == []
+        shot(page, "estimate")
         page.get_by_label("Name of the run").fill("from the page")
         page.get_by_role("button", name="Start the run").click()
         page.wait_for_selector("#said :text('is no name for a run')")
@@ -208,6 +221,7 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         page.wait_for_url("**/jobs/*")
         page.wait_for_selector("#job :text-matches('[1-9] of 20 judgments')")
         shot(page, "job")
+        assert serious_by_axe(page) == []
         page.get_by_role("button", name="Stop").click()
         page.wait_for_selector("#job :text('can be resumed')")
         shot(page, "job_stopped")
@@ -217,6 +231,48 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         assert len(provider.requests) == 20
         page.get_by_role("link", name="Look at the rows").click()
         assert page.locator("[data-line]").count() == 20
+    assert troubles == []
+
+
+def test_what_is_being_written_moves_by_itself(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+    judged(tmp_path / "runs" / "growing", ["one", "two"], lambda _: "PASS")
+    with connect(tmp_path / "runs" / "growing" / FILE) as ledger:
+        write_meta(ledger, {"ended": None})
+    with served(tmp_path / "runs") as own:
+        page = opened_at(browser, own, troubles, own.run("growing"))
+        page.wait_for_selector("#figures :text('being written')")
+        second = browser.new_page()
+        second.goto(own.access.url)
+        second.wait_for_selector("#runs :text('being written')")
+        judged(tmp_path / "runs" / "growing", ["one", "two", "three"], lambda _: "PASS")
+        page.wait_for_selector("#figures dd:text-is('3')")
+        second.wait_for_selector("#runs :text('complete')")
+        second.close()
+    assert troubles == []
+
+
+def test_an_own_file_of_criteria_is_linted_while_it_is_edited(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "tone.yaml"
+    file.write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'No']\n")
+    with served(tmp_path, home=tmp_path) as own:
+        page = opened_at(browser, own, troubles, "/criteria")
+        page.get_by_role("link", name="tone.yaml").click()
+        page.wait_for_selector("#own :text('The linter finds nothing.')")
+        file.write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'yes!']\n")
+        page.wait_for_selector("#own :text('differ only in case')")
+    assert troubles == []
+
+
+def test_the_verdict_is_revealed_by_a_key_after_the_label(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+    judged(tmp_path / "one", ["text"], lambda _: "FAIL")
+    with served(tmp_path) as own:
+        page = opened_at(browser, own, troubles, f"{own.run('one')}/label?annotator=ann")
+        page.keyboard.press("1")
+        page.wait_for_selector("#work :text('What did the judge say')")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#revealed :text('FAIL')")
+        assert serious_by_axe(page) == []
+        shot(page, "revealed")
     assert troubles == []
 
 

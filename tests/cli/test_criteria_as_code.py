@@ -140,3 +140,46 @@ def test_versions_and_golden_cases_may_stand_in_an_eval_file(tmp_path: Path) -> 
     text = f"data: rows.csv\nmodels: [scripted]\njudges:\n  - kind: direct\n    criteria:\n{criteria}"
     (tmp_path / "eval.yaml").write_text(text, encoding="utf-8")
     assert adjudge("run", "eval.yaml", "--no-cache", cwd=tmp_path).returncode == 0
+
+
+def test_what_was_chosen_becomes_what_is_expected_and_nothing_else_changes(tmp_path: Path, server: list[str]) -> None:
+    file = tone(tmp_path / "tone.yaml", third="Polite  # a remark stays\n    ")
+    file.write_text(f"# mine\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
+    before = file.read_text(encoding="utf-8")
+    done = adjudge("criteria", "test", file, "--update", *server)
+    assert done.returncode == 0, done.stderr
+    assert "1 expected option updated" in done.stdout
+    assert file.read_text(encoding="utf-8") == before.replace("option: Polite  #", 'option: "Rude"  #')
+    assert adjudge("criteria", "test", file, *server).returncode == 0
+
+
+def test_a_case_without_a_verdict_keeps_what_was_expected(tmp_path: Path) -> None:
+    file = tone(tmp_path / "tone.yaml")
+    before = file.read_text(encoding="utf-8")
+    done = adjudge("criteria", "test", file, "--update", "-m", "scripted/nonsense", "--no-cache")
+    assert (done.returncode, file.read_text(encoding="utf-8")) == (3, before)
+
+
+def test_of_several_criteria_in_a_json_file_only_the_changed_case_is_written(tmp_path: Path, server: list[str]) -> None:
+    entries = [
+        {
+            "name": name,
+            "description": "Is it polite?",
+            "options": [{"name": "Polite", "score": 1}, {"name": "Rude", "score": 0}],
+            "golden": [{"fields": {"response": f"REC-0000{number}-Y"}, "option": "Rude" if wrong else "Polite"}],
+        }
+        for number, (name, wrong) in enumerate([("first", False), ("second", True)])
+    ]
+    (tmp_path / "tone.json").write_text(json.dumps(entries, indent=2), encoding="utf-8")
+    assert adjudge("criteria", "test", tmp_path / "tone.json", "--update", *server).returncode == 0
+    entries[1]["golden"][0]["option"] = "Polite"  # type: ignore[index]
+    assert json.loads((tmp_path / "tone.json").read_text(encoding="utf-8")) == entries
+
+
+def test_examples_that_teach_the_judge_are_never_updated(tmp_path: Path) -> None:
+    adjudge("init", "pairwise", cwd=tmp_path)
+    file = tmp_path / "criteria" / "better.yaml"
+    text = file.read_text(encoding="utf-8").replace("golden:", "examples:")
+    file.write_text(text, encoding="utf-8")
+    done = adjudge("criteria", "test", file, "--update", "-m", "scripted", "--no-cache")
+    assert (done.returncode, file.read_text(encoding="utf-8")) == (1, text)

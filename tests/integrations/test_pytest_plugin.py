@@ -289,3 +289,26 @@ def test_rows_of_a_file_become_parameters(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text('{"question": "q"}\nnot json\n', encoding="utf-8")
     with pytest.raises(RunError, match="line 2"):
         rows(tmp_path / "broken.jsonl")
+
+
+GOLDEN = """\
+name: tone
+description: Is it polite?
+options: [{name: Polite, score: 1}, {name: Rude, score: 0}]
+golden:
+  - {fields: {response: REC-00001-Y}, option: Polite} # kept
+  - {fields: {response: REC-00002-N}, option: Polite}
+"""
+
+
+def test_golden_cases_fail_a_test_until_they_are_updated(suite: Suite) -> None:
+    file = suite.pytester.path / "tone.yaml"
+    file.write_text(GOLDEN, encoding="utf-8")
+    suite.pytester.makepyfile(test_it="def test_tone(judged_goldens):\n    judged_goldens('tone.yaml')\n")
+    done = suite.run()
+    done.assert_outcomes(failed=1)
+    assert "tone: golden 2: expected Polite, got Rude" in done.stdout.str()
+    suite.run("--judged-update").assert_outcomes(passed=1)
+    assert file.read_text(encoding="utf-8") == GOLDEN.replace("N}, option: Polite", 'N}, option: "Rude"')
+    suite.run().assert_outcomes(passed=1)
+    assert suite.asked() == 2

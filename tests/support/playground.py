@@ -15,12 +15,12 @@ from support.fake_provider import KEY, FakeProvider
 from support.page import Answer, Page, served
 
 Form = list[tuple[str, str]]
-MODEL = "openai/gpt-4o-mini"
+MODEL, OTHER = "openai/gpt-4o-mini", "openai/gpt-4o"
 
 
 @contextmanager
 def judging() -> Iterator[FakeProvider]:
-    """A server behind ``MODEL`` that judges by ``verdict``."""
+    """A server behind both models that judges by ``verdict``."""
     with FakeProvider() as running, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         patch.setenv("OPENAI_BASE_URL", running.base_url("openai"))
@@ -30,9 +30,9 @@ def judging() -> Iterator[FakeProvider]:
 
 @contextmanager
 def playground(home: Path) -> Iterator[Page]:
-    """A page that may ask ``MODEL``."""
+    """A page that may ask both models."""
     (home / "runs").mkdir()
-    with served(home / "runs", home=home, models=[MODEL]) as page:
+    with served(home / "runs", home=home, models=[MODEL, OTHER]) as page:
         yield page
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import json
 import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from adjudge import AspectCritic, Instance
+from adjudge.domain.label import Label
+from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.ledger.labels import LabelStore
+from adjudge.trust.benchmark import FACT
 from support.labels import judged, model
 from support.page import Page, served
 
@@ -57,7 +64,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     (root / "linked").symlink_to(outside / "secret", target_is_directory=True)
     (root / "linked file").mkdir()
     (root / "linked file" / "ledger.sqlite").symlink_to(outside / "secret" / "ledger.sqlite")
-    with served(root) as found:
+    LabelStore(root / "hostile").add(
+        Label(row=rows[0].identity, criteria=HOSTILE, annotator=HOSTILE, option="PASS", note=HOSTILE, design="random")
+    )
+    with connect(root / "hostile" / FILE) as ledger:
+        write_meta(ledger, {FACT: {"data": HOSTILE, "notes": [HOSTILE]}})
+    with (root / "rows.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["answer", HOSTILE], [HOSTILE, HOSTILE]])
+    (root / "own.yaml").write_text(json.dumps({"name": HOSTILE, "description": HOSTILE, "options": [HOSTILE, "other"]}, indent=1))
+    with served(root, home=root) as found:
         yield found
 
 
@@ -138,10 +153,22 @@ def test_evaluated_text_stays_text_in_every_place(page: Page) -> None:
         f"{run}/row/1?part=1",
         f"{run}?verdict={'%3Cscript%3E'}",
         f"/?q={'%3Cscript%3E'}",
+        f"{run}/label?annotator=ann",
+        f"{run}/label?{urlencode({'annotator': HOSTILE})}",
+        f"{run}/trust",
+        "/start",
+        "/start?data=rows.csv",
+        f"/start?{urlencode({'data': 'rows.csv', 'question': HOSTILE, 'columns': HOSTILE})}",
+        "/criteria",
+        "/criteria-file?name=own.yaml",
+        "/benchmarks",
+        "/benchmarks?group=model",
+        f"/benchmarks?{urlencode({'q': HOSTILE})}",
+        f"/benchmarks/{run.removeprefix('/run/')}?{urlencode({'judge': 'AspectCritic', 'criteria': HOSTILE})}",
     ):
         text = page.get(path).text
         elements = Elements.of(text)
-        assert {"img", "textarea"} & set(elements.tags) == set()
+        assert {"img", "textarea"} & set(elements.tags) == set(), path
         assert [name for name, _ in elements.attributes if name.startswith(("on", "hx-on"))] == []
         assert [
             value for name, value in elements.attributes if name in ("href", "src", "hx-get") and not value.startswith(OURS)
@@ -198,15 +225,43 @@ def test_a_huge_cell_is_shown_in_part(tmp_path: Path) -> None:
     with served(tmp_path) as page:
         run = page.run("large")
         assert len(page.get(f"{run}?row=1").body) < 100_000
+        assert len(page.get(f"{run}/label?annotator=ann").body) < 100_000
+        assert len(page.get(f"{run}/label?annotator=ann&whole=1").body) > CELL
         assert str(CELL - 20_000) in page.get(f"{run}/row/1").text
         assert len(page.get(f"{run}/row/1?whole=1").body) > CELL
 
 
 def test_many_requests_at_once_are_all_answered(page: Page) -> None:
     run = page.run("plain")
+    asked = [
+        "/",
+        run,
+        f"{run}/row/1?part=1",
+        f"{run}/figures",
+        f"{run}/line",
+        f"{run}/label?annotator=ann",
+        "/start",
+        "/criteria",
+    ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = list(pool.map(lambda place: page.get(f"{run}/row/{1 + place % 2}?part=1").status, range(AT_ONCE)))
+        answers = list(pool.map(lambda place: page.get(asked[place % len(asked)]).status, range(AT_ONCE)))
     assert answers == [200] * AT_ONCE
+
+
+def test_many_labels_at_once_are_all_kept(tmp_path: Path) -> None:
+    """One annotator in many tabs: no label is lost, and none is given to a row that was not shown."""
+    judged(tmp_path / "one", [f"text {number}" for number in range(20)], lambda _: "PASS")
+    with served(tmp_path) as page:
+        address = f"{page.run('one')}/label?annotator=ann"
+
+        def press(_: int) -> int:
+            row = page.data(address)["work"]["row"]
+            return page.post(address, do="answer", row=row["identity"], choice="FAIL").status if row else 200
+
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(press, range(40))) == {200}
+        labels = list(LabelStore(tmp_path / "one").history())
+    assert len(labels) == len({label.row for label in labels}) <= 20
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")

@@ -100,7 +100,7 @@ def test_filters_find_what_they_say(page: Page, query: str, count: int) -> None:
 
 
 def test_a_large_run_does_not_wait_for_its_figures(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.web.pages.run._LARGE", 1)
+    monkeypatch.setattr("adjudge.web.library.LARGE", 1)
     run = page.run("dates")
     found = page.data(run)
     assert found["figures"] is None
@@ -111,6 +111,15 @@ def test_a_large_run_does_not_wait_for_its_figures(page: Page, monkeypatch: pyte
     assert by_row["sort"] == "row"
     assert [line["verdict"] for line in by_row["rows"]] == ["FAIL"] * len(by_row["rows"])
     assert "in the order of the rows" in page.get(f"{run}?verdict=FAIL").text
+
+
+def test_the_list_does_not_wait_for_what_a_large_run_comes_to(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.web.library.LARGE", 1)
+    with served(root) as page:
+        run = page.run("dates")
+        assert f'hx-get="{run}/line"' in page.get("/").text
+        assert page.data(f"{run}/line")["run"]["judges"][0]["statuses"] == {"scored": 119, "failed": 1}
+        assert f'hx-get="{run}/line"' not in page.get("/").text
 
 
 def test_by_row_is_in_the_order_of_the_data(page: Page) -> None:

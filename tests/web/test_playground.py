@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adjudge.catalog import criteria as catalog
+from adjudge.errors import AdjudgeError
 from adjudge.ledger.labels import LabelStore
-from adjudge.runs.case_file import TestCase
+from adjudge.runs.case_file import TestCase, parse_case
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.edits import edited
 from support.fake_provider import FakeProvider
 from support.labels import compared, label
 from support.labels import judged as aspect
 from support.page import Page, served
-from support.playground import MODEL, ROWS, Form, direct, judged, pairwise, sent, verdict
+from support.playground import MODEL, OTHER, ROWS, Form, direct, judged, pairwise, sent, verdict
 
 
 def test_votes_come_with_agreement_kappa_and_a_confusion_table(play: Page) -> None:
@@ -44,6 +48,12 @@ def test_settings_are_those_of_the_form(play: Page, model_server: FakeProvider) 
     asked = json.dumps(model_server.requests[before].body)
     assert "You are a historian." in asked
     assert "feedback" in asked
+
+
+def test_a_panel_votes_together(play: Page) -> None:
+    found = judged(play, direct([("Since 1889.", "Yes")], ("model", MODEL), ("model", OTHER)))
+    assert [(vote["model"], vote["said"]) for vote in found["rows"][0]["votes"]] == [(MODEL, "Yes"), (OTHER, "Yes")]
+    assert found["rows"][0]["verdict"] == "Yes"
 
 
 def test_responses_are_compared(play: Page) -> None:
@@ -123,7 +133,18 @@ def test_read_only_has_no_playground(tmp_path: Path, path: str) -> None:
     with served(tmp_path, read_only=True, home=tmp_path) as play:
         assert play.get(path).status == 403
         assert "/playground" not in play.get("/").text
-        for action in ("judge", "save", "save-criteria", "export?as=python", "import", "edit?do=redraw", "check"):
+        for action in (
+            "judge",
+            "save",
+            "save-criteria",
+            "export?as=python",
+            "import",
+            "edit?do=redraw",
+            "check",
+            "try",
+            "data",
+            "rewrite",
+        ):
             assert sent(play, f"/playground/{action}", direct(ROWS)).status == 403
     assert list(tmp_path.iterdir()) == []
 
@@ -156,6 +177,28 @@ def test_a_form_says_what_its_test_case_says(name: str) -> None:
     draft = Draft.of_case(TestCase(entry=entry))
     assert draft.entry() == entry
     assert draft.in_yaml().in_form().entry() == entry
+
+
+NAMES = [
+    *("kind", "name", "description", "version", "judged", "reads", "context", "mode", "yaml", "golden", "responses"),
+    *("option.name", "option.score", "option.about", "example.option", "example.why", "example.text:response", "row.id"),
+    *("row.expected", "row.text:response", "row.text:", "column", "model", "temperature", "persona", "language", "strictness"),
+]
+KNOWN = ["", "0", "-1", "nan", "1e999", "direct", "pairwise", "these", "yaml", "{", "&a [*a]", "ru", "A", "\0"]
+TYPED = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(KNOWN) | st.text()), max_size=25)
+
+
+@given(TYPED, st.sampled_from(["to_yaml", "to_form", "row_to_example:0"]))
+def test_whatever_is_typed_is_a_test_case_or_said_to_be_none(typed: Form, button: str) -> None:
+    draft = Draft.of_form([*direct(ROWS), *typed])
+    assert draft.fields[-1] == draft.judged
+    with suppress(AdjudgeError):
+        edited(draft, button, {})
+    try:
+        case = draft.case_of()
+    except AdjudgeError:
+        return
+    assert parse_case(case.to_yaml(), "x") == case
 
 
 def test_buttons_of_the_form(play: Page) -> None:

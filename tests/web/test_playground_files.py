@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.bench.labelled import LabelledSource, labelled_set
 from adjudge.catalog.criteria_file import read_entries
-from adjudge.runs.build import instances
+from adjudge.runs.build import instances, judges
 from adjudge.runs.case_file import parse_case
 from adjudge.runs.eval_file import load_eval
 from adjudge.web.playground.draft import Draft
@@ -43,6 +44,30 @@ def test_no_name_leads_out_of_the_folder(play: Page, home: Path, name: str) -> N
     assert saved(play, direct(ROWS), name).status == 422
     assert sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", name)]).status == 422
     assert sorted(home.rglob("*.yaml")) == before
+
+
+OWN = """
+- name: dated
+  description: It gives a date.
+  options: [PASS, FAIL]
+  golden: [{fields: {response: In 1889.}, option: PASS}]
+- name: kind
+  description: It is kind.
+  options: [PASS, FAIL]
+"""
+
+
+def test_a_criteria_file_opens_with_its_golden_examples_as_instances(play: Page, home: Path) -> None:
+    (home / "own.yaml").write_text(OWN)
+    draft = play.data("/playground?file=own.yaml")["draft"]
+    assert (draft["name"], draft["rows"][0]["answer"]) == ("dated", "PASS")
+    assert play.data("/playground?file=own.yaml&criteria=kind")["draft"]["description"] == "It is kind."
+    assert play.get("/playground?file=own.yaml&criteria=none").status == 400
+    assert play.get("/playground?file=../own.yaml").status in (400, 404)
+    saved(play, direct(ROWS), "no criteria file")
+    own = [one["name"] for one in play.data("/criteria")["own"]]
+    assert "own.yaml" in own
+    assert not [name for name in own if name.startswith("test-cases")]
 
 
 def test_no_link_leads_out_of_the_folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -81,7 +106,7 @@ def files(play: Page, form: Form, kind: str) -> dict[str, str]:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) -> None:
 
-    written = files(play, form, "eval")
+    written = files(play, [*form, ("model", MODEL)], "eval")
     assert sorted(written) == ["My-dates.eval.yaml", "My-dates.rows.jsonl"]
     for name, text in written.items():
         (tmp_path / name).write_text(text)
@@ -90,6 +115,10 @@ def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) ->
     (judge,) = file.judges
     assert judge.strictness == case.settings.strictness
     assert judge.kind == case.entry.kind
+    (ready,) = judges(file)
+    assert ready.criteria == (case.criteria,)
+    people = labelled_set(LabelledSource(tmp_path / "My-dates.rows.jsonl", human=("label",), compares=case.compares))
+    assert [row.marks[0].answer for row in people.rows] == [row.expected for row in case.rows if row.expected]
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

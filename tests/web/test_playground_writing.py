@@ -96,6 +96,30 @@ def test_a_selected_text_is_rewritten(play: Page, model_server: FakeProvider, ac
     assert ("Does the response name a year?" in asked[0]) == (action == "counterfactual")
 
 
+def test_proposals_are_shown_as_text_whatever_they_hold(play: Page, model_server: FakeProvider) -> None:
+    hostile = "<img src=x onerror=alert(1)> 1889"
+    replies = {
+        "You improve the wording": json.dumps({"explanation": hostile, "description": hostile}),
+        "You write test data": json.dumps({"instances": [{"response": hostile}]}),
+        "You rewrite": hostile,
+    }
+    rows = [("An 1889 that nobody asked about yet.", "No"), ("A height that nobody asked about yet.", "No")]
+    form = direct(rows, ("model", MODEL), ("feedback", "1"), ("writer", MODEL), ("data_kind", "clear:Yes"))
+    with writer(model_server, lambda text: next((reply for begins, reply in replies.items() if begins in text), None)):
+        trial = judged(play, form)["trial"]["id"]
+        sent_to = {
+            f"/playground/trial/{trial}/improve": form,
+            f"/playground/trial/{trial}/fix?row=2": form,
+            "/playground/data": form,
+            "/playground/rewrite": [*form, ("action", "shorten"), ("text", "A text of its own.")],
+        }
+        for path, fields in sent_to.items():
+            answer = sent(play, path, fields, wants="text/html")
+            assert answer.status == 200, (path, answer.text)
+            assert "<img" not in answer.text
+            assert "&lt;img" in answer.text
+
+
 def test_the_embedded_model_says_that_it_cannot_write(play: Page) -> None:
     form = [*direct(ROWS), ("writer", "local/smollm2-135m"), ("data_kind", "clear:Yes")]
     for path in ("data", "rewrite?"):

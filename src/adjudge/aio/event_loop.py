@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import re
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
@@ -190,12 +191,22 @@ def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
     return _through(method, lambda result: result)
 
 
+_CALLED = re.compile(r"^[^\s()]+\(\)")
+
+
 def _through(method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]) -> Callable[Concatenate[S, P], T]:
     """A method that calls ``method``, or what a subclass has in its place, and gives what ``finish`` makes of its result."""
     name = method.__name__
 
     @wraps(method)
     def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return finish(getattr(self, name)(*args, **kwargs))
+        try:
+            made = getattr(self, name)(*args, **kwargs)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            own = f"{type(self).__name__}.{call.__name__}()"  # the arguments do not fit: say so of what was called
+            raise TypeError(_CALLED.sub(lambda _: own, str(error))) from None
+        return finish(made)
 
     return call

@@ -367,7 +367,7 @@ def execute_with_labels(made: EvalRun, labels: Sequence[Label], wanted: Labelled
             kept.append(made.folder)
         seen.event(event)
 
-    with resumable(made.folder, made.file.language), seen.watch:
+    with resumable(made.folder, made.file.language), seen:
         made.execute(listen, budget=budget, kept=outcome.facts)
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)

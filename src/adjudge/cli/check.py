@@ -66,7 +66,7 @@ def check(
     if flags.dry_run:
         show_estimate(made.estimate(), flags.language, as_json=as_json)
         return ExitCode.OK
-    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json))
+    judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json, otel=flags.otel))
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
     shown = None if as_json else partial(show_results, results, critic, flags.language)

@@ -31,7 +31,10 @@ from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEnt
 EXTRAS = {
     "excel": "openpyxl",
     "gguf": "xllamacpp",
+    "litellm": "litellm",
     "local": "onnxruntime",
+    "mcp": "mcp",
+    "otel": "opentelemetry.sdk",
     "parquet": "pyarrow",
     "pytest": "pytest",
     "sandbox": "sandlock",
@@ -103,7 +106,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "configuration": str(project.path) if project.path else None,
-        "extras": {extra: find_spec(module) is not None for extra, module in EXTRAS.items()},
+        "extras": {extra: _there(module) for extra, module in EXTRAS.items()},
         "keys": keys,
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}
@@ -118,9 +121,17 @@ def _as_json(entry: ModelEntry, state: State) -> dict[str, object]:
 def _installed() -> Table:
     table = _table("extra", "state")
     for extra, module in EXTRAS.items():
-        there = find_spec(module) is not None
+        there = _there(module)
         table.add_row(extra, told("installed") if there else Text(f"pip install 'adjudge[{extra}]'", style="dim"))
     return table
+
+
+def _there(module: str) -> bool:
+    """Also of a module inside another, which may not be there either."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _keys() -> Table:

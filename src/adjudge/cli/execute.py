@@ -7,15 +7,17 @@ import pickle
 import shlex
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
-from typing import TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
 from weakref import finalize
 
 import click
 from click import UsageError
 
+from adjudge.cli.batch import say_news
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import command_line, typed_wrong
 from adjudge.cli.options import Flags, RowFlags
@@ -24,7 +26,9 @@ from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
-from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
+from adjudge.engine.backends.batch.settings import BatchNews
+from adjudge.engine.calls import OnCall
+from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
 from adjudge.reports.again import Again
@@ -38,6 +42,9 @@ from adjudge.reports.table import write_judgments
 from adjudge.reports.words import counted
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, Judged, Stopping, VoteCast
+
+if TYPE_CHECKING:
+    from adjudge.integrations.otel import Traces
 
 R = TypeVar("R", bound=Result)
 _IN_MEMORY = 1_000_000
@@ -175,6 +182,8 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     place = shlex.quote(str(folder))
     try:
         yield
+    except BatchesOpen:
+        raise  # as it was told to
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
@@ -193,22 +202,42 @@ def say_stopping(folder: Path | None, language: str) -> None:
 class Seen:
     """What a terminal shows of a run while it goes on."""
 
-    def __init__(self, outcome: Outcome, *, quiet: bool) -> None:
+    def __init__(self, outcome: Outcome, *, quiet: bool, otel: bool = False) -> None:
         self.outcome = outcome
+        self.traces = _traces(outcome.run) if otel else None
         self.quiet = quiet
         self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
         self.judged = Judgments()
         """The judgments, where the command shows each of them."""
 
+    def __enter__(self) -> Seen:
+        self._open = ExitStack()
+        for one in (self.traces, self.watch):
+            if one is not None:
+                self._open.enter_context(one)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    @property
+    def told_of_calls(self) -> OnCall | None:
+        """Who is told of every call to a model."""
+        return self.traces.on_call if self.traces else None
+
     def event(self, event: Event) -> None:
         """Count it, and show it where that helps."""
         self.outcome.see(event)
+        if self.traces:
+            self.traces.on_event(event)
         if isinstance(event, Judged):
             self.watch.on_result(event.result, event.spent)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
             click.echo(clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True)
         elif isinstance(event, BlankRows | EmptyAnswers):
             click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
+        elif isinstance(event, BatchNews):
+            say_news(event, self.outcome.run.file.language, quiet=self.quiet)
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
         elif isinstance(event, Stopping):
@@ -221,15 +250,21 @@ class Seen:
             self.judged.add(event)
 
 
+def _traces(run: EvalRun) -> Traces:
+    from adjudge.integrations.otel import Traces  # not loaded by those who send none
+
+    return Traces.of_run(run)
+
+
 def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
     """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read.
 
     Where it is stopped and not kept, those that there are: what was paid for is not lost.
     """
     outcome = seen.outcome
-    with resumable(outcome.run.folder, outcome.run.file.language), seen.watch:
+    with resumable(outcome.run.folder, outcome.run.file.language), seen:
         try:
-            outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare)
+            outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare, told_of_calls=seen.told_of_calls)
         except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
             if outcome.run.folder is not None or not len(seen.judged):
                 raise
@@ -242,7 +277,8 @@ def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgment
 def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     """What came of an interrupted command is not all there is: the report and the exit code say so."""
     language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
-    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=halt)
+    why = localised(str(halt), language)
+    outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=why)
     outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
     click.echo(clean(outcome.stopped), err=True)
 

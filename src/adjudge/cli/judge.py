@@ -151,7 +151,7 @@ def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgme
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language, as_json=asked.as_json)
         return outcome, None
-    return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json))
+    return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel))
 
 
 def _criteria(questions: Sequence[str], named: Sequence[str], kind: Kind, language: str) -> list[Criteria]:

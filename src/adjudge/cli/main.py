@@ -9,13 +9,17 @@ import logging
 import signal
 import sys
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 import adjudge
+from adjudge.cli.shell_names import COMPLETE_VARIABLE
 from adjudge.errors import AdjudgeError
 from adjudge.reports.exit_code import INTERRUPTED, ExitCode
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Entry(NamedTuple):
@@ -57,6 +61,9 @@ COMMANDS = {
     "models": Entry("models", "models", "List the providers; pull the embedded model."),
     "doctor": Entry("doctor", "doctor", "Check what is installed and which models answer."),
     "schema": Entry("schema", "schema", "Print the JSON schema of what --json prints."),
+    "serve": Entry("serve_api", "serve", "Serve judging, criteria and runs as a JSON API."),
+    "mcp": Entry("mcp", "serve_mcp", "Serve judging to assistants over MCP."),
+    "completion": Entry("completion", "completion", "Print what a shell needs to complete commands."),
     "serve-model": Entry("serve", "serve_model", "Serve the embedded weights over HTTP."),
 }
 
@@ -77,6 +84,13 @@ class LazyCommands(click.Group):
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}.{_guess(args[0])}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """From the table, too."""
+        from click.shell_completion import CompletionItem
+
+        named = [CompletionItem(name, help=one.help) for name, one in COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """From the table: no command is loaded to be listed."""
@@ -118,7 +132,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # half an emoji in a reply must not cost the report
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # also where a shell left Ctrl-C ignored: behind an & in a script
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
     except click.ClickException as error:
         code = _show_usage(error)
     except AdjudgeError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bars, headers, known_encoding, variable, writable
 from adjudge.domain.light import light_dataclass
 
@@ -141,7 +142,7 @@ def _beside(user_input: str | None, reference: str | None, context: Sequence[str
     return {name: value for name, value in typed.items() if value is not None}
 
 
-models = click.option("-m", "--model", multiple=True, help="Model to ask; repeat for a panel.")
+models = click.option("-m", "--model", multiple=True, shell_complete=model_names, help="Model to ask; repeat for a panel.")
 
 
 base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
@@ -171,6 +172,7 @@ named = click.option(
     "--criteria",
     "named",
     multiple=True,
+    shell_complete=criteria_names,
     help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable.",
 )
 user_input = click.option("--user-input", help="The question that is answered.")
@@ -244,6 +246,9 @@ gate_cluster = click.option(
     metavar="COLUMN",
     help="Of gates with --confidence or --not-worse-than: rows that share a value here belong together, as one conversation.",
 )
+otel = click.option(
+    "--otel", is_flag=True, help="Send an event for each judgment and a span for each call to an OpenTelemetry collector (OTLP)."
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option("--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop.")
 
@@ -291,6 +296,7 @@ class RowFlags(Spending):
     not_worse_than: str | None
     margin: float | None
     cluster: str | None
+    otel: bool
     quiet: bool
 
     def server(self) -> ServerEntry:
@@ -327,6 +333,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "max_tokens": max_tokens,
     "prices": prices,
     "no_cache": no_cache,
+    "otel": otel,
     "quiet": quiet,
     "dry_run": dry_run,
     "fail_under": fail_under,

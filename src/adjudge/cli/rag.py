@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import click
 from click import UsageError
@@ -15,6 +16,7 @@ from adjudge.cli.execute import Seen, data_entry, gated, judge_all, judgments_of
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
 from adjudge.cli.show import print_json, say_columns, show_report, warn
+from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
@@ -39,7 +41,16 @@ _OTHER = {
 @click.option("--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider.")
 @click.option("--api-key", help="The model's key. Default: $API_KEY with --model-provider, else the provider's own variable.")
 @click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and dimension.")
-@click.option("--dimensions", help="Only these, separated by commas.")
+@click.option("--dimensions", help="Only these, separated by commas; none: only what --measures says.")
+@click.option(
+    "--measures", help="What else to measure of retriever and generator, separated by commas, such as ndcg@5,context_recall."
+)
+@click.option("--rewrite-questions", is_flag=True, help="Have follow-up questions made self-contained, for relevance.")
+@click.option("--per", type=click.Choice(["row", "turn"]), default="row", help="Judge each turn of logged conversations.")
+@click.option(
+    "--checks", type=click.Choice(["each", "joint"]), default="each", help="How measures ask: part by part, or many in one call."
+)
+@click.option("--weight", multiple=True, help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.")
 @click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
 @click.option(
     "--evidence",
@@ -66,6 +77,11 @@ def rag(
     api_key: str | None,
     strictness: int,
     dimensions: str | None,
+    measures: str | None,
+    weight: tuple[str, ...],
+    rewrite_questions: bool,
+    per: Per,
+    checks: Literal["each", "joint"],
     config: Path | None,
     evidence: Method | None,
     claims: bool,
@@ -82,7 +98,12 @@ def rag(
     ids, key = _models(model_provider, model_name, api_key, flags.model)
     entry = RagEntry(
         kind="rag",
-        dimensions=tuple(name.strip() for name in dimensions.split(",")) if dimensions else (),
+        dimensions=_names(dimensions),
+        measures=_names(measures),
+        weights=tuple(map(_weight, weight)),
+        rewrite_questions=rewrite_questions,
+        per=per,
+        checks=checks,
         config=str(config) if config else None,
         strictness=strictness,
         temperature=flags.temperature,
@@ -95,7 +116,7 @@ def rag(
     if flags.dry_run:
         show_estimate(outcome.run.estimate(), flags.language, as_json=as_json)
         return ExitCode.OK
-    judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json), partial(_check_folder, output))
+    judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel), partial(_check_folder, output))
     judgments = judgments_of(outcome, judged)
     report = outcome.report()
     paths = write_reports(report, judgments, output)
@@ -107,6 +128,18 @@ def rag(
         click.echo(str(path))
     warn(report)
     return outcome.exit_code()
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise UsageError(f"--weight takes NAME=NUMBER, such as context_recall=1, not {text!r}") from None
 
 
 class _Rows(Seen):

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from adjudge.data.rendered import chat, chat_parts, is_chat, parsed, shown
+from adjudge.data.ids import ID_ALIASES
+from adjudge.data.rendered import chat, chat_parts, chat_turns, is_chat, parsed, shown
 from adjudge.data.sources.row import is_blank
 from adjudge.errors import RunError
 
@@ -79,7 +80,12 @@ def column_in(found: Iterable[str], *names: str) -> str | None:
 
 def column_for(field: str, found: Iterable[str]) -> str | None:
     """The column that holds a field, by its own name or by one that other tools use."""
-    return column_in(found, field, *ALIASES.get(field, ()))
+    return column_in(found, field, *_names_of(field))
+
+
+def _names_of(field: str) -> Sequence[str]:
+    """What the column of a field may be called; of one that is not known, its own name."""
+    return ALIASES.get(field) or ID_ALIASES.get(field) or (field,)
 
 
 def is_id(name: object) -> bool:
@@ -90,9 +96,11 @@ def is_id(name: object) -> bool:
 class Columns:
     """Field → column. What was once chosen stays: a field does not change its column from one row to the next."""
 
-    def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None) -> None:
+    def __init__(self, wanted: Mapping[str, str], needed: Sequence[str], id: str | None, also: Sequence[str] = ()) -> None:
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
+        self._also = tuple(also)
+        """Fields that are taken where they are there."""
         self._ids: tuple[str, ...] = ID_COLUMNS if id is None else (id,)
         self._id = id
         self._seen: dict[str, None] = {}
@@ -105,9 +113,8 @@ class Columns:
         self._seen.update(dict.fromkeys(found))
         for field, column in self._wanted.items():
             self.chosen[field] = column_in(self._seen, column) or column
-        for field in (*ALIASES, *self._needed):
-            names = ALIASES.get(field, (field,))
-            if field not in self.chosen and (known := column_in(self._seen, *names)) is not None:
+        for field in (*ALIASES, *self._needed, *self._also):
+            if field not in self.chosen and (known := column_in(self._seen, *_names_of(field))) is not None:
                 self.chosen[field] = known
         self._take_chat()
         own = (column_in(self._seen, name) for name in (ID_COLUMNS if self._id is None else (self._id,)))
@@ -216,6 +223,19 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
         return chat_parts(_nested(value))
     except ValueError as error:
         raise ValueError(f"column {column!r}: {error}") from None
+
+
+def chat_turns_in(value: object, column: str) -> list[dict[str, str]]:
+    """The same of every question that was answered, in their order. A ValueError where none was."""
+    try:
+        return chat_turns(_nested(value))
+    except ValueError as error:
+        raise ValueError(f"column {column!r}: {error}") from None
+
+
+def whole_chat(value: object) -> str:
+    """All that was said, with who said it."""
+    return chat(_nested(value))
 
 
 def holds_chat(value: object) -> bool:

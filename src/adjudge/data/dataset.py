@@ -62,6 +62,7 @@ def read_instances(
     limit: int | None = None,
     needed: Sequence[str] = ("response",),
     *,
+    also: Sequence[str] = (),
     id: str | None = None,
     on_bad_row: OnBadRow | None = None,
     on_blank_rows: OnBlankRows | None = None,
@@ -73,14 +74,15 @@ def read_instances(
 
     ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or instances.
     ``columns`` says which column is which field; the rest is found by the usual names. ``needed``: the fields that every
-    row must have. ``id``: the column with the rows' names; without one a row is called by its place. The place is in
-    ``metadata["place"]`` in any case, and the row as it was read in ``metadata["row"]``. ``on_bad_row`` is told of each
+    row must have; ``also``: further ones that are taken where they are there. ``id``: the column with the rows' names;
+    without one a row is called by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
+    ``metadata["row"]``. ``on_bad_row`` is told of each
     row that cannot be read, and reading goes on; without it the first one raises a RunError. What is wrong with the whole
     source raises always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once, at the end,
     and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged text, the first of the ``needed``, is
     empty: they are judged. ``format`` and ``encoding`` are for files that do not show them.
     """
-    chosen = Columns(columns or {}, needed, id)
+    chosen = Columns(columns or {}, needed, id, also)
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return Instance(chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells})

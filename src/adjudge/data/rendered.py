@@ -62,6 +62,36 @@ def chat_parts(value: object) -> dict[str, str]:
     return {**parts, "history": "\n".join(f"{role}: {said}" for role, said in history)} if history else parts
 
 
+def chat_turns(value: object) -> list[dict[str, str]]:
+    """The parts of every question that was answered: its last answer in words, before somebody else asks the next one."""
+    messages = list(value) if isinstance(value, list | tuple) else [value]
+    ends: list[int] = []
+    answering = False
+    for place, one in enumerate(messages):
+        role = (_message(one) or ("", ""))[0].casefold()
+        if role in _ASSISTANT and _in_words(one):
+            ends = [*(ends[:-1] if answering else ends), place]
+            answering = True
+        elif role in _USER and _in_words(one):
+            answering = False
+    if not ends:
+        raise ValueError("nobody answers in words")
+    return [chat_parts(messages[: end + 1]) for end in ends]
+
+
+def _in_words(message: object) -> bool:
+    """Whether a message says something beside calling tools and telling what they returned."""
+    if not isinstance(message, Mapping):
+        return False
+    content = next((message[name] for _, name in _ROLES if name in message), None)
+    parts = content if isinstance(content, list) else [content]
+    return any(isinstance(part, str) and part.strip() for part in map(_text_of, parts))
+
+
+def _text_of(part: object) -> object:
+    return part.get("text") if isinstance(part, Mapping) else part
+
+
 def shown(value: object) -> str:
     """A nested value as lines of text."""
     if is_chat(value):
@@ -74,21 +104,43 @@ def _message(value: object) -> tuple[str, str] | None:
         return None
     for role, content in _ROLES:
         if isinstance(value.get(role), str) and content in value:
-            return str(value[role]), _said(value[content], value.get("tool_calls"))
+            legacy = value.get("function_call")
+            return str(value[role]), _said(value[content], value.get("tool_calls") or ([legacy] if legacy else None))
     return None
 
 
 def _said(content: object, calls: object) -> str:
     parts = content if isinstance(content, list) else [content]
     texts = [_part(part) for part in parts if part is not None]
-    called = [json.dumps(call, ensure_ascii=False, default=str) for call in calls] if isinstance(calls, list) else []
+    called = [_call(call) for call in calls] if isinstance(calls, list) else []
     return "\n".join(filter(None, (*texts, *called)))
+
+
+def _call(call: object) -> str:
+    """A call of a tool as programs write it, such as ``[tool call: search(query="tower")]``; what is no such call, as JSON."""
+    given = call if isinstance(call, Mapping) else {}
+    function = next((given[name] for name in ("function", "functionCall") if isinstance(given.get(name), Mapping)), given)
+    name = function.get("name")
+    if not isinstance(name, str):
+        return json.dumps(call, ensure_ascii=False, default=str)
+    said: object = next((function[key] for key in ("arguments", "args", "input") if key in function), {})
+    given_as = parsed(said.strip()) if isinstance(said, str) else said
+    if not isinstance(given_as, Mapping):
+        return f"[tool call: {name}({given_as or ''})]"
+    values = (f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in given_as.items())
+    return f"[tool call: {name}({', '.join(values)})]"
 
 
 def _part(part: object) -> str:
     if not isinstance(part, Mapping):
         return str(part)
-    return str(part["text"]) if isinstance(part.get("text"), str) else f"[{part.get('type', 'attachment')}]"
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    if part.get("type") == "tool_use" or isinstance(part.get("functionCall"), Mapping):
+        return _call(part)
+    if part.get("type") == "tool_result":
+        return f"[tool result: {_said(part.get('content'), None)}]"
+    return f"[{part.get('type', 'attachment')}]"
 
 
 def _lines(value: object) -> Iterator[str]:

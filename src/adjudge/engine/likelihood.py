@@ -13,6 +13,7 @@ from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.engine.calls import complete
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.local.priors import keep_prior, kept_prior
@@ -70,7 +71,7 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
 async def _read(ballot: Ballot, model: Model) -> _Read:
     """The options' log-probabilities; letters are read in both orders and averaged, since small models favour the first."""
     asked = likelihood_requests(ballot)
-    replies = await asyncio.gather(*(model.complete(request) for _, request in asked))
+    replies = await asyncio.gather(*(complete(request, model, ballot) for _, request in asked))
     found = [label_logprobs(_first_token(reply, model), labels) for reply, (labels, _) in zip(replies, asked, strict=True)]
     readings = [reading for reading in found if reading is not None]
     return _Read(

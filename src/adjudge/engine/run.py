@@ -17,7 +17,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.ask import so_far
+from adjudge.engine.reply import SoFar, backend, so_far
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
@@ -188,7 +188,7 @@ class RecordedVotes(LiveVotes):
         """Ask, from where it was cut short; where it is cut short again, the replies that were paid for are kept."""
         earlier = self._unfinished.pop(key, None)
         begun = [replace(earlier, usage=Usage(), unfinished=False)] if earlier else []
-        token = so_far.set(begun)
+        token = so_far.set(SoFar(key, begun))
         try:
             vote = await self._judge.ask(ballot)
         except HALTS:
@@ -198,6 +198,8 @@ class RecordedVotes(LiveVotes):
             so_far.reset(token)
         kept = await self._keep_begun(key, begun) if begun else None
         await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept) if kept else vote)
+        if other := backend.get():
+            other.kept(key)
         return vote
 
     async def _keep_begun(self, key: bytes, begun: Sequence[Vote]) -> Usage:
@@ -285,7 +287,7 @@ async def begun(
         return
     open_budget = _unkept(budget)
     if open_budget:
-        _check_prices(budget, open_budget.prices, *judges.values())
+        check_prices(budget, open_budget.prices, *judges.values())
     with event_loop.holding(current, open_budget):
         yield None
 
@@ -322,7 +324,7 @@ async def opened(
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, and the same run resumes it"
-    _check_prices(budget, table, *judges.values())
+    check_prices(budget, table, *judges.values())
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
         open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
@@ -349,7 +351,7 @@ def _account(ledger: Ledger) -> Account:
     return account
 
 
-def _check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
+def check_prices(budget: Budget | None, prices: PriceTable, *configurations: Mapping[str, object]) -> None:
     """A limit in dollars holds only where every price is known."""
     if budget is None or budget.max_usd is None:
         return

@@ -46,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--judged-record", metavar="FOLDER", help="keep all replies there, for --judged-replay")
     add("--judged-run", metavar="FOLDER", help="where judgments are kept; by default .adjudge/runs/pytest-<time>")
     add("--judged-baseline", metavar="FOLDER", help="a --judged-run of earlier: no group may be worse than there")
+    add("--judged-update", action="store_true", help="write what the judge chose into golden files as the expected options")
     add(
         "--judged-inconclusive",
         choices=("pass", "fail"),
@@ -89,6 +90,13 @@ def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedR
     """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main", margin=0.02)``."""
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
     return lambda path: session.run_file(Path(path), undecided)
+
+
+@pytest.fixture
+def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
+    """Have the judge decide the golden cases of a criteria file: ``judged_goldens("criteria/tone.yaml")``."""
+    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    return lambda path: session.try_goldens(Path(path), undecided, update=request.config.option.judged_update)
 
 
 def rows(path: str | Path) -> list[dict[str, object]]:

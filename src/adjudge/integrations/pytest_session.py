@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from adjudge.aio.files import locked
 from adjudge.catalog.aspects import aspects
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.catalog.golden_update import update_golden
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
@@ -29,9 +31,10 @@ from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
-from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, load_eval
+from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, JudgeEntry, load_eval
 from adjudge.runs.execute import EvalRun, Event, Judged
 from adjudge.runs.folder import run_info
+from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, find_project
 
 if TYPE_CHECKING:
@@ -172,6 +175,38 @@ class JudgingSession:
         )
         return JudgedRun(self._execute(file), self.folder / name, self.root, undecided)
 
+    def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
+        """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what is expected."""
+        file, changed = self.root / path, dict[str, dict[int, str]]()
+        wrong: list[str] = []
+        unsure: list[str] = []
+        for entry in read_entries(file):
+            tried = self._tried(Goldens.of(entry, file))
+            changed[entry.criteria.name] = accepted(tried, file, entry) if update else {}
+            for number, one in enumerate(tried, 1):
+                if not one.as_expected:
+                    (unsure if one.as_expected is None else wrong).append(f"{entry.criteria.name}: {one.told(number)}")
+        if update:
+            update_golden(file, changed)
+        elif wrong:
+            raise AssertionError("\n".join(wrong))
+        if unsure:
+            undecided("; ".join(unsure))
+
+    def _tried(self, goldens: Goldens) -> list[Tried]:
+        key = content_hash(goldens.entry.criteria, [one.fields for one in goldens.rows], self.models)[:16]
+        file = self._file(goldens.judge(1), self.folder / f"golden-{key}", goldens.rows, Gates())
+        found: dict[int, Result] = {}
+
+        def heard(event: Event) -> None:
+            if isinstance(event, Judged):
+                found[event.row] = event.result
+
+        self._execute(file, heard)
+        results = [found[row] for row in sorted(found)]
+        self._check_recorded(results)
+        return goldens.tried(results)
+
     def decide(self, group: Group) -> Decision:
         """Judge all cases of a group, and say what that comes to. What goes wrong is a failed decision, not the session's end."""
         settings, folder = group.settings, self.folder / self._slug(group.name)
@@ -303,7 +338,7 @@ class JudgingSession:
             named = ("replay",) if self.replay else (default_model(),)
         return tuple(project.with_defaults(ModelEntry(model=one)) for one in named)
 
-    def _file(self, entry: AspectEntry | DirectEntry, folder: Path, rows: tuple[Instance, ...], gates: Gates) -> EvalFile:
+    def _file(self, entry: JudgeEntry, folder: Path, rows: tuple[Instance, ...], gates: Gates) -> EvalFile:
         return EvalFile(
             data=DataEntry(path=""),
             judges=(entry,),

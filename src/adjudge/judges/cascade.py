@@ -15,12 +15,10 @@ from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, Result, Status, StepTaken
 from adjudge.domain.vote import Ballot, Vote
-from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.identity import step_identities
 from adjudge.engine.run import RunLike, provenance
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
 from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.case import Case, CriteriaLike, InstancesLike
 from adjudge.judges.direct import DirectJudge
@@ -236,11 +234,9 @@ class Cascade(Judge[I, R]):
         """As the steps do it."""
         return self.steps[-1].fallback_result(result, choice)
 
-    def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
-        """What judging ``items`` would take: at least the first step, at most all of them."""
-        answered, key = known or Known(), self.vote_keys()
-        judge = Questions(self, _EveryStep(self), lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
-        return estimate(judge, items, answered, prices or PriceTable.load())
+    def plan_all(self, item: I) -> Sequence[Ballot]:
+        """All steps, as though nobody were ever sure."""
+        return [ballot for step in self._asked(item) for ballot in step.judge.plan(item, step.own(()))]
 
     # -- provenance ------------------------------------------------------------
 
@@ -259,23 +255,6 @@ class Cascade(Judge[I, R]):
         """What is set beside the steps."""
         learnt = plain(cast(Learnt, self.calibration).cascades) if self.calibration else None
         return {"otherwise": self.otherwise, "language": self.language, "calibration": learnt}
-
-
-@dataclass(frozen=True)
-class _EveryStep(Generic[I, R]):
-    """A cascade in which nobody is ever sure: the most that it may ask."""
-
-    cascade: Cascade[I, R]
-
-    @property
-    def width(self) -> int:
-        return self.cascade.width
-
-    def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        return [ballot for step in self.cascade._asked(item) for ballot in step.judge.plan(item, step.own(votes))]
-
-    def pool(self, item: I, votes: Sequence[Vote]) -> R:
-        return self.cascade.pool(item, votes)
 
 
 def _check_step(step: object, first: object) -> None:

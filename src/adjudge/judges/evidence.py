@@ -22,7 +22,7 @@ from adjudge.judges.inputs import DataSet, Frame, as_instance, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_mode, check_votes, one_of
 from adjudge.pooling.majority import notes_on
-from adjudge.prompts.render import sentence_wordings
+from adjudge.prompts.render import sentence_wordings, wording
 from adjudge.reading.fragments import fragments_in
 from adjudge.reading.sentences import sentences
 
@@ -228,10 +228,18 @@ class EvidenceJudge(Judge[Instance, EvidenceResult]):
         return replace(self.criteria, to_evaluate_field=judged)
 
 
-def worded(configuration: dict[str, object], language: str) -> dict[str, object]:
-    """A configuration with the wording of the questions about sentences."""
+def worded(
+    configuration: dict[str, object], language: str, *, sentences: bool = True, others: Sequence[str] = ()
+) -> dict[str, object]:
+    """A configuration with the wording of the questions about sentences, and of other templates that not every judge uses."""
     templates = configuration.get("templates")
-    return {**configuration, "templates": {**(templates if isinstance(templates, dict) else {}), **sentence_wordings(language)}}
+    found = {**sentence_wordings(language)} if sentences else {}
+    found |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in others}
+    return (
+        {**configuration, "templates": {**(templates if isinstance(templates, dict) else {}), **found}}
+        if found
+        else configuration
+    )
 
 
 def _invented(votes: Sequence[Vote]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from secrets import token_hex
 import jinja2
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.each import ChoiceOfEach
 from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
@@ -25,6 +26,10 @@ from adjudge.prompts.fence import fence, neutral, unfenced
 
 LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as one."""
+CHECK = "check"
+"""The template of questions about one fragment or one sentence of a row."""
+CHECK_JOINT = "check_joint"
+"""The same about several at once."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja" for name in ("claims", "evidence", "evidence_joint", "repair_claims", "repair_evidence", "repair_sentences")
@@ -81,9 +86,10 @@ def wording(prefix: str, language: str) -> str:
 
 
 def wordings(language: str) -> dict[str, str]:
-    """The wording of every template, for a run's provenance; those about sentences only where sentences are asked about."""
+    """The wording of every template, for a run's provenance; those about parts of a row only where these are asked about."""
     folder = files(__package__) / "templates" / language
-    names = [file.name for file in folder.iterdir() if file.name not in _ABOUT_SENTENCES]
+    unasked = (*_ABOUT_SENTENCES, f"{CHECK}.jinja", f"{CHECK_JOINT}.jinja", "repair_each.jinja", "standalone.jinja")
+    names = [file.name for file in folder.iterdir() if file.name not in unasked]
     return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {name: wording(name, language) for name in names}
 
 
@@ -126,11 +132,16 @@ def render(ballot: Ballot) -> Prompt:
     return Prompt((system, Message("user", _PARTS.join(_fenced(ballot)).join(around))))
 
 
+def _is_part(ballot: Ballot) -> bool:
+    """Whether it is one of many questions about a row, each about a part of it."""
+    return isinstance(ballot.question, SupportQuestion) or ballot.template == CHECK
+
+
 def _fenced(ballot: Ballot) -> list[str]:
     """The evaluated texts. What is asked about every sentence of a row has marks of its own, so that all ballots of the row
     begin alike."""
     shown = _shown(ballot)
-    if not isinstance(ballot.question, SupportQuestion):
+    if not _is_part(ballot):
         return fence(shown)
     *_, last = shown
     judged = {last: shown.pop(last)}
@@ -145,6 +156,7 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
         SupportQuestion: "repair_evidence",
         SupportOfEach: "repair_sentences",
         ClaimsQuestion: "repair_claims",
+        ChoiceOfEach: "repair_each",
     }
     template = load(kinds.get(type(question)) or ("repair_number" if bounds else "repair"), ballot.language)
     (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
@@ -170,7 +182,7 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     }
     *before, last = load(f"likelihood_{kind}", ballot.language).messages(values)
     shared, _, own = last.content.partition(_CUT)
-    if isinstance(ballot.question, SupportQuestion):
+    if _is_part(ballot):
         *_, (_, judged) = unfenced(_shown(ballot))
         before_judged = own.rindex(judged)
         shared, own = shared + own[:before_judged], own[before_judged:]

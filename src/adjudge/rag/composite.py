@@ -10,6 +10,7 @@ from itertools import product
 
 from adjudge.errors import SetupError
 from adjudge.rag.dimensions import Dimension, Gate, rag_dimensions
+from adjudge.rag.measured import Measured
 from adjudge.reading.values import nearest
 
 MEAN, MISSING = "mean", "missing"
@@ -32,13 +33,20 @@ class Composite:
     """The dimensions without a score."""
 
 
-def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None) -> Composite:
-    """The weighted mean of the normalised scores; gates lower it. A dimension that ``scores`` leaves out is missing."""
+def composite(scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()) -> Composite:
+    """The weighted mean of the normalised scores; gates lower it. A dimension that ``scores`` leaves out is missing.
+
+    ``measured``: what else the answer was measured by; those with a weight have a part in the mean.
+    """
     known = dimensions if dimensions is not None else _six()
     _check(scores, known)
-    missing = tuple(one.name for one in known if scores.get(one.name) is None)
+    weighing = [one for one in measured if one.measure.weight]
+    gaps = [one.name for one in known if scores.get(one.name) is None]
+    missing = (*gaps, *(one.measure.name for one in weighing if one.value is None))
     fired = _fired(scores, known)
-    reached = [_value(filled, known) for filled in _extremes(scores, known)]
+    ends = [[_measure_or(one, end) for one in weighing] for end in (0.0, 1.0)]
+    weights = [one.measure.weight for one in weighing]
+    reached = [_value(filled, known, end, weights) for filled in _extremes(scores, known) for end in ends]
     lower, upper = min(reached), max(reached)
     value = lower if lower == upper else None
     rule = fired[0].rule if fired else MEAN if value is not None else MISSING
@@ -59,11 +67,15 @@ def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
             raise SetupError(f"{name} is scored from 0 to {by_name[name].maximum}, not {score!r}")
 
 
-def _value(scores: Scores, dimensions: Sequence[Dimension]) -> float:
+def _measure_or(one: Measured, end: float) -> float:
+    return end if one.goodness is None else one.goodness
+
+
+def _value(scores: Scores, dimensions: Sequence[Dimension], measured: Sequence[float], weights: Sequence[float]) -> float:
     """What the formula gives; every gate that fires can only lower it."""
-    normalized = [one.normalized(scores[one.name] or 0) for one in dimensions]
-    plain = _mean(normalized, [one.weight for one in dimensions])
-    gated = _mean(normalized, [_weight(one, scores[one.name]) for one in dimensions])
+    normalized = [*(one.normalized(scores[one.name] or 0) for one in dimensions), *measured]
+    plain = _mean(normalized, [*(one.weight for one in dimensions), *weights])
+    gated = _mean(normalized, [*(_weight(one, scores[one.name]) for one in dimensions), *weights])
     return min(plain, gated, *(gate.cap for gate in _fired(scores, dimensions) if gate.cap is not None))
 
 

@@ -18,6 +18,8 @@ from adjudge.reading.values import Place, list_of, load_yaml, mapping, nearest, 
 
 _OWN_KEYS = ("title", "weight", "gates")
 _GATE_KEYS = ("score", "rule", "cap", "weight")
+NO_DIMENSIONS = "none"
+"""The name that asks for no dimension at all, where something else is measured."""
 _MOST_GATED = 10_000
 """Ways in which the scores of gated dimensions may combine: the bounds of a composite try them all."""
 
@@ -150,6 +152,8 @@ def _kept(one: Mapping[str, object]) -> Dimension:
 def chosen(known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None) -> tuple[Dimension, ...]:
     """Those that are wanted, by name or as they are; all of them when none are."""
     by_name = {one.name: one for one in known}
+    if wanted is not None and list(wanted) == [NO_DIMENSIONS]:
+        return ()
     for one in wanted or ():
         if isinstance(one, str) and one not in by_name:
             raise SetupError(f"there is no dimension {one!r}; {nearest(one, list(by_name))}")
@@ -158,24 +162,24 @@ def chosen(known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None)
     return found
 
 
-def weighted(known: Sequence[Dimension], weights: Mapping[str, float]) -> tuple[Dimension, ...]:
-    """The dimensions with other weights."""
+def weighted(known: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False) -> tuple[Dimension, ...]:
+    """The dimensions with other weights. ``beside``: whether something else has a weight, too."""
     names = [one.name for one in known]
     for name in weights:
         if name not in names:
             raise SetupError(f"there is no dimension {name!r} to weigh; {nearest(name, names)}")
     found = tuple(replace(one, weight=float(weights.get(one.name, one.weight))) for one in known)
-    check_dimensions(found)
+    check_dimensions(found, beside=beside)
     return found
 
 
-def check_dimensions(dimensions: Sequence[Dimension]) -> None:
-    """Say so when no composite can be made of them."""
+def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -> None:
+    """Say so when no composite can be made of them. ``beside``: whether something else has a weight, too."""
     names = [one.name for one in dimensions]
     for name in names:
         if names.count(name) > 1:
             raise SetupError(f"there are two dimensions called {name!r}")
-    if not any(one.weight for one in dimensions):
+    if not beside and not any(one.weight for one in dimensions):
         raise SetupError("no dimension has a weight above 0: there is nothing to make a composite of")
     if math.prod(one.maximum + 1 for one in dimensions if one.gates) > _MOST_GATED:
         raise SetupError("too many dimensions have gates: keep them to the few that must decide alone")

@@ -13,24 +13,35 @@ from typing import overload
 from adjudge.aio.event_loop import sync_edge
 from adjudge.data.dataset import Source
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.ask import ask_as, prompt_for
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
-from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
-from adjudge.judges.evidence import TEMPLATES, EvidenceJudge, Method, worded
-from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import ModelPanel, OnFailure, check_votes
+from adjudge.judges.evidence import EvidenceJudge, Method, worded
+from adjudge.judges.judge import Progress
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, one_of
+from adjudge.prompts.render import CHECK, CHECK_JOINT
+from adjudge.rag import standalone
+from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
+from adjudge.rag.joint import CHECKS, Checks, split
+from adjudge.rag.measured import NOTHING_MEASURED, Measured
+from adjudge.rag.measures import Measure, weighed_measures
+from adjudge.rag.measuring import Measuring
+from adjudge.rag.parts import row_texts
+from adjudge.rag.plans import RagPlans
 from adjudge.rag.result import GROUNDEDNESS, RagResult
-from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
+from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows
+from adjudge.rag.standalone import JudgedQuestion
+from adjudge.rag.votes import about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
+from adjudge.verdicts.text import read_text
 
 _LOG = logging.getLogger("adjudge.rag")
 Named = Mapping[str, str] | None
@@ -38,10 +49,20 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
+_SINCE_THEN: Mapping[str, object] = {
+    "measures": (),
+    "evidence": None,
+    "claims": False,
+    "rewrite_questions": False,
+    "checks": "each",
+}
+"""Settings that earlier versions did not have, and what they are unless something is asked for."""
+_WITHOUT_MODELS = 64
+"""Rows under way at once where nobody is asked."""
 
 
 @dataclass(frozen=True)
-class RagEvaluator(Judge[Instance, RagResult]):
+class RagEvaluator(RagPlans):
     """Scores the answers of a retrieval-augmented assistant.
 
     Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
@@ -51,7 +72,10 @@ class RagEvaluator(Judge[Instance, RagResult]):
         model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
         dimensions: which to score, by name or as objects of one's own; None: all there are.
         config: a file with further dimensions, or other weights and gates for the ready-made ones.
-        weights: dimension → weight, where it is another one.
+        measures: what else to measure, by name, such as "ndcg@5" or "context_recall"; ``known_measures()`` has them all. With
+            ``dimensions="none"`` nothing else is judged; measures of ids then need no model.
+        weights: dimension or measure → weight, where it is another one. Measures have none, and so no part in the composite,
+            unless there is no dimension: then each has the weight 1.
         strictness: votes per model and dimension.
         language: of prompts, explanations and scale texts: "en" or "ru".
         early_stop: ask only as many votes as can still change a score.
@@ -65,11 +89,15 @@ class RagEvaluator(Judge[Instance, RagResult]):
         evidence: look every sentence of the answer up in the fragments: "each" (one question a sentence) or "joint" (one for
             all of them), which also decide groundedness, or "rules" (no model; groundedness is asked about as ever).
         claims: have a model say first what each sentence claims, and look that up.
+        rewrite_questions: have follow-up questions made self-contained where a row has a conversation, and judge relevance
+            by those; the result says by which question.
+        checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many in one call.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
     dimensions: Sequence[str | Dimension] | None = field(default=None, hash=False)
+    measures: Sequence[str] = ()
     config: str | Path | None = None
     weights: Mapping[str, float] = field(default_factory=FrozenDict, hash=False)
     strictness: int = 1
@@ -82,7 +110,10 @@ class RagEvaluator(Judge[Instance, RagResult]):
     on_failure: OnFailure = "abstain"
     evidence: Method | None = None
     claims: bool = False
+    rewrite_questions: bool = False
+    checks: Checks = "each"
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
+    _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
     _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
 
@@ -90,9 +121,15 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def __post_init__(self) -> None:
         check_votes("strictness", self.strictness)
+        one_of("checks", self.checks, CHECKS)
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
-        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), self.weights))
+        named = [self.measures] if isinstance(self.measures, str) else self.measures
+        measures, others = weighed_measures(named, self.weights, self.language, alone=not chosen(known, wanted))
+        beside = any(one.weight for one in measures)
+        object.__setattr__(self, "measures", tuple(one.name for one in measures))
+        object.__setattr__(self, "_measuring", Measuring(measures, self.language))
+        object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
         object.__setattr__(self, "_judge", self._direct())
         object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
         if self.claims and self.evidence in (None, "rules"):
@@ -100,8 +137,17 @@ class RagEvaluator(Judge[Instance, RagResult]):
         super().__post_init__()
 
     def open_models(self) -> ModelPanel:
-        """Those of the judge that is asked about each dimension."""
-        return self._judge.panel
+        """Those of the judge that is asked about each dimension; none where nobody is asked."""
+        return self._judge.panel if self._asks else NO_MODELS
+
+    @property
+    def _asks(self) -> bool:
+        return bool(self._scored or self._measuring.checks or self._by_sentence)
+
+    @property
+    def width(self) -> int:
+        """Rows under way at once."""
+        return super().width or _WITHOUT_MODELS
 
     @property
     def samples(self) -> int:
@@ -113,26 +159,32 @@ class RagEvaluator(Judge[Instance, RagResult]):
         """The dimensions that are scored, with their weights."""
         return self._scored
 
+    @property
+    def measured(self) -> tuple[Measure, ...]:
+        """What else is measured, with the weights."""
+        return self._measuring.measures
+
     @cached_property
     def criteria(self) -> Criteria:
         """What a result is a result of: the dimensions together."""
-        return Criteria("rag", "composite", [CriteriaOption(one.name, one.title) for one in self._scored])
+        parts = [(one.name, one.title) for one in self._scored] + [(one.name, one.title) for one in self._weighing]
+        return Criteria("rag", "composite", [CriteriaOption(name, title) for name, title in parts])
 
     # -- judging -------------------------------------------------------------
 
     def rows(self, source: Source, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Rows:
         """The rows of a file, or of a list, and which columns were taken for which field."""
-        return read_rows(source, self._scored, columns, limit, self._sources)
+        return read_rows(source, self._scored, columns, limit, self.measured, self._sources)
 
     def columns_of(self, first: Instance, columns: Mapping[str, str], source: Source) -> Mapping[str, str]:
         """Field → column, by the first row; ``columns`` are those that were named."""
-        return columns_of(first, columns, source, [*needed_fields(self._scored), *self._sources])
+        return columns_of(first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources])
 
     @property
     def _sources(self) -> tuple[str, ...]:
-        """The field that evidence is looked for in, unless a dimension reads it anyway."""
+        """The field that evidence is looked for in, unless a dimension or a measure reads it anyway."""
         wanted = self._looks_up.source_field if self._looks_up else None
-        return (wanted,) if wanted and wanted not in needed_fields(self._scored) else ()
+        return (wanted,) if wanted and wanted not in needed_fields(self._scored, self.measured) else ()
 
     @overload
     async def aevaluate(
@@ -173,17 +225,24 @@ class RagEvaluator(Judge[Instance, RagResult]):
         return read.instances
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
-        """With the dimensions as they are scored, wherever they came from."""
-        found = {**super().configuration(criteria), "dimensions": {one.name: plain(one) for one in self._scored}}
-        return worded(found, self.language) if self.evidence else found
+        """With the dimensions as they are scored, wherever they came from, and what is measured beside them."""
+        made = super().configuration(criteria)
+        asked = {"checks": [plain(one) for one in self._measuring.checks.values()]} if self._measuring.checks else {}
+        measures = {"measures": {one.name: plain(one) for one in self.measured}, **asked} if self.measured else {}
+        found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
+        checks = [CHECK, *([CHECK_JOINT, "repair_each"] if self.checks == "joint" else [])]
+        others = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
+        return worded(found, self.language, sentences=bool(self.evidence), others=others)
 
     def recorded_settings(self) -> dict[str, object]:
-        """Without what was not asked for: a run from before there was evidence has the same settings as one without."""
-        off = [*([] if self.evidence else ["evidence"]), *([] if self.claims else ["claims"])]
-        return {name: value for name, value in super().recorded_settings().items() if name not in off}
+        """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
+        made = super().recorded_settings()
+        return {name: value for name, value in made.items() if name not in _SINCE_THEN or value != _SINCE_THEN[name]}
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
+        if ballot.template == standalone.TEMPLATE:
+            return await ask_as(ballot, self.panel[ballot.model], prompt_for(ballot), read_text)
         return await self._judge.ask(ballot)
 
     def check(self, item: Instance) -> None:
@@ -191,29 +250,38 @@ class RagEvaluator(Judge[Instance, RagResult]):
         for one in self._scored:
             check_fields(item, one, absent(self.language))
 
-    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked."""
-        ballots = list(self._looks_up.plan(item, _about_sentences(votes))) if self._looks_up else []
-        if votes and not self.early_stop:
-            return ballots
-        asked = [case for case in self._cases(item) if case.criteria.name != self._by_sentence]
-        return [ballot for case in asked for ballot in self._judge.plan(case, _about(case.criteria, votes))] + ballots
-
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
-        """Each dimension by its own votes, then the composite."""
-        evidence = self._looks_up.pool(item, _about_sentences(votes)) if self._looks_up else None
+        """Each dimension by its own votes, then the measures, then the composite."""
+        question = self._question(item, votes_by_case(split(votes)))
+        result = self._pooled(item, votes, question)
+        result = replace(result, notes=(*result.notes, *question.notes)) if question and question.notes else result
+        models = dict.fromkeys(vote.model for vote in votes)
+        if not self._weighing or len(models) < 2:
+            return result
+        each = {name: [vote for vote in votes if vote.model == name] for name in models}
+        own = {name: self._pooled(item, some, question).composite.value for name, some in each.items()}
+        return replace(result, own_composites={name: value for name, value in own.items() if value is not None})
+
+    def _pooled(self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None) -> RagResult:
+        cast = votes_by_case(split(votes))
+        evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
         judged = {
-            case.criteria.name: _grounded(case, evidence)
+            case.criteria.name: grounded(case, evidence)
             if evidence and case.criteria.name == self._by_sentence
-            else self._judge.pool(case, _about(case.criteria, votes))
-            for case in self._cases(item)
+            else self._judge.pool(case, cast.get(key_of(case), []))
+            for case in self._cases(item, question)
         }
-        return replace(self._result(item, tuple(votes), judged), evidence=evidence)
+        if not self.measured:
+            return replace(self._result(item, tuple(votes), judged), evidence=evidence, question=question)
+        measured, parts = self._measuring.measured(row_texts(item, question), self._results(cast))
+        result = self._result(item, tuple(votes), judged, measured)
+        by_sentence = evidence.score if evidence and self._by_sentence else None
+        share = result.normalized.get(GROUNDEDNESS, by_sentence)
+        return replace(result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share))
 
     @property
-    def _by_sentence(self) -> str | None:
-        """The dimension that sentences decide instead of a question of its own."""
-        return GROUNDEDNESS if self.evidence in ("each", "joint") else None
+    def _weighing(self) -> list[Measure]:
+        return [one for one in self.measured if one.weight]
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
@@ -221,12 +289,20 @@ class RagEvaluator(Judge[Instance, RagResult]):
             name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
             for name, one in result.judged.items()
         }
-        made_up = self._result(result.instance, result.votes, judged)
-        return replace(made_up, status=result.status, fallback="random", evidence=result.evidence)
+        made_up = self._result(result.instance, result.votes, judged, result.measured)
+        made_up = replace(made_up, parts=result.parts, blame=result.blame, evidence=result.evidence, question=result.question)
+        return replace(made_up, status=result.status, fallback="random")
 
-    def _result(self, item: Instance, votes: tuple[Vote, ...], judged: Mapping[str, DirectInstanceResult]) -> RagResult:
-        made = composite({name: None if one.score is None else int(one.score) for name, one in judged.items()}, self._scored)
-        status = Status.SCORED if made.value is not None else _status([one.status for one in judged.values()])
+    def _result(
+        self,
+        item: Instance,
+        votes: tuple[Vote, ...],
+        judged: Mapping[str, DirectInstanceResult],
+        measured: Mapping[str, Measured] = NOTHING_MEASURED,
+    ) -> RagResult:
+        scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
+        made = composite(scores, self._scored, list(measured.values()))
+        status = Status.SCORED if made.value is not None else status_of_row([one.status for one in judged.values()])
         agreements = [one.agreement for one in judged.values() if one.agreement is not None]
         return RagResult(
             instance=item,
@@ -239,16 +315,13 @@ class RagEvaluator(Judge[Instance, RagResult]):
             composite=made,
             dimensions=self._scored,
             judged=FrozenDict(judged),
+            measured=FrozenDict(measured),
             notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
         )
 
-    def _cases(self, item: Instance) -> list[Case]:
-        words = absent(self.language)
-        return [Case(shown(item, one, words), one.criteria) for one in self._scored]
-
     def _direct(self) -> DirectJudge:
         return DirectJudge(
-            self.model,
+            self.model if self._asks else nobody,
             self_consistency=self.strictness,
             language=self.language,
             early_stop=self.early_stop,
@@ -275,35 +348,3 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
 def _is_row(given: Row | Source) -> bool:
     return isinstance(given, Mapping | Instance)
-
-
-def _about(criteria: Criteria, votes: Sequence[Vote]) -> list[Vote]:
-    asked = (vote for vote in votes if vote.ballot.template not in TEMPLATES)
-    return [vote for vote in asked if vote.ballot.criteria.name == criteria.name]
-
-
-def _about_sentences(votes: Sequence[Vote]) -> list[Vote]:
-    return [vote for vote in votes if vote.ballot.template in TEMPLATES]
-
-
-def _grounded(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
-    """What the sentences come to, as a score of the dimension."""
-    scale = evidence.scale
-    return DirectInstanceResult(
-        instance=case.instance,
-        criteria=case.criteria,
-        status=evidence.status if scale is None else Status.SCORED,
-        votes=evidence.votes,
-        option=None if scale is None else str(scale),
-        score=None if scale is None else float(scale),
-        mean_score=None if scale is None else float(scale),
-        explanation=evidence.explanation,
-        agreement=evidence.agreement,
-        notes=evidence.notes,
-    )
-
-
-def _status(each: Sequence[Status]) -> Status:
-    """Of an answer without a composite: abstained where only models that declined stand in the way."""
-    missing = [status for status in each if status is not Status.SCORED]
-    return Status.ABSTAINED if all(status is Status.ABSTAINED for status in missing) else Status.FAILED

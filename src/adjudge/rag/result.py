@@ -9,8 +9,12 @@ from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.results import DirectInstanceResult, Result, Status
 from adjudge.pooling.majority import majority
+from adjudge.rag.blame import Blame
 from adjudge.rag.composite import Composite, composite
 from adjudge.rag.dimensions import Dimension
+from adjudge.rag.measured import Measured
+from adjudge.rag.parts import Answered
+from adjudge.rag.standalone import JudgedQuestion
 
 GROUNDEDNESS = "groundedness"
 """The dimension that sentences decide, where they are looked up."""
@@ -26,6 +30,27 @@ class RagResult(Result):
     """Each dimension's own result, with its votes."""
     evidence: EvidenceResult | None = None
     """The answer sentence by sentence, where that was asked for."""
+    question: JudgedQuestion | None = None
+    """What relevance was judged by, where follow-up questions were to be made self-contained and there is a conversation."""
+    measured: Mapping[str, Measured] = field(default_factory=FrozenDict)
+    """What the row was measured by beside its dimensions, where that was asked for."""
+    parts: tuple[Answered, ...] = ()
+    """What was asked for the measures, about each fragment and sentence."""
+    blame: Blame | None = None
+    """Whether the retriever or the generator is to blame; None where nothing was measured."""
+    own_composites: Mapping[str, float] = field(default_factory=FrozenDict)
+    """Of a panel whose measures have weights: the composite by each model's own votes."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no score; where no vote says so, a measure that has a weight does."""
+        weighing = (one.reason for one in self.measured.values() if one.measure.weight and one.value is None)
+        return None if self.status is Status.SCORED else super().reason or next(weighing, None)
+
+    @property
+    def measures(self) -> dict[str, float | None]:
+        """The measures' values; None where one is not defined, see ``measured``."""
+        return {name: one.value for name, one in self.measured.items()}
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -70,11 +95,26 @@ class RagResult(Result):
         }
         panel = {"model_scores": self.model_scores} if len(self._models) > 1 else {}
         evidence = {"evidence": self.evidence.evidence()} if self.evidence else {}
-        return super().to_dict(votes=votes) | own | panel | evidence
+        question = {"judged_question": self.question.to_dict()} if self.question else {}
+        return super().to_dict(votes=votes) | own | panel | evidence | question | self._measured()
+
+    def _measured(self) -> dict[str, object]:
+        """What was measured, where something was."""
+        beside = len(self.votes) - sum(len(one.votes) for one in self.judged.values())
+        if not self.measured:
+            return {"votes_on_measures": beside} if self.question else {}
+        return {
+            "measures": {name: one.to_dict() for name, one in self.measured.items()},
+            "parts": [one.to_dict() for one in self.parts],
+            "blame": self.blame.to_dict() if self.blame else None,
+            "votes_on_measures": beside,
+        }
 
     @property
     def model_scores(self) -> dict[str, float]:
         """Of a panel: the composite that each model's own votes make; not of one without a score that could change it."""
+        if self.own_composites:
+            return dict(self.own_composites)
         made = {model: composite(self._scores_of(model), self.dimensions).value for model in self._models}
         return {model: value for model, value in made.items() if value is not None}
 

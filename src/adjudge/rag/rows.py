@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instances
+from adjudge.data.ids import ID_ALIASES
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
-from adjudge.rag.dimensions import Dimension
+from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
+from adjudge.rag.measures import Measure, chosen_measures
 
 Row = Mapping[str, str | Sequence[str]] | Instance
 MAY_BE_ABSENT = ("history", "contexts")
@@ -33,29 +35,49 @@ def read_rows(
     dimensions: Sequence[Dimension],
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
+    measures: Sequence[Measure] = (),
     sources: Sequence[str] = (),
 ) -> Rows:
     """The rows of a file, or mappings and instances as they are. Columns are found by the usual names.
 
     ``sources``: further fields that a file must have a column for.
     """
-    needed = [*needed_fields(dimensions), *sources]
+    needed = [*needed_fields(dimensions, measures), *sources]
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
         return Rows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []
-    found = list(read_instances(source, columns, limit, must_have(dimensions), on_blank_rows=blank.append))
+    must, also = must_have(dimensions, measures), may_have(measures)
+    found = list(read_instances(source, columns, limit, must, also=also, on_blank_rows=blank.append))
     return Rows(found, columns_of(found[0], columns or {}, source, needed), *blank)
 
 
-def needed_fields(dimensions: Sequence[Dimension]) -> list[str]:
+def needed_fields(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ()) -> list[str]:
     """The fields that there must be a column for. A conversation before the question is not needed."""
     read = [name for one in dimensions for name in one.reads or (one.criteria.to_evaluate_field,)]
+    read += [name for one in measures for name in one.reads]
     return [name for name in dict.fromkeys(read) if name != "history"]
 
 
-def must_have(dimensions: Sequence[Dimension]) -> list[str]:
-    """The fields that every row must have."""
-    return [name for name in needed_fields(dimensions) if name not in MAY_BE_ABSENT]
+def must_have(dimensions: Sequence[Dimension], measures: Sequence[Measure] = ()) -> list[str]:
+    """The fields that every row must have; without one a measure has no number, and the row is judged all the same."""
+    undefined = (*MAY_BE_ABSENT, "reference", *ID_ALIASES)
+    scored = needed_fields(dimensions)
+    return [name for name in needed_fields(dimensions, measures) if name not in (MAY_BE_ABSENT if name in scored else undefined)]
+
+
+def may_have(measures: Sequence[Measure]) -> list[str]:
+    """Fields that are looked for only because a measure reads them."""
+    return [name for name in needed_fields((), measures) if name in ID_ALIASES]
+
+
+def fields_by_name(
+    dimensions: Sequence[str], measures: Sequence[str], config: Path | None, language: str
+) -> tuple[list[str], list[str]]:
+    """(fields that every row must have, the answer first; fields that are taken where they are there) of what is asked for."""
+    known = read_dimensions(config, language) if config else rag_dimensions(language)
+    asked = chosen_measures(measures, {}, language) if measures else ()
+    must = must_have(chosen(known, dimensions or None), asked)
+    return sorted(must, key=lambda name: name != "response"), may_have(asked)
 
 
 def columns_of(first: Instance, wanted: Mapping[str, str], source: Source, needed: Sequence[str]) -> Mapping[str, str]:

@@ -166,6 +166,7 @@ class Outcome:
     def _names(self, ready: ReadyJudge) -> list[str]:
         """What a gate of this judge may name: its criteria, its dimensions, the systems that it compares."""
         dimensions = [one.name for one in self._setup.dimensions.get(ready.label, ())]
+        dimensions += [one.name for one in self._setup.measures.get(ready.label, ())]
         if ready.compares:
             return self._systems()
         return list(dict.fromkeys([ready.name, *(one.name for one in ready.criteria), *dimensions]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import islice
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import jinja2
+from markupsafe import Markup
 
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
@@ -25,6 +26,17 @@ from adjudge.reports.evidence_words import evidence_word
 from adjudge.reports.files import text_file
 from adjudge.reports.judgment import Judgment, composite_of, explanation_of, score_of
 from adjudge.reports.markdown import escaped, quoted
+from adjudge.reports.measure_words import measure_word
+from adjudge.reports.measures import (
+    because,
+    blamed,
+    fragments_seen,
+    has_idle_fragment,
+    has_measures,
+    judged_question,
+    measured,
+    missed,
+)
 from adjudge.reports.plots import distribution, histogram
 from adjudge.reports.rag import BINS
 from adjudge.reports.report import Report, Section, badness, is_barred
@@ -94,6 +106,23 @@ def _free_paths(folder: Path, made: datetime) -> list[Path]:
     return _free_paths(folder, made + timedelta(seconds=1)) if any(path.exists() for path in paths) else paths
 
 
+def measures_html(record: Mapping[str, object], language: str) -> Markup:
+    """What was measured of one row, of a judgment as a run folder keeps it: for the local page."""
+    words = {**_measure_words(language), "w": lambda name: word(cast(Word, name), language)}
+    module = _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
+    found = module.of_row(Judgment.of_record(record, panel=False))  # type: ignore[attr-defined]
+    return Markup(found)  # noqa: S704 - the template escapes
+
+
+def _measure_words(language: str) -> dict[str, object]:
+    """What the templates of measures say."""
+    return {
+        "m": partial(measure_word, language=language),
+        "yes_no": lambda said: "–" if said is None else measure_word("yes" if said else "no", language),
+        "measure_title": lambda section, name: _measure_title(section, name, language),
+    }
+
+
 def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
     """A number, or a dash."""
     return "–" if value is None else number_text(value, digits, language)
@@ -116,6 +145,7 @@ def _values(report: Report) -> dict[str, object]:
         "option": lambda name: word("tie", language) if name == TIE else name,
         "rule_name": lambda name: _rule_name(name, language),
         "say": partial(sentence, language=language),
+        **_measure_words(language),
         "count": lambda number, noun: counted(number, noun, language),
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
@@ -159,11 +189,20 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
     made.globals |= {"evidence_of": evidence_of, "evidence": partial(shown, language=language)}
     made.globals |= {"unsupported": is_unsupported, "contradicted": is_contradicted}
     made.globals |= {"kind_of": kind_of, "texts": _texts, "options": _options}
+    made.globals |= {"measured": measured, "blamed": blamed, "because": because}
+    made.globals |= {"fragments_seen": fragments_seen, "missed": missed, "has_measures": has_measures}
+    made.globals |= {"judged_question": judged_question, "has_idle_fragment": has_idle_fragment}
     return made
 
 
 def _rule_of(one: Judgment) -> str:
     return composite_of(one)[0]
+
+
+def _measure_title(section: Section, name: str, language: str) -> str:
+    """What a figure is called that a row is blamed by: a measure, or something else."""
+    own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
+    return own.measure.title if own else measure_word(name, language)
 
 
 def _fired(one: Judgment, dimensions: Iterable[Dimension]) -> str | None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.domain.message import Usage
 from adjudge.rag.composite import MEAN, MISSING
 from adjudge.reports.judgment import Judgment, composite_of, number_of, part_of, score_of
+from adjudge.reports.measures import MeasuresSummary, MeasureSummary, MeasureTally
 from adjudge.reports.summary import UNSURE, Summary, Sureness, Tally
 from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
+    from adjudge.rag.measures import Measure
     from adjudge.rag.result import RagResult
     from adjudge.stats.intervals import Interval
 
@@ -99,6 +101,22 @@ class RagSummary:
     """Spearman's, of each two dimensions over the rows that have both; None where one never varies."""
     votes_valid: int
     votes_requested: int
+    measures: MeasuresSummary | None = None
+    """What was measured beside the dimensions, where something was."""
+
+    def figures(self) -> Iterator[tuple[str, str, float]]:
+        """(name, title, mean) of what can be compared with another run: more of it is better."""
+        for each in self.dimensions:
+            if each.mean is not None:
+                yield each.dimension.name, each.dimension.title, each.mean
+        for one in self.measures.each if self.measures else ():
+            if one.mean is not None and one.measure.higher_is_better:
+                yield one.measure.name, one.measure.title, one.mean
+
+    def named(self, name: str) -> DimensionSummary | MeasureSummary | None:
+        """The dimension or the measure of that name."""
+        own = next((one for one in self.dimensions if one.dimension.name == name), None)
+        return own or (self.measures.named(name) if self.measures else None)
 
     @property
     def best(self) -> DimensionSummary | None:
@@ -118,8 +136,9 @@ class RagSummary:
 class RagTally:
     """Adds up answers as they come; a row takes a few bytes."""
 
-    def __init__(self, dimensions: Sequence[Dimension], sureness: Sureness = UNSURE) -> None:
+    def __init__(self, dimensions: Sequence[Dimension], sureness: Sureness = UNSURE, measures: Sequence[Measure] = ()) -> None:
         self._dimensions = tuple(dimensions)
+        self._measures = MeasureTally(measures, sureness) if measures else None
         self._sureness = sureness
         self._groups: list[Hashable] = []
         self._overall = Tally(sureness)
@@ -144,8 +163,10 @@ class RagTally:
         requested = int(number_of(one.result.get("votes_requested")) or 0)
         self._requested += requested
         self._valid += int(number_of(one.result.get("votes_valid")) or 0)
-        if requested > len(self._dimensions):
+        if requested - int(number_of(one.result.get("votes_on_measures")) or 0) > len(self._dimensions):
             self._add_agreements(one)
+        if self._measures:
+            self._measures.add(one)
 
     def _add_agreements(self, one: Judgment) -> None:
         for name, sums in self._agreements.items():
@@ -167,6 +188,7 @@ class RagTally:
             correlations=tuple(tuple(_correlation(one, two) for two in columns) for one in columns),
             votes_valid=self._valid,
             votes_requested=self._requested,
+            measures=self._measures.summary() if self._measures else None,
         )
 
     def _fired(self) -> dict[str, int]:
@@ -195,7 +217,8 @@ class RagTally:
 def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
     """What ``results`` of one evaluator come to."""
     found = list(results)
-    tally = RagTally(found[0].dimensions if found else ())
+    measures = [one.measure for one in found[0].measured.values()] if found else []
+    tally = RagTally(found[0].dimensions if found else (), measures=measures)
     for number, result in enumerate(found, 1):
         tally.add(Judgment.of("", number, result))
     return tally.summary()

@@ -58,9 +58,7 @@ class Section:
             yield from (Figure(one.name, one.name, one.winrate) for one in self.contests.systems if one.winrate is not None)
         elif self.summary.mean is not None:
             yield Figure(self.criteria or self.judge, self.criteria or self.judge, self.summary.mean)
-        for each in self.rag.dimensions if self.rag else ():
-            if each.mean is not None:
-                yield Figure(each.dimension.name, each.dimension.title, each.mean)
+        yield from (Figure(*one) for one in (self.rag.figures() if self.rag else ()))
 
     def to_dict(self) -> dict[str, object]:
         """This section as a JSON-ready dict."""
@@ -68,6 +66,7 @@ class Section:
         if self.rag:
             found["dimensions"] = {one.dimension.name: one.mean for one in self.rag.dimensions}
             found["rules"] = dict(self.rag.rules)
+            found |= self.rag.measures.to_dict() if self.rag.measures else {}
         if self.contests:
             order = self.contests.order
             found["systems"] = [one.to_dict() for one in self.contests.systems]
@@ -199,11 +198,11 @@ class _SectionTally:
 
     def __init__(self, first: Judgment, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criteria
-        dimensions, sureness = setup.dimensions.get(first.judge, ()), Sureness(setup.confidence, setup.cluster)
+        sureness = Sureness(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
         self._tally, self._evidence = Tally(sureness), EvidenceTally()
-        self._rag = _rag_tally(dimensions, sureness) if first.kind == "rag" and dimensions else None
+        self._rag = _rag_tally(first.judge, setup, sureness) if first.kind == "rag" else None
         self._contests = _contest_tally(sureness) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
@@ -225,10 +224,12 @@ def _contest_tally(sureness: Sureness) -> ContestTally:
     return ContestTally(sureness)
 
 
-def _rag_tally(dimensions: Sequence[Dimension], sureness: Sureness) -> RagTally:
+def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
+    """None where it is not known what the judge scores."""
     from adjudge.reports.rag import RagTally
 
-    return RagTally(dimensions, sureness)
+    dimensions, measures = setup.dimensions.get(judge, ()), setup.measures.get(judge, ())
+    return RagTally(dimensions, sureness, measures) if dimensions or measures else None
 
 
 class ReportTally:
@@ -362,8 +363,8 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
         elif bar.name in ("", one.criteria, one.judge) and not (bar.name == "" and one.criteria in named):
             kind: Measure = "composite" if one.rag else "mean"
             yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
-        elif one.rag and (found := [each for each in one.rag.dimensions if each.dimension.name == bar.name]):
-            yield mean_gate(one.judge, bar.name, found[0].as_summary(), bar.least, confidence=setup.confidence)
+        elif one.rag and (found := one.rag.named(bar.name)):
+            yield mean_gate(one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence)
 
 
 def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:

@@ -18,6 +18,7 @@ from adjudge.reports.judgment import number_of
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
+    from adjudge.rag.measures import Measure
     from adjudge.runs.folder import RunInfo
 
 
@@ -114,6 +115,8 @@ class Setup:
     """Judge → its configuration."""
     dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
     """Judge of RAG answers → what it scores."""
+    measures: Mapping[str, tuple[Measure, ...]] = field(default_factory=FrozenDict)
+    """Judge of RAG answers → what it measures beside that."""
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
     """Judge that is a cascade → its steps."""
     learnt: tuple[str, ...] = ()
@@ -151,6 +154,9 @@ class Setup:
             steps={name: steps for name, one in several.items() if (steps := steps_of(one))},
             learnt=_learnt(several),
             dimensions={name: judge.scored for name, judge in judges.items() if isinstance(judge, _HasDimensions)},
+            measures={
+                name: judge.measured for name, judge in judges.items() if isinstance(judge, _HasDimensions) and judge.measured
+            },
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
         )
@@ -173,6 +179,7 @@ class Setup:
             language=languages[0] if languages else "en",
             judges=judges,
             dimensions=_dimensions(judges),
+            measures=_measures(judges),
             steps={name: steps for name, one in judges.items() if (steps := steps_of(one))},
             learnt=_learnt(judges),
             bars=tuple(_bars(known.get("bars"))),
@@ -213,6 +220,9 @@ class Setup:
         """Whether a judge asks several models."""
         return len(_part(self.judges.get(judge, {}), "models")) > 1
 
+    def _weights_of_measures(self) -> list[str]:
+        return [f"{one.title} {one.weight:g}" for own in self.measures.values() for one in own if one.weight]
+
     @property
     def parameters(self) -> dict[str, str]:
         """How the scores were made; never a key."""
@@ -229,7 +239,7 @@ class Setup:
             "seed": _listed(one.get("seed") for one in settings),
             "mode": ", ".join(self.modes) or _listed(one.get("mode") for one in settings),
             "language": self.language,
-            "weights": ", ".join(f"{one.title} {one.weight:g}" for one in known),
+            "weights": ", ".join([*(f"{one.title} {one.weight:g}" for one in known), *self._weights_of_measures()]),
             "configuration": _listed(one.get("config") for one in settings),
             "judge identity": ", ".join(
                 f"{name} {one}" if len(self.identities) > 1 else one for name, one in self.identities.items()
@@ -246,6 +256,10 @@ class _HasDimensions(Protocol):
     @property
     def scored(self) -> tuple[Dimension, ...]:
         """What it scores."""
+
+    @property
+    def measured(self) -> tuple[Measure, ...]:
+        """What it measures beside that."""
 
 
 class _Configurations(Mapping[str, Mapping[str, object]]):
@@ -278,6 +292,13 @@ def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[D
     from adjudge.rag.dimensions import kept_dimensions
 
     found = {name: kept_dimensions(one["dimensions"]) for name, one in judges.items() if "dimensions" in one}
+    return {name: own for name, own in found.items() if own}
+
+
+def _measures(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Measure, ...]]:
+    from adjudge.rag.measures import kept_measures
+
+    found = {name: kept_measures(one["measures"]) for name, one in judges.items() if "measures" in one}
     return {name: own for name, own in found.items() if own}
 
 

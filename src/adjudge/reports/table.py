@@ -13,7 +13,8 @@ from adjudge.data.cells import cell, text_of
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.again import Again
 from adjudge.reports.files import text_file
-from adjudge.reports.judgment import Judgment, explanation_of, score_of
+from adjudge.reports.judgment import Judgment, explanation_of, part_of, score_of
+from adjudge.reports.measures import blamed, measured
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _LONGEST_CELL = 100_000_000
 _IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
 """What a RAG result holds for every dimension."""
+_MEASURED = ("measures", "parts", "blame", "votes_on_measures")
+"""What it holds of its measures."""
 
 
 def check_writable(path: Path | None) -> None:
@@ -51,8 +54,11 @@ def write_judgments(path: Path, judgments: Iterable[Judgment], dimensions: Mappi
 def flat(one: Judgment, dimensions: Sequence[Dimension] = ()) -> dict[str, object]:
     """One level: the columns of the input by their names, the result beside them."""
     own: dict[str, object] = {"judge": one.judge, "row": one.number, "id": one.id}
-    own |= {name: value for name, value in one.result.items() if not (dimensions and name in _IN_COLUMNS_OF_THEIR_OWN)}
-    own |= _scores(one, dimensions) if dimensions else {}
+    measures = part_of(one, "measures")
+    apart = (*(_IN_COLUMNS_OF_THEIR_OWN if dimensions or measures else ()), *(_MEASURED if measures else ()))
+    own |= {name: value for name, value in one.result.items() if name not in apart}
+    own |= _scores(one, dimensions) if dimensions or measures else {}
+    own |= _measures(one, measures) if measures else {}
     own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
     given = {**one.input, **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)}}
     return {_free(name, own, given): value for name, value in given.items() if own.get(name, own) != value} | own
@@ -92,6 +98,15 @@ def _scores(one: Judgment, dimensions: Sequence[Dimension]) -> dict[str, object]
     values: Mapping[str, object] = made if isinstance(made, Mapping) else {}
     bounds = {"composite_lower": values.get("lower"), "composite_upper": values.get("upper")}
     return {**own, "composite": values.get("value"), **bounds, "rule": values.get("rule")}
+
+
+def _measures(one: Judgment, names: Iterable[str]) -> dict[str, object]:
+    """Each measure, why it has no number where it has none, and whom the row blames."""
+    own: dict[str, object] = {}
+    for name in names:
+        own[name], reason = measured(one, name)
+        own[f"{name}_reason"] = reason or None
+    return {**own, "blame": blamed(one)}
 
 
 def _stands_in(value: object, row: Mapping[str, object]) -> bool:

@@ -7,6 +7,8 @@ words) is looked for in a bounded number of rows at a time, and the page says wh
 from __future__ import annotations
 
 import sqlite3
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -29,7 +31,11 @@ STATUSES = ("failed", "abstained", "scored")
 """From the worst."""
 PAGE = 50
 LOOKED_AT = 20_000
-"""Judgments that one page looks through for verdicts, flags and words."""
+"""Judgments that one page looks through at most for verdicts, flags and words."""
+_LEAST = 4_000
+"""Those that it looks through however long that takes; of texts, in which words are looked for, a quarter of that."""
+_LONG = 0.05
+"""Seconds after which it looks no further."""
 _PREVIEW = 160
 _BARS = 20
 _CASEFOLD = "casefolded"
@@ -124,10 +130,17 @@ class _Search:
     found: list[int] = field(default_factory=list)
     looked_at: int = 0
     last: _Place | None = None
+    began: float = field(default_factory=time.monotonic)
+
+    ended: bool = False
+    """Whether it ended before the judgments did."""
 
     @property
     def is_over(self) -> bool:
-        return len(self.found) >= self.size or self.looked_at >= LOOKED_AT
+        """Whether enough was found, or looked at, for one page."""
+        least = _LEAST // 4 if self.filters.words else _LEAST
+        is_long = self.looked_at >= least and time.monotonic() - self.began > _LONG
+        return len(self.found) >= self.size or self.looked_at >= LOOKED_AT or is_long
 
 
 def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *, judged: str = "", size: int = PAGE) -> Page:
@@ -137,14 +150,14 @@ def page_of(connection: sqlite3.Connection, filters: Filters, after: str = "", *
     segments = _segments(filters)
     for place in range(begin.segment, len(segments)):
         _look(connection, search, place, segments[place], begin if place == begin.segment else _Place(place))
-        if search.is_over:
+        if search.ended:
             break
     more = len(search.found) > size
     numbers = search.found[:size]
     lines = [_line(connection, filters.judge, number, judged) for number in numbers]
     if more:
         return Page(lines, str(_place_of(connection, filters, numbers[-1], segments)))
-    stopped = search.looked_at >= LOOKED_AT
+    stopped = search.ended
     return Page(lines, str(search.last) if stopped and search.last else None, search.looked_at if stopped else 0)
 
 
@@ -177,6 +190,7 @@ def _look(connection: sqlite3.Connection, search: _Search, place: int, segment: 
         if matches:
             search.found.append(number)
         if search.is_over:
+            search.ended = True
             return
 
 
@@ -232,28 +246,32 @@ class Figures:
 
 
 def figures_of(connection: sqlite3.Connection, judge: str, *, verdicts: bool = True) -> Figures:
-    """Counts and scores are read from the index alone, where the ledger has it; ``verdicts``, from every row."""
-    counts = "SELECT status, count(*), count(score), avg(score), min(score), max(score) FROM judgments"
-    rows = connection.execute(f"{counts} WHERE judge = ? GROUP BY status", (judge,)).fetchall()
-    scored = next((row for row in rows if row[0] == "scored"), None)
+    """Counts and scores are read from the index alone, where the ledger has it, in one pass; ``verdicts``, from every row."""
+    low, high = _ends(connection, judge)
+    width = (high - low) / _BARS or 1.0
+    statuses: Counter[str] = Counter()
+    bars: Counter[int] = Counter()
+    total = 0.0
+    groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
+    for status, score, count in connection.execute(groups, (judge,)):
+        statuses[status] += count
+        if status == "scored" and score is not None:
+            bars[min(int((score - low) / width), _BARS - 1)] += count
+            total += score * count
     query = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
     return Figures(
-        {status: count for status, count, *_ in rows},
-        scored[3] if scored else None,
+        dict(statuses),
+        total / bars.total() if bars else None,
         {said: count for said, count in connection.execute(query, (judge,)) if said is not None} if verdicts else {},
-        _histogram(connection, judge, scored[4], scored[5]) if scored and scored[2] else [],
+        [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)] if bars else [],
     )
 
 
-def _histogram(connection: sqlite3.Connection, judge: str, lowest: float, highest: float) -> list[tuple[float, float, int]]:
-    low, high = (0.0, 1.0) if lowest >= 0 and highest <= 1 else (lowest, highest)
-    width = (high - low) / _BARS or 1.0
-    bars = (
-        "SELECT min(CAST((score - :low) / :width AS INTEGER), :last) AS bar, count(*) FROM judgments "
-        "WHERE judge = :judge AND status = 'scored' AND score IS NOT NULL GROUP BY bar"
-    )
-    counts = dict(connection.execute(bars, {"judge": judge, "low": low, "width": width, "last": _BARS - 1}).fetchall())
-    return [(low + bar * width, low + (bar + 1) * width, counts.get(bar, 0)) for bar in range(_BARS)]
+def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
+    """Of the histogram: from 0 to 1 where the scores are, else from the lowest to the highest."""
+    end = "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT NULL"
+    lowest, highest = (connection.execute(end.format(name), (judge,)).fetchone()[0] for name in ("min", "max"))
+    return (0.0, 1.0) if lowest is None or (lowest >= 0 and highest <= 1) else (lowest, highest)
 
 
 def judges_in(connection: sqlite3.Connection) -> list[str]:

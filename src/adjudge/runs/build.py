@@ -14,6 +14,7 @@ from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
+from adjudge.data.conversations import Per, parts_of
 from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -40,9 +41,9 @@ from adjudge.runs.eval_file import (
 )
 from adjudge.runs.project import ModelEntry
 
-_FILES = (".yaml", ".yml", ".json")
 INVENTED = "invented"
 """The persona that the model makes up itself."""
+CRITERIA_FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
@@ -66,13 +67,15 @@ class ReadyJudge:
     columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
     """Of a judge of RAG rows: which column was taken for which field, by the first row, those named, and the source."""
 
+    per: Per = "row"
+    """What it judges of a row."""
+
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge = self.first_step or self.judge
+        judge, parts = self.first_step or self.judge, parts_of(instance, self.per)
         if not isinstance(judge, CaseJudge):
-            return [instance]
-        own = judge.instance_of(instance)
-        return [judge.case(own, one) for one in self.criteria]
+            return list(parts)
+        return [judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria]
 
 
 def instances(
@@ -98,7 +101,8 @@ def _read(
     from adjudge.runs.rows_again import rows_of_run
 
     data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
-    compare, judge = partial(read_comparisons, responses=data.responses), partial(read_instances, needed=needed_fields(file))
+    compare = partial(read_comparisons, responses=data.responses)
+    judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
     read = compare if _compares(file) else judge
     return read(
         rows_of_run(file.source) if holds_run(file.source) else file.source,
@@ -122,7 +126,7 @@ def needed_fields(file: EvalFile) -> list[str]:
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
         else:
-            read += _rag_fields(file, entry) if isinstance(entry, RagEntry) else ["response"]
+            read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
     return [name for name in dict.fromkeys(read) if name not in file.given]
 
 
@@ -285,13 +289,16 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
     return {**_common(file, entry), **votes}
 
 
-def _rag_fields(file: EvalFile, entry: RagEntry) -> list[str]:
-    from adjudge.rag.dimensions import chosen, rag_dimensions, read_dimensions
-    from adjudge.rag.rows import must_have
+def _also(file: EvalFile) -> list[str]:
+    """Fields that are taken where a row has them: ids of documents, for measures that read them."""
+    return [name for one in file.judges if isinstance(one, RagEntry) and one.measures for name in _fields_of(file, one)[1]]
+
+
+def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
+    from adjudge.rag.rows import fields_by_name
 
     config = file.beside(entry.config) if entry.config else None
-    known = read_dimensions(config, file.language) if config else rag_dimensions(file.language)
-    return sorted(must_have(chosen(known, entry.dimensions or None)), key=lambda name: name != "response")
+    return fields_by_name(entry.dimensions, entry.measures, config, file.language)
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
@@ -300,6 +307,10 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
     judge = RagEvaluator(
         models,
         dimensions=entry.dimensions or None,
+        measures=entry.measures,
+        rewrite_questions=entry.rewrite_questions,
+        checks=entry.checks,
+        weights=dict(entry.weights),
         config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,
         early_stop=entry.early_stop,
@@ -343,7 +354,10 @@ def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: Ca
 def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
     """A judge of a command has always been filed under its class, one that has a name of its own under that."""
     by_class = file.typed and entry.name is None
-    return ReadyJudge(name, judge, type(judge).__name__ if by_class else name, fail_under=entry.fail_under)
+    if entry.per != "row" and isinstance(entry, PairwiseEntry):
+        raise SetupError("a judge that compares responses takes rows, not turns or conversations: leave per out")
+    label = type(judge).__name__ if by_class else name
+    return ReadyJudge(name, judge, label, fail_under=entry.fail_under, per=entry.per)
 
 
 def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:
@@ -366,7 +380,7 @@ def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
     if not isinstance(said.what, str):
         return [parse_entry(said.what, said.place, file.language)]
     try:
-        if Path(said.what).suffix.lower() in _FILES:
+        if Path(said.what).suffix.lower() in CRITERIA_FILES:
             return read_entries(file.beside(said.what), kind)
         if len(said.what.split()) == 1:
             return [from_catalog(said.what, file.language)]

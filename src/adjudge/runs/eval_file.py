@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
+from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -105,6 +106,9 @@ class JudgeEntry:
     on_failure: Literal["abstain", "raise", "random"] = key(
         Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
     )
+    per: Per = key(
+        Word[Per](PER), "What is judged of a row: all of it, or each turn of its conversation, or the conversation.", "row"
+    )
     fail_under: FailUnder | None = key(
         _BARS, "The gate of this judge: its mean score by each criteria; or by name, also of a compared system.", None
     )
@@ -174,7 +178,13 @@ class PairwiseEntry(JudgeEntry):
 class RagEntry(JudgeEntry):
     """Answers that rest on retrieved texts, on each dimension."""
 
-    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out.", ())
+    dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out; none: only what measures says.", ())
+    measures: tuple[str, ...] = key(Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ())
+    weights: tuple[tuple[str, float], ...] = key(_WEIGHTS, "Dimension or measure: its weight in the composite.", ())
+    checks: Literal["each", "joint"] = key(
+        Word(("each", "joint")), "How measures ask: part by part, or many in one call.", "each"
+    )
+    rewrite_questions: bool = key(Flag(), "Have follow-up questions made self-contained, for relevance.", False)
     config: str | None = key(Text(), "A file with further dimensions, or other weights and gates; relative to this file.", None)
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
     evidence: Method | None = key(_METHOD, f"{_LOOK_UP} each and joint decide groundedness.", None)

@@ -40,6 +40,7 @@ def application(site: Site) -> ASGIApp:
             Route("/", runs.show),
             Route("/run/{run}", run.show),
             Route("/run/{run}/figures", run.show_figures),
+            Route("/run/{run}/line", runs.show_one),
             Route("/run/{run}/row/{row:int}", row.show),
             Route("/run/{run}/label", label.show),
             Route("/run/{run}/label", label.keep, methods=["POST"]),

@@ -13,15 +13,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.ledger.file import FILE, LABELS, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.ledger.labels import NOTES
 from adjudge.runs.browse import judges_in
 from adjudge.runs.folder import find_runs, last_written, reading
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
-_PATIENCE = 2.0
+_PATIENCE = 30.0
 """Seconds for which figures of a run that is being written are good enough at most."""
 _SHARE = 20
 """Figures that were quickly counted are counted anew sooner: no more than this part of the time goes into it."""
@@ -29,6 +30,8 @@ _MOST_KEPT = 500
 _OF_LATE = 60.0
 """Seconds since something was written, while a run may still be under way."""
 _UNFINISHED = "not finished"
+LARGE = 100_000_000
+"""Bytes of a ledger whose judgments are counted behind the page, so that it does not wait for them."""
 T = TypeVar("T")
 
 
@@ -43,6 +46,13 @@ class RunPlace:
     id: str
     name: str
     folder: Path
+
+
+class JudgeCounts(NamedTuple):
+    """How many judgments of a judge came out how."""
+
+    statuses: dict[str, int]
+    mean: float | None
 
 
 class Library:
@@ -96,11 +106,11 @@ class Library:
         except (RunError, sqlite3.Error):  # its pages are slower, and whoever resumes it hears what is wrong
             return
 
-    def kept(self, place: RunPlace, what: str, make: Callable[[], T]) -> T:
-        """What ``make`` found in a run, found anew when the run has changed."""
+    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool = False) -> T:
+        """What ``make`` found in a run, found anew when the run has changed: a little later, or ``at_once``."""
         key, version, now = (place.id, what), _version(place.folder), time.monotonic()
         known = self._kept.get(key)
-        if known is None or (known[0] != version and now > known[1]):
+        if known is None or (known[0] != version and (at_once or now > known[1])):
             found, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
@@ -115,51 +125,75 @@ class Library:
 
     def is_live(self, place: RunPlace) -> bool:
         """Whether somebody seems to be writing to a run: it has not ended, and something was written of late."""
-        unfinished = self.glance(place).get("state") == _UNFINISHED
+        unfinished = self.about(place).get("state") == _UNFINISHED
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
-    def glance(self, place: RunPlace) -> dict[str, object]:
-        """A run as the list shows it."""
-        return self.kept(place, "glance", lambda: _glance(place))
+    def about(self, place: RunPlace) -> dict[str, object]:
+        """What a run says of itself."""
+        return self.kept(place, "about", lambda: _about(place))
+
+    def counts(self, place: RunPlace, *, at_once: bool = False) -> dict[str, JudgeCounts]:
+        """Judge → how its judgments came out."""
+        return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
+
+    def glance(self, place: RunPlace, *, wait: bool = False) -> dict[str, object]:
+        """A run as the list shows it. A large one is counted when the list waits for it, or was counted already."""
+        about = self.about(place)
+        if "error" in about:
+            return about
+        counted = wait or not is_large(place) or (place.id, "counts") in self._kept
+        counts = self.counts(place, at_once=not self.is_live(place)) if counted else {}
+        models = about["models"]
+        assert isinstance(models, dict)
+        judges = [
+            {"judge": judge, **counts.get(judge, JudgeCounts({}, None))._asdict(), "models": models[judge]} for judge in models
+        ]
+        return {**about, "counted": counted, "judges": judges}
 
 
 def _version(folder: Path) -> object:
     """Changes with whatever is written to a run, labels included."""
     found = []
-    for path in (folder / FILE, folder / f"{FILE}-wal", folder / "labels.sqlite", folder / "labels.sqlite-wal"):
+    for path in (folder / name for name in (FILE, f"{FILE}-wal", LABELS, f"{LABELS}-wal", NOTES)):
         try:
             stat = path.stat()
-            found.append((stat.st_mtime_ns, stat.st_size))
+            found.append((stat.st_mtime_ns, stat.st_size) if stat.st_size else (0, 0))  # an empty log is one that a reader left
         except OSError:
             found.append((0, 0))
     return tuple(found)
 
 
-def _glance(place: RunPlace) -> dict[str, object]:
+def is_large(place: RunPlace) -> bool:
+    """Whether counting its judgments takes longer than anybody likes to wait."""
+    return (place.folder / FILE).stat().st_size >= LARGE
+
+
+def _about(place: RunPlace) -> dict[str, object]:
     about: dict[str, object] = {"id": place.id, "name": place.name, "written": last_written(place.folder)}
     try:
         with reading(place.folder) as connection:
-            facts = read_meta(connection)
-            counts = "SELECT status, count(*), avg(score) FROM judgments WHERE judge = ? GROUP BY status"
-            judges = {judge: connection.execute(counts, (judge,)).fetchall() for judge in judges_in(connection)}
+            facts, judges = read_meta(connection), judges_in(connection)
     except RunError as error:
         return {**about, "error": str(error)}
     configuration = facts.get("configuration", {})
     return {
         **about,
-        "judges": [
-            {
-                "judge": judge,
-                "statuses": {status: count for status, count, _ in counted},
-                "mean": next((mean for status, _, mean in counted if status == "scored"), None),
-                "models": _models(configuration, judge),
-            }
-            for judge, counted in judges.items()
-        ],
+        "models": {judge: _models(configuration, judge) for judge in judges},
         "started": facts.get("started"),
         "state": str(facts.get("ended") or _UNFINISHED),
         "imported": "imported" in facts,
     }
+
+
+def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
+    counts = "SELECT status, count(*), avg(score) FROM judgments WHERE judge = ? GROUP BY status"
+    found = {}
+    with reading(place.folder) as connection:
+        for judge in judges_in(connection):
+            rows = connection.execute(counts, (judge,)).fetchall()
+            mean = next((mean for status, _, mean in rows if status == "scored"), None)
+            found[judge] = JudgeCounts({status: count for status, count, _ in rows}, mean)
+    return found
 
 
 def _models(configuration: object, judge: str) -> list[str]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -19,8 +20,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from adjudge.domain.vote import Outcome
+from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.evidence import record_html
+from adjudge.reports.pages import measures_html
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
@@ -136,19 +139,6 @@ class Site:
         return self.library.read_only
 
     @cached_property
-    def templates(self) -> jinja2.Environment:
-        """Everything that is put into a page is escaped."""
-        made = jinja2.Environment(
-            loader=jinja2.PackageLoader("adjudge.web"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html)
-        return made
-
-    @cached_property
     def jobs(self) -> Jobs:
         """The runs that were started here."""
         return Jobs(self.spending, self.home)
@@ -160,7 +150,9 @@ class Site:
 
     def known_models(self) -> list[str]:
         """Who may be asked from the page: those named when it was started, the project's own, and the embedded one."""
-        named = (*self.models, *([self.project.model] if self.project.model else []), default_model())
+        named = [*self.models, *([self.project.model] if self.project.model else [])]
+        with suppress(SetupError):  # the embedded one is not installed: those that were named do without
+            named.append(default_model())
         return list(dict.fromkeys(named))
 
     def language_of(self, request: Request) -> str:
@@ -173,18 +165,36 @@ class Site:
         if wants_json(request):
             return _json(data, status)
         language = self.language_of(request)
-        text = self.templates.get_template(template).render(
-            **data,
-            t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
-            number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
-            share=lambda value: percent(float(value), language),
-            language=language,
-            here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
-            nonce=request.state.nonce,
-            form_token=self.access.form_token,
-            read_only=self.read_only,
+        text = (
+            templates()
+            .get_template(template)
+            .render(
+                **data,
+                t=lambda text, **values: said(text, language).format(**values) if values else said(text, language),
+                number=lambda value, digits=2: "–" if value is None else number_text(float(value), digits, language),
+                share=lambda value: percent(float(value), language),
+                language=language,
+                here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+                nonce=request.state.nonce,
+                form_token=self.access.form_token,
+                read_only=self.read_only,
+            )
         )
         return HTMLResponse(text, status)
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Everything that is put into a page is escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("adjudge.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html)
+    return made
 
 
 def site_of(request: Request) -> Site:

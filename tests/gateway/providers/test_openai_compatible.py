@@ -71,7 +71,11 @@ def test_a_request_that_a_filter_stops_is_refused_and_not_retried(provider: Fake
 
 
 def test_the_fingerprint_is_kept(provider: FakeProvider) -> None:
-    assert ask(open_at(provider)).details == {"model": "gpt-4o-mini-2024-07-18", "system_fingerprint": "fp_44709d6fcb"}
+    assert ask(open_at(provider)).details == {
+        "id": "chatcmpl-1",
+        "model": "gpt-4o-mini-2024-07-18",
+        "system_fingerprint": "fp_44709d6fcb",
+    }
 
 
 def test_a_minimal_answer_is_enough(provider: FakeProvider) -> None:

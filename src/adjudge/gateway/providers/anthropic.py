@@ -54,5 +54,5 @@ class Anthropic(HttpProvider):
             text=with_calls(text, [block["input"] for block in blocks if block["type"] == "tool_use"]),
             usage=Usage(1, fresh + written + cached, answer, cached),
             finish=finish_of(data.get("stop_reason")),
-            details=FrozenDict({"model": str(data.get("model", ""))}),
+            details=FrozenDict({name: str(data.get(name, "")) for name in ("model", "id")}),
         )

@@ -60,7 +60,7 @@ class Gemini(HttpProvider):
             usage=usage,
             finish=_finish(first.get("finishReason")),
             logprobs=_logprobs(first.get("logprobsResult")),
-            details=FrozenDict({"model": str(data.get("modelVersion", ""))}),
+            details=FrozenDict({"model": str(data.get("modelVersion", "")), "id": str(data.get("responseId", ""))}),
         )
 
 

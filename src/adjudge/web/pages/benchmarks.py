@@ -12,13 +12,15 @@ from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.reports.benchmark import EXPLAINED, against_best, beside, title_of
 from adjudge.runs.folder import reading
 from adjudge.stats.estimate import Estimate
-from adjudge.trust.benchmark import FACT, BenchedJudge, Benchmark, Ranking, benchmark_of
+from adjudge.trust.benchmark import FACT, BenchedJudge, Benchmark, Disagreement, Ranking, benchmark_of
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, our_words, site_of
 
 GROUPS = ("question", "model", "criteria")
 _SHOWN = 200
 """Disagreements on one page; all of them are counted."""
+_LONGEST = 2000
+"""Characters of an explanation."""
 Line = dict[str, object]
 
 
@@ -65,9 +67,14 @@ def show(request: Request) -> Response:
         "asked": dict(asked),
         "pairs": [{"key": f"{a}→{b}", "judge": a, "people": b, "count": count} for (a, b), count in sorted(pairs.items())],
         "count": len(rows),
-        "rows": [{**each.to_dict(), "labels": {who: str(what) for who, what in each.answers.items()}} for each in rows[:_SHOWN]],
+        "rows": [_row(each) for each in rows[:_SHOWN]],
     }
     return site.answer(request, "benchmark.html.jinja", data)
+
+
+def _row(one: Disagreement) -> Line:
+    answers = {who: str(what) for who, what in one.answers.items()}
+    return {**one.to_dict(), "labels": answers, "explanation": one.explanation[:_LONGEST]}
 
 
 def _is_benchmark(site: Site, place: RunPlace) -> bool:

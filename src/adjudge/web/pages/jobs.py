@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -50,8 +52,8 @@ def _resume(request: Request, given: dict[str, str]) -> Response:
 def job_data(site: Site, job: Job) -> dict[str, object]:
     """What is known of a job now."""
     is_running, place = job.is_running, _place(site, job)
-    spent = site.library.kept(place, "spent", lambda: spent_in(place.folder, by_votes=True).usd) if place else 0.0
-    done = _done(site, place) if place else {}
+    spent = _spent(site, place, at_once=not is_running) if place else 0.0
+    done = _done(site, place, at_once=not is_running) if place else Counter()
     return {
         "id": job.id,
         "name": job.folder.name,
@@ -61,7 +63,7 @@ def job_data(site: Site, job: Job) -> dict[str, object]:
         "fine": not is_running and job.is_fine,
         "stopped": not is_running and job.is_stopping,
         "message": job.message,
-        "done": sum(done.values()),
+        "done": done.total(),
         "unscored": sum(count for status, count in done.items() if status != "scored"),
         "total": job.total,
         "usd": max(0.0, spent - job.spent_before),
@@ -77,13 +79,14 @@ def _place(site: Site, job: Job) -> RunPlace | None:
     return next((one for one in site.library.scan() if one.folder == job.folder), None)
 
 
-def _done(site: Site, place: RunPlace) -> dict[str, int]:
-    found: dict[str, int] = {}
-    judges = site.library.glance(place).get("judges")
-    for judge in judges if isinstance(judges, list) else []:
-        for status, count in judge["statuses"].items():
-            found[status] = found.get(status, 0) + count
-    return found
+def _spent(site: Site, place: RunPlace, *, at_once: bool) -> float:
+    return site.library.kept(place, "spent", lambda: spent_in(place.folder, by_votes=True).usd, at_once=at_once)
+
+
+def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
+    """Status → judgments."""
+    counts = site.library.counts(place, at_once=at_once)
+    return sum((Counter(one.statuses) for one in counts.values()), Counter())
 
 
 def _check(site: Site) -> None:

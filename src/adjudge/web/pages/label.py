@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import getpass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
@@ -13,11 +14,13 @@ from starlette.responses import Response
 
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
+from adjudge.ledger.criteria_notes import add_note
 from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
 from adjudge.web.forms import form_of
 from adjudge.web.library import RunPlace
+from adjudge.web.pages.row import LONGEST
 from adjudge.web.site import Site, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
@@ -49,7 +52,7 @@ def show(request: Request) -> Response:
     }
     if asked.get("annotator"):
         desk = _desk(place, asked, names)
-        data |= _work_data(site, desk, site.sessions.work(*desk))
+        data |= _work_data(site, desk, site.sessions.work(*desk), whole=asked.get("whole") == "1")
     answer = site.answer(request, "label.html.jinja", data)
     if asked.get("annotator"):
         answer.set_cookie(ANNOTATOR_COOKIE, asked["annotator"].encode().hex(), samesite="strict", httponly=True, path="/")
@@ -77,6 +80,9 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
 
 def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str:
     """Do what the key says; what the annotator is told of it."""
+    if given.get("do") == "unclear":
+        add_note(desk.place.folder, desk.criteria, desk.who.name, given.get("unclear", ""))
+        return "Kept as a note on the criteria."
     if given.get("do") == "undo":
         site.sessions.labelled(*desk, None)
         return "Taken back." if work.undo() else "There is nothing to take back."
@@ -100,10 +106,10 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str
     return "Kept."
 
 
-def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "") -> dict[str, object]:
+def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "", *, whole: bool = False) -> dict[str, object]:
     done, total = work.progress()
     shown = work.next()
-    row = None if shown is None else _row_data(shown, work.judged.scale)
+    row = None if shown is None else _row_data(shown, work.judged.scale, whole=whole)
     seen = shown is not None and site.sessions.has_seen(desk.place, shown.queued.number)
     last = site.sessions.last(*desk)
     return {
@@ -131,13 +137,17 @@ def _others(work: Labelling, shown: ShownRow) -> list[dict[str, str]]:
     return found
 
 
-def _row_data(shown: ShownRow, scale: LabelScale) -> dict[str, object]:
+def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> dict[str, object]:
     """A row and its keys; nothing in it comes from a verdict."""
     about = {option.name: option.description for option in scale.criteria.options}
     return {
         "identity": shown.queued.identity,
         "id": shown.queued.id,
-        "fields": [one for name, value in read_fields(shown.fields, scale) for one in _texts(name, value, scale)],
+        "fields": [
+            {"name": mark, "text": text if whole else text[:LONGEST], "left_out": 0 if whole else max(0, len(text) - LONGEST)}
+            for name, value in read_fields(shown.fields, scale)
+            for mark, text in _texts(name, value, scale)
+        ],
         "keys": [
             {"key": key, "choice": choice, "about": "" if scale.compares else about.get(choice, "")}
             for key, choice in keys_of(scale, len(shown.order)).items()
@@ -147,12 +157,13 @@ def _row_data(shown: ShownRow, scale: LabelScale) -> dict[str, object]:
     }
 
 
-def _texts(name: str, value: Any, scale: LabelScale) -> list[dict[str, str]]:
+def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tuple[str, str]]:
+    """(what it is called, text) of a field."""
     if isinstance(value, str):
-        return [{"name": name, "text": value}]
+        return [(name, value)]
     compared = scale.compares and name == scale.criteria.to_evaluate_field
     marks = labels(len(value)) if compared else [f"{name} {place}" for place in range(1, len(value) + 1)]
-    return [{"name": mark, "text": text} for mark, text in zip(marks, value, strict=True)]
+    return list(zip(marks, value, strict=True))
 
 
 def _guideline(scale: LabelScale) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +17,7 @@ from adjudge.importers.case_in import case_in
 from adjudge.reports.russian import localised
 from adjudge.reports.test_case_files import EXPORTS, files_of
 from adjudge.runs.case_file import TestCase, dumped, parse_case
-from adjudge.web.pages.playground import Form, Link, TextFile, form_data, posted, refuse_reading_only, said
+from adjudge.web.pages.playground import Form, Link, TextFile, form_answer, posted, refuse_reading_only, said
 from adjudge.web.playground.draft import MOST_ROWS, Draft
 from adjudge.web.playground.store import CRITERIA_FOLDER, FOLDER, CaseStore, check_name, made_folder, write_new
 from adjudge.web.site import said as said_in
@@ -34,7 +35,7 @@ def save(request: Request, form: Form) -> Response:
     language = site.language_of(request)
     message = said_in("Saved as version {number} of {name} in {folder}.", language)
     text = said_in("Go on from this version", language)
-    link = Link(f"/playground?case={name}&version={number}", text)
+    link = Link(f"/playground?{urlencode({'case': name, 'version': number})}", text)
     return said(request, message.format(number=number, name=name, folder=FOLDER), link=link)
 
 
@@ -68,7 +69,7 @@ def bring_in(request: Request, form: Form) -> Response:
         draft = Draft.of_case(replace(case, settings=settings))
     except AdjudgeError as error:
         problem = localised(str(error), site.language_of(request))
-    return site.answer(request, "playground_form.html.jinja", form_data(site, draft, problem))
+    return form_answer(request, draft, problem)
 
 
 def _brought(text: str) -> TestCase:

@@ -50,7 +50,7 @@ def fix_text(request: Request, form: Form) -> Response:
     trial, number = site.trials.find(request.path_params["trial"]), request.query_params.get("row", "")
     row = _row_of(trial, number)
     before, after = improved_text(_desk(site, form, trial.case), trial, row)
-    data = {"parts": word_difference(before, after), "after": after, "number": number, "in_selection": False}
+    data = {"parts": word_difference(before, after), "after": after, "at": int(number) - 1, "in_selection": False}
     return site.answer(request, "playground_rewritten.html.jinja", data)
 
 
@@ -73,7 +73,7 @@ def rewrite(request: Request, form: Form) -> Response:
         raise SetupError("select a piece of text first")
     case = Draft.of_form(form).case_of()
     after = rewritten(_desk(site, form, case), action, text, case)
-    data = {"parts": word_difference(text, after), "after": after, "number": "", "in_selection": True}
+    data = {"parts": word_difference(text, after), "after": after, "at": 0, "in_selection": True}
     return site.answer(request, "playground_rewritten.html.jinja", data)
 
 

@@ -21,6 +21,7 @@ LONGEST = 20_000
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "sample", "outcome", "option", "explanation", "reason", "order", "persona")
 _OF_EVIDENCE = ("judge", "row", "fields", "evidence")
+_OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
 _SHOWN_APART = (
     "fields",
     "votes",
@@ -34,6 +35,9 @@ _SHOWN_APART = (
     "score",
     "criteria",
     "evidence",
+    "measures",
+    "parts",
+    "blame",
 )
 
 
@@ -73,12 +77,13 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "status": found.get("status"),
         "score": found.get("score"),
         "verdict": None if verdict is None else str(verdict),
-        "explanation": found.get("explanation"),
-        "reason": found.get("reason"),
+        "explanation": _begins(found.get("explanation")),
+        "reason": _begins(found.get("reason")),
         "fields": [one for name, value in found["fields"].items() for one in _texts(name, value, quotes, whole=whole)],
         "more": {name: value for name, value in found.items() if name not in _SHOWN_APART and value not in (None, [], {}, False)},
         "votes": [_vote(vote, prompt, whole=whole) for vote, prompt in zip(found["votes"], prompts, strict=True)],
         "evidence": {name: found.get(name) for name in _OF_EVIDENCE} if found.get("evidence") else None,
+        "measures": {name: found.get(name) for name in _OF_MEASURES} if found.get("measures") else None,
         "python": as_python(place, judge, row),
     }
 
@@ -115,7 +120,7 @@ def _vote(vote: Mapping[str, Any], prompt: ShownPrompt | None, *, whole: bool) -
     chances = shares if isinstance(shares, Mapping) else {}
     text = vote.get("text") or ""
     return {
-        **{name: vote.get(name) for name in _OF_A_VOTE},
+        **{name: _begins(vote.get(name)) for name in _OF_A_VOTE},
         "probability": chances.get(vote.get("option")),
         "distribution": dict(chances),
         "tokens": [vote.get("prompt_tokens"), vote.get("completion_tokens")],
@@ -126,6 +131,11 @@ def _vote(vote: Mapping[str, Any], prompt: ShownPrompt | None, *, whole: bool) -
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
         "prompt": _prompt(prompt, whole=whole) if prompt else None,
     }
+
+
+def _begins(value: object) -> object:
+    """What models wrote beside a verdict is never this long, unless somebody made the run."""
+    return value[:LONGEST] if isinstance(value, str) else value
 
 
 def _prompt(prompt: ShownPrompt, *, whole: bool) -> dict[str, Any]:

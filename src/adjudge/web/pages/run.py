@@ -11,17 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adjudge.errors import SetupError
-from adjudge.ledger.file import FILE, read_meta
+from adjudge.ledger.file import read_meta
 from adjudge.runs.browse import FLAGS, STATUSES, Figures, Filters, Flag, Sort, figures_of, judges_in, page_of
 from adjudge.runs.folder import reading
-from adjudge.web.library import RunPlace
+from adjudge.web.library import RunPlace, is_large
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data
 from adjudge.web.site import Site, site_of
-
-_LARGE = 100_000_000
-"""Bytes of a ledger whose figures are fetched behind the list, so that it does not wait for them, and without its verdicts,
-which only reading every row would tell."""
 
 
 def show(request: Request) -> Response:
@@ -29,12 +25,12 @@ def show(request: Request) -> Response:
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     site.library.ready(place)
-    is_large = _is_large(place)
+    large = is_large(place)
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         judge = _judge(asked, judges)
         facts = read_meta(connection)
-        filters = _in_good_order(filters_of(asked, judge), is_large=is_large)
+        filters = _in_good_order(filters_of(asked, judge), is_large=large)
         page = page_of(connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge))
     chosen = _number(asked, "row")
     data: dict[str, object] = {
@@ -47,7 +43,7 @@ def show(request: Request) -> Response:
         "asked": dict(asked),
         "statuses": STATUSES,
         "flags": list(FLAGS),
-        "figures": None if is_large else figures_data(site, place, judge),
+        "figures": None if large else figures_data(site, place, judge),
         "rows": [line._asdict() for line in page.lines],
         "next": page.next,
         "looked_at": page.looked_at,
@@ -101,7 +97,7 @@ def filters_of(asked: QueryParams, judge: str) -> Filters:
 
 def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
     """Counted once, until the run changes."""
-    found = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
+    found = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge), at_once=not site.library.is_live(place))
     most = max((count for *_, count in found.histogram), default=0)
     return {
         "statuses": dict(found.statuses),
@@ -117,11 +113,7 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
 
 def _figures(place: RunPlace, judge: str) -> Figures:
     with reading(place.folder) as connection:
-        return figures_of(connection, judge, verdicts=not _is_large(place))
-
-
-def _is_large(place: RunPlace) -> bool:
-    return (place.folder / FILE).stat().st_size >= _LARGE
+        return figures_of(connection, judge, verdicts=not is_large(place))
 
 
 def _judge(asked: QueryParams, judges: list[str]) -> str:

@@ -16,3 +16,11 @@ def show(request: Request) -> Response:
     shown = [{**site.library.glance(place), "live": site.library.is_live(place)} for place in places]
     data = {"folder": site.library.root.name, "q": wanted, "runs": shown, "live": any(one["live"] for one in shown)}
     return site.answer(request, "runs_part.html.jinja" if request.query_params.get("part") else "runs.html.jinja", data)
+
+
+def show_one(request: Request) -> Response:
+    """One line of the list, for a list that did not wait for it."""
+    site = site_of(request)
+    place = site.library.find(request.path_params["run"])
+    data = {"run": {**site.library.glance(place, wait=True), "live": site.library.is_live(place)}}
+    return site.answer(request, "runs_row.html.jinja", data)

@@ -36,6 +36,7 @@ def trial_data(trial: Trial, left: float, language: str) -> dict[str, object]:
             "notes": [our_words(note, language) for note in notes],
             "wrong": len(trial.differing()),
             "source": trial.source,
+            "panel": len(trial.models) > 1,
         },
         "left": left,
         "compared": compared and {**asdict(compared), "reason": our_words(compared.reason, language)},

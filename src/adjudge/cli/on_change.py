@@ -1,0 +1,126 @@
+"""``adjudge run --watch``: carried out again whenever the eval file, its criteria or its rows change.
+
+Rows that change are judged in the same run folder. Where criteria or settings change, the next run begins in a folder of its own,
+with the answers of the last one that still apply: nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import click
+
+from adjudge.cli.show import clean, told
+from adjudge.data.dataset import STDIN
+from adjudge.errors import AdjudgeError, OtherConfiguration, SetupError
+from adjudge.ledger.file import holds_run
+from adjudge.reports.exit_code import ExitCode
+from adjudge.runs.build import CRITERIA_FILES
+from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DirectEntry, EvalFile, PairwiseEntry, RagEntry
+from adjudge.runs.project import find_project
+
+_LOOKS_A_SECOND = 5
+Stamp = tuple[int, int] | None
+Execute = Callable[[Path | None, Path | None], int]
+"""Carries out the file in a run folder (None: its own), with the answers of another one that still apply."""
+
+
+@dataclass
+class OnChange:
+    """An eval file, carried out again and again."""
+
+    path: Path
+    load: Callable[[], EvalFile]
+    execute: Execute
+    _folder: Path | None = field(default=None, init=False)
+    _code: int = field(default=ExitCode.OK, init=False)
+
+    def run(self) -> int:
+        """Until Ctrl-C: the exit code of the last time."""
+        watched = self._watched()
+        while True:
+            before = _stamps(watched)
+            self._attempt()
+            click.echo(told("watching for changes; Ctrl-C ends it"), err=True)
+            try:
+                _wait_for_change(watched, before)
+            except KeyboardInterrupt:
+                return self._code
+            watched = self._watched() or watched
+
+    def _attempt(self) -> None:
+        try:
+            self._code = self._carry_out()
+        except AdjudgeError as error:  # a file that is being edited is wrong now and then
+            self._code = ExitCode.COULD_NOT_RUN
+            click.echo(f"adjudge: {told(str(error))}", err=True)
+
+    def _carry_out(self) -> int:
+        try:
+            return self.execute(self._folder, None)
+        except OtherConfiguration:
+            last = self._folder or self.load().run_folder
+            assert last is not None  # of a file, which has one by default
+            self._folder = _next(last)
+            return self.execute(self._folder, last)
+
+    def _watched(self) -> list[Path]:
+        """What decides what is judged; at least the eval file, while that cannot be read."""
+        try:
+            file = self.load()
+        except AdjudgeError:
+            return [self.path]
+        if file.data.path == STDIN:
+            raise SetupError("standard input can be read only once: --watch needs rows in a file")
+        return list(dict.fromkeys(_files_of(file)))
+
+
+def _files_of(file: EvalFile) -> Iterator[Path]:
+    yield file.path
+    yield file.source
+    if (project := find_project().path) is not None:
+        yield project
+    for entry in file.judges:
+        if isinstance(entry, AspectEntry | DirectEntry | PairwiseEntry):
+            named = [one.what for one in entry.criteria if isinstance(one.what, str)]
+            yield from (file.beside(one) for one in named if Path(one).suffix.lower() in CRITERIA_FILES)
+        if isinstance(entry, RagEntry) and entry.config:
+            yield file.beside(entry.config)
+        if isinstance(entry, CascadeEntry) and entry.calibration:
+            yield file.beside(entry.calibration)
+
+
+def _stamps(paths: list[Path]) -> list[Stamp]:
+    return [_stamp(path) for path in paths]
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        found = path.stat()
+    except OSError:
+        return None  # editors take a file away for a moment
+    return found.st_mtime_ns, found.st_size
+
+
+def _wait_for_change(paths: list[Path], before: list[Stamp]) -> None:
+    """Until something has changed and nothing changes any more: who writes a file may not be done."""
+    now = _stamps(paths)
+    while True:
+        time.sleep(1 / _LOOKS_A_SECOND)
+        last, now = now, _stamps(paths)
+        if now == last and now != before and None not in now:
+            return
+
+
+def _next(folder: Path) -> Path:
+    """The first of FOLDER-2, FOLDER-3, … that holds nothing."""
+    stem, _, number = folder.name.rpartition("-")
+    base = stem if stem and number.isdigit() else folder.name
+    numbered = (folder.with_name(f"{base}-{place}") for place in count(2))
+    found = next(path for path in numbered if not holds_run(path))
+    click.echo(clean(f"{told('the settings changed: the run goes on in')} {found}"), err=True)
+    return found

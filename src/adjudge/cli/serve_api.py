@@ -1,0 +1,132 @@
+"""``adjudge serve``: judging for other programs, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from adjudge.cli.chosen import model_entries
+from adjudge.cli.execute import use_prices
+from adjudge.cli.options import (
+    FROM_ONE,
+    LANGUAGE,
+    PATH,
+    argument,
+    at_once,
+    command,
+    max_calls,
+    max_tokens,
+    max_usd,
+    models,
+    no_cache,
+    prices,
+    server,
+)
+from adjudge.errors import SetupError
+from adjudge.gateway.layers.budget import Budget
+from adjudge.reports.exit_code import ExitCode
+from adjudge.runs.project import ModelEntry, ServerEntry, find_project
+
+KEY_VARIABLE = "ADJUDGE_API_KEY"
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SHORTEST_KEY = 16
+
+
+@command("serve")
+@argument("folder", "The folder whose runs may be looked at.", type=PATH, default=Path())
+@models
+@server
+@max_usd
+@max_calls
+@max_tokens
+@prices
+@no_cache
+@at_once
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", help="The address to listen at; any but this machine's own needs a key of yours.")
+@click.option("--name", multiple=True, help="A further name under which clients reach it; repeatable.")
+@click.option("--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait.")
+@click.option("--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria.")
+@click.option("--openapi", "show_openapi", is_flag=True, help="Print the description of the API as OpenAPI 3.1, and stop.")
+def serve(
+    folder: Path,
+    model: tuple[str, ...],
+    base_url: str | None,
+    api_key_env: str | None,
+    header: tuple[tuple[str, str], ...],
+    max_usd: float | None,
+    max_calls: int | None,
+    max_tokens: int | None,
+    prices: Path | None,
+    no_cache: bool,
+    max_concurrency: int | None,
+    port: int,
+    host: str,
+    name: tuple[str, ...],
+    judgments_at_once: int,
+    language: str,
+    show_openapi: bool,
+) -> int:
+    """Serve judging, comparing, criteria and runs as JSON, for programs in any language. Ctrl-C ends it.
+
+    The key is what ADJUDGE_API_KEY holds; without it one is made and printed. The limits hold for all requests together.
+    """
+    if missing := [one for one in ("starlette", "uvicorn") if find_spec(one) is None]:
+        raise SetupError(f"the API needs {' and '.join(missing)}: pip install 'adjudge[ui]'")
+    if show_openapi:
+        from adjudge.web.api import openapi
+
+        click.echo(json.dumps(openapi(), ensure_ascii=False, indent=2))
+        return ExitCode.OK
+    use_prices(prices or find_project().prices_path)
+    key = _key(host)
+    entries = model_entries(model, ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header), max_concurrency)
+    budget = Budget(max_usd, max_calls, max_tokens)
+    _serve(folder, entries, budget, key, (host, port, name), judgments_at_once, cache=not no_cache, language=language)
+    return ExitCode.OK
+
+
+def _serve(
+    folder: Path,
+    models: tuple[ModelEntry, ...],
+    budget: Budget,
+    key: str,
+    place: tuple[str, int, tuple[str, ...]],
+    at_once: int,
+    *,
+    cache: bool,
+    language: str,
+) -> None:
+    from adjudge.service.judging import JudgingService
+    from adjudge.service.run_shelf import RunShelf
+    from adjudge.web.api import api_application
+    from adjudge.web.api_guard import ApiAccess, host_names
+    from adjudge.web.loopback import Listening
+
+    service, shelf = JudgingService(models, budget=budget, cache=cache, language=language), RunShelf(folder)
+    host, port, names = place
+    listening = Listening(port, host)
+    named = host_names(names if host in _LOOPBACK else (host, *names))
+    access = ApiAccess(listening.port, key, named) if key else ApiAccess(listening.port, names=named)
+
+    def tell() -> None:
+        click.echo(f"http://{f'[{host}]' if ':' in host else host}:{listening.port}")
+        if not key:
+            click.echo(f"key: {access.key}")
+
+    with suppress(KeyboardInterrupt):  # that is how it ends
+        listening.serve(api_application(service, shelf, access, at_once), tell)
+
+
+def _key(host: str) -> str:
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if host not in _LOOPBACK and not key:
+        raise SetupError(f"other machines could reach {host}: set {KEY_VARIABLE} to a key of yours, or leave --host out")
+    if key and len(key) < _SHORTEST_KEY:
+        raise SetupError(f"the key in {KEY_VARIABLE} has {len(key)} characters, and needs {_SHORTEST_KEY} or more")
+    return key

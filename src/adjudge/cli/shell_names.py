@@ -1,0 +1,32 @@
+"""What shells may complete beside commands, options and files: names of criteria, and how models are named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+COMPLETE_VARIABLE = "_ADJUDGE_COMPLETE"
+
+
+def criteria_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:  # noqa: ARG001
+    """Ready-made criteria, and files."""
+    from click.shell_completion import CompletionItem
+
+    from adjudge.catalog.criteria import all_names
+
+    found = [CompletionItem(name) for name in all_names() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def model_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:  # noqa: ARG001
+    """An example of each provider, and the embedded model."""
+    from click.shell_completion import CompletionItem
+
+    from adjudge.gateway.registry import EMBEDDED, PROVIDERS
+
+    known = [EMBEDDED, *(f"{spec.name}/{spec.example}" for spec in PROVIDERS.values())]
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]

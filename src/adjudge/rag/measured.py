@@ -1,0 +1,49 @@
+"""What a measure came to in one row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adjudge.data.ids import graded_ids, id_list
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Instance
+from adjudge.rag.measures import Measure
+from adjudge.stats.estimate import Figure
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number from 0 to 1, or why there is none."""
+
+    measure: Measure
+    value: float | None
+    reason: str = ""
+
+    @property
+    def goodness(self) -> float | None:
+        """The same, turned so that 1 is the good end."""
+        return None if self.value is None else self.measure.goodness(self.value)
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {"value": self.value, "reason": self.reason or None}
+
+
+NOTHING_MEASURED: Mapping[str, Measured] = FrozenDict()
+
+
+def ranked(measure: Measure, item: Instance) -> Figure:
+    """A measure of ids."""
+    found: dict[str, str | tuple[str, ...]] = {}
+    for name in measure.reads:
+        value = item.value(name)
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return Figure(None, f"the row has no {name}")
+        found[name] = value
+    try:
+        retrieved, relevant = id_list(found["retrieved_ids"]), graded_ids(found["relevant_ids"])
+    except ValueError as error:
+        return Figure(None, str(error))
+    assert measure.rank is not None, measure
+    return measure.rank.figure(retrieved, relevant)

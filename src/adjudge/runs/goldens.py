@@ -1,0 +1,80 @@
+"""Golden cases of criteria, tried: what a judge chooses for texts whose option is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import ascii_uppercase
+
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.domain.criteria import CriteriaExample
+from adjudge.domain.instance import Instance
+from adjudge.domain.results import PairwiseInstanceResult, Result
+from adjudge.errors import SetupError
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A golden case, and what the judge made of it."""
+
+    case: CriteriaExample
+    result: Result
+
+    @property
+    def chosen(self) -> str | None:
+        """The option; None without a verdict."""
+        found = self.result
+        if not isinstance(found, PairwiseInstanceResult):
+            return found.verdict_name
+        return ascii_uppercase[found.selected_option] if isinstance(found.selected_option, int) else found.selected_option
+
+    @property
+    def as_expected(self) -> bool | None:
+        """None without a verdict."""
+        return None if self.chosen is None else self.chosen == self.case.option
+
+    def told(self, number: int) -> str:
+        """What is not as expected, in a line."""
+        why = self.result.explanation if self.chosen else self.result.reason
+        return f"golden {number}: expected {self.case.option}, got {self.chosen or 'no verdict'}: {why or ''}".rstrip(": ")
+
+
+@dataclass(frozen=True)
+class Goldens:
+    """What is tried of one criteria: rows for a judge, in the order of the cases."""
+
+    entry: CatalogEntry
+    cases: tuple[CriteriaExample, ...]
+
+    @classmethod
+    def of(cls, entry: CatalogEntry, file: Path) -> Goldens:
+        """Its golden cases; where there are none its examples, which are then not shown to the judge."""
+        if entry.golden:
+            return cls(entry, entry.golden)
+        if not entry.criteria.examples:
+            raise SetupError(f"{file}: criteria {entry.criteria.name!r} have no golden cases: write some under golden")
+        return cls(replace(entry, criteria=replace(entry.criteria, examples=())), tuple(entry.criteria.examples))
+
+    @property
+    def rows(self) -> tuple[Instance, ...]:
+        """What is judged."""
+        return tuple(Instance(one.fields, f"golden {number}") for number, one in enumerate(self.cases, 1))
+
+    def judge(self, votes: int) -> JudgeEntry:
+        """Who judges them."""
+        said, kind = (Said(self.entry.criteria),), PairwiseEntry if self.entry.kind == "pairwise" else DirectEntry
+        return kind(kind=self.entry.kind, name=self.entry.criteria.name, criteria=said, strictness=votes)
+
+    def tried(self, results: Sequence[Result]) -> list[Tried]:
+        """The cases with their results, which come in the order of the rows."""
+        return [Tried(case, result) for case, result in zip(self.cases, results, strict=True)]
+
+
+def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[int, str]:
+    """The options that were chosen instead of those expected. What has no verdict stays as it was."""
+    if not entry.golden:
+        raise SetupError(f"{file}: criteria {entry.criteria.name!r} have no golden cases to update: write some under golden")
+    return {place: one.chosen for place, one in enumerate(tried) if one.chosen is not None and not one.as_expected}

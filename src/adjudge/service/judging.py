@@ -1,0 +1,150 @@
+"""Judging for other programs: one text or one comparison at a time, all of them under one budget."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from adjudge.aio import event_loop
+from adjudge.catalog.criteria import criteria_of, ready_made
+from adjudge.catalog.criteria_file import parse_entry
+from adjudge.catalog.entry import Kind
+from adjudge.catalog.packages import PACKAGED
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.domain.results import Result
+from adjudge.engine.run import check_prices
+from adjudge.errors import ModelUnusable, SetupError
+from adjudge.gateway.layers.account import Spent
+from adjudge.gateway.layers.budget import Budget, OpenBudget, current
+from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
+from adjudge.reading.values import Place
+from adjudge.runs.build import judges, open_entry
+from adjudge.runs.criteria_entry import Said
+from adjudge.runs.eval_file import DataEntry, DirectEntry, EvalFile, JudgeEntry, PairwiseEntry
+from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.project import ModelEntry
+
+MOST_VOTES = 15
+MOST_RESPONSES = 20
+LONGEST = 200_000
+"""Characters of all texts of one question together."""
+Fields = Mapping[str, str | Sequence[str]]
+CriteriaLike = str | Mapping[str, object]
+"""A question, the name of ready-made criteria, or criteria written out as in a criteria file. Never a path."""
+
+
+class JudgingService:
+    """Asks the same models for everybody, within one budget for all of them. Usable from many threads."""
+
+    def __init__(
+        self, models: Sequence[ModelEntry], *, budget: Budget | None = None, cache: bool = True, language: str = "en"
+    ) -> None:
+        """``budget``: for as long as this lives; None: no limit."""
+        self.language = language
+        self._opened = {entry: open_entry(entry, cache=cache) for entry in models}
+        self._models = tuple(models)
+        self._lock = threading.Lock()
+        self._open_budget = OpenBudget(budget)
+        check_prices(budget, self._open_budget.prices, {"models": {model.name: None for model in self._opened.values()}})
+
+    @property
+    def model_names(self) -> list[str]:
+        """Who is asked."""
+        return [model.name for model in self._opened.values()]
+
+    @property
+    def spent(self) -> Spent:
+        """By all who asked."""
+        return self._open_budget.spent
+
+    @property
+    def budget(self) -> Budget:
+        """What all may spend together."""
+        return self._open_budget.budget
+
+    def judge(self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1) -> Result:
+        """One text, by one criteria. A failure is a result; SetupError says what is wrong with the question."""
+        asked = self.criteria(criteria, "direct")
+        row = Instance({**(fields or {}), asked.to_evaluate_field: response})
+        return self._ask(DirectEntry(kind="direct", criteria=(Said(asked),), strictness=_votes(votes), early_stop=votes > 1), row)
+
+    def compare(
+        self,
+        criteria: CriteriaLike,
+        responses: Sequence[str],
+        fields: Fields | None = None,
+        votes: int = 1,
+        *,
+        both_orders: bool = True,
+    ) -> Result:
+        """Which response is better; ``both_orders`` asks again with the responses reversed."""
+        if not 2 <= len(responses) <= MOST_RESPONSES:
+            raise SetupError(f"a comparison has 2 to {MOST_RESPONSES} responses, and {len(responses)} were given")
+        asked = self.criteria(criteria, "pairwise")
+        row = PairwiseInstance({**(fields or {}), asked.to_evaluate_field: list(responses)})
+        said = (Said(asked),)
+        return self._ask(
+            PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), check_positional_bias=both_orders), row
+        )
+
+    def criteria(self, said: CriteriaLike, kind: Kind) -> Criteria:
+        """What is asked. No file is read, whatever it is called."""
+        if isinstance(said, Mapping):
+            found = parse_entry(dict(said), Place("criteria"), self.language, kind)
+            if found.kind != kind:
+                raise SetupError(f"criteria {found.criteria.name!r} are {found.kind}, and {kind} ones are needed here")
+            return found.criteria
+        if not said.strip():
+            raise SetupError("criteria must be a question, a name or an object, and is empty")
+        if len(said.split()) == 1 or PACKAGED.fullmatch(said):
+            return ready_made(said, kind, self.language)
+        return criteria_of(said, kind, self.language)
+
+    def _ask(self, entry: JudgeEntry, row: Instance) -> Result:
+        _check_length(row)
+        file = EvalFile(data=DataEntry(path=""), judges=(entry,), language=self.language, models=self._models, rows=(row,))
+        run = EvalRun(file, tuple(judges(file, self._model)), None)
+        results: list[Result] = []
+
+        def heard(event: Event) -> None:
+            if isinstance(event, Judged):
+                results.append(event.result)
+
+        open_budget = self._open_budget
+        try:
+            with event_loop.holding(current, open_budget):
+                run.execute(heard)
+        except ModelUnusable:
+            self._begin_again(open_budget)
+            raise
+        return results[0]
+
+    def _model(self, entry: ModelEntry) -> OpenModel:
+        return self._opened[entry]
+
+    def _begin_again(self, halted: OpenBudget) -> None:
+        """A model that could not be reached may be back for the next one who asks; what was spent stays spent."""
+        with self._lock:
+            if self._open_budget is halted:
+                self._open_budget = OpenBudget(halted.budget, halted.prices, halted.account)
+
+
+def paid_for(models: Sequence[ModelEntry]) -> list[str]:
+    """Those that cost money, or may."""
+    prices = PriceTable.load()
+    found = [(name, prices.of(name)) for name in (open_entry(entry).name for entry in models)]
+    return [name for name, price in found if price is None or price.input or price.output]
+
+
+def _votes(wanted: int) -> int:
+    if not 1 <= wanted <= MOST_VOTES:
+        raise SetupError(f"votes must be from 1 to {MOST_VOTES}, not {wanted}")
+    return wanted
+
+
+def _check_length(row: Instance) -> None:
+    length = sum(len(value) if isinstance(value, str) else sum(map(len, value)) for value in row.fields.values())
+    if length > LONGEST:
+        raise SetupError(f"the texts have {length} characters together, and at most {LONGEST} are taken")

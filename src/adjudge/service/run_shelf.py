@@ -1,0 +1,88 @@
+"""The runs that other programs may look at: those under one folder. A run is found by its name in a list, never by a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.file import FILE, holds_run
+from adjudge.runs.browse import Filters, Sort, judges_in, page_of
+from adjudge.runs.folder import RunInfo, find_runs, judgments_in, last_written, reading, run_info
+from adjudge.trust.calibration import calibrate_run
+
+MOST_ROWS = 100
+
+
+class NoSuchRun(RunError):
+    """There is no run of that name."""
+
+
+class RunShelf:
+    """Reads runs; writes nothing."""
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise SetupError(f"{root} is no folder: name a run folder, or a folder of runs")
+        self._root = root.resolve()
+
+    def runs(self) -> list[dict[str, object]]:
+        """Every run there is, the newest first."""
+        return [{"name": name, "written": last_written(folder)} for name, folder in reversed(self._folders().items())]
+
+    def run(self, name: str) -> dict[str, object]:
+        """A run at a glance: its judges, their means, what it took."""
+        info = run_info(self._find(name))
+        return {"name": name, **_figures(info)}
+
+    def rows(
+        self,
+        name: str,
+        *,
+        judge: str | None = None,
+        status: str | None = None,
+        verdict: str | None = None,
+        words: str = "",
+        sort: str = "worst",
+        limit: int = 20,
+        after: str = "",
+    ) -> dict[str, object]:
+        """Judgments of one judge, the worst first, whole; ``after`` is the ``next`` of the page before."""
+        if not 1 <= limit <= MOST_ROWS:
+            raise SetupError(f"limit must be from 1 to {MOST_ROWS}, not {limit}")
+        with reading(self._find(name)) as connection:
+            judges = judges_in(connection)
+            chosen = judge or (judges[0] if judges else "")
+            if judges and chosen not in judges:
+                raise SetupError(f"the run has no judge {chosen!r}; it has {', '.join(judges)}")
+            filters = Filters(judge=chosen, status=status, verdict=verdict, words=words, sort=cast("Sort", sort))
+            page = page_of(connection, filters, after, size=limit)
+            found = [one for line in page.lines for one in judgments_in(connection, judge=chosen, number=line.row - 1)]
+        return {"run": name, "judge": chosen, "rows": found, "next": page.next}
+
+    def calibration(self, name: str) -> list[dict[str, object]]:
+        """What people's labels say of a run's numbers: a corrected one, or why there is none."""
+        return [one.to_dict() for one in calibrate_run(self._find(name))]
+
+    def _folders(self) -> dict[str, Path]:
+        found = [self._root] if holds_run(self._root) else [one for one in find_runs(self._root) if self._is_inside(one)]
+        return {self._name(folder): folder for folder in found}
+
+    def _find(self, name: str) -> Path:
+        found = self._folders().get(name)
+        if found is None:
+            raise NoSuchRun(f"there is no run {name!r}: the list of runs shows those there are")
+        return found
+
+    def _is_inside(self, folder: Path) -> bool:
+        return folder.resolve().is_relative_to(self._root) and not (folder / FILE).is_symlink()
+
+    def _name(self, folder: Path) -> str:
+        inside = folder.relative_to(self._root).as_posix()
+        return folder.name if inside == "." else inside
+
+
+def _figures(info: RunInfo) -> dict[str, object]:
+    found = info.to_dict()
+    del found["folder"]  # where it lies is nobody's business
+    return {**found, "rows": info.rows, "identities": info.identities}

@@ -1,0 +1,240 @@
+"""``adjudge serve``: judging, comparing, criteria and runs as JSON for programs of any kind. ``openapi.yaml`` describes it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+import yaml
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+import adjudge
+from adjudge.catalog import criteria as catalog
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.catalog.lint import lint
+from adjudge.domain.frozen import plain
+from adjudge.domain.results import Result
+from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
+from adjudge.reading.values import Place, flag, list_of, mapping, number, text, texts
+from adjudge.service.judging import CriteriaLike, Fields, JudgingService
+from adjudge.service.run_shelf import NoSuchRun, RunShelf
+from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
+
+LARGEST = 1 << 20
+"""Bytes of a request's body."""
+MOST_AT_ONCE = 32
+"""Judgments under way; who asks for more is told to wait."""
+_PLACE = Place("request")
+_STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
+    NoSuchRun: (404, "no_such_run"),
+    BudgetSpent: (402, "budget_spent"),
+    ModelUnusable: (502, "model_unusable"),
+    RunStopped: (503, "stopped"),
+}
+
+
+@dataclass(frozen=True)
+class Api:
+    """What the addresses share."""
+
+    service: JudgingService
+    shelf: RunShelf
+    room: threading.Semaphore
+
+
+def api_application(service: JudgingService, shelf: RunShelf, access: ApiAccess, at_once: int = MOST_AT_ONCE) -> ASGIApp:
+    """The API behind its guard."""
+    app = Starlette(
+        routes=[
+            Route("/v1/openapi.json", _openapi),
+            Route("/v1/status", _status),
+            Route("/v1/judge", _judge, methods=["POST"]),
+            Route("/v1/compare", _compare, methods=["POST"]),
+            Route("/v1/criteria", _criteria),
+            Route("/v1/criteria/lint", _lint, methods=["POST"]),
+            Route("/v1/criteria/{name}", _one_criteria),
+            Route("/v1/runs", _runs),
+            Route("/v1/runs/{name:path}/rows", _rows),
+            Route("/v1/runs/{name:path}/calibration", _calibration),
+            Route("/v1/runs/{name:path}", _run),
+        ],
+        exception_handlers={AdjudgeError: _explain, HTTPException: _refuse},
+    )
+    app.state.api = Api(service, shelf, threading.Semaphore(at_once))
+    return ApiGuard(app, access, largest=LARGEST)
+
+
+@cache
+def openapi() -> Mapping[str, object]:
+    """The description of the API, as OpenAPI 3.1."""
+    found = yaml.safe_load((files("adjudge.web") / "openapi.yaml").read_text(encoding="utf-8"))
+    found["info"]["version"] = adjudge.__version__
+    return cast("Mapping[str, object]", found)
+
+
+# -- judging -------------------------------------------------------------------------
+
+
+async def _judge(request: Request) -> Response:
+    given = await _body(request, ("criteria", "response", "fields", "votes"), ("criteria", "response"))
+    response = text(given["response"], _PLACE.at("response"))
+    service = _api(request).service
+    return await _judged(request, lambda: service.judge(_said(given), response, _fields(given), _votes(given)))
+
+
+async def _compare(request: Request) -> Response:
+    given = await _body(request, ("criteria", "responses", "fields", "votes", "both_orders"), ("criteria", "responses"))
+    responses = texts(given["responses"], _PLACE.at("responses"))
+    both = flag(given.get("both_orders", True), _PLACE.at("both_orders"))
+    service = _api(request).service
+    return await _judged(
+        request, lambda: service.compare(_said(given), responses, _fields(given), _votes(given), both_orders=both)
+    )
+
+
+async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
+    """A judgment that failed is an answer like any other: its status says so, and it has no score."""
+    api = _api(request)
+    if not api.room.acquire(blocking=False):
+        return problem(429, "busy", "too many judgments are under way: ask again", {"retry-after": "1"})
+    try:
+        result = await run_in_threadpool(ask)
+    finally:
+        api.room.release()
+    return _json({**result.to_dict(votes=False), "models": api.service.model_names})
+
+
+def _said(given: Mapping[str, object]) -> CriteriaLike:
+    said = given["criteria"]
+    return mapping(said, _PLACE.at("criteria")) if isinstance(said, dict) else text(said, _PLACE.at("criteria"))
+
+
+def _fields(given: Mapping[str, object]) -> Fields:
+    found = mapping(given.get("fields") or {}, _PLACE.at("fields"))
+    return {name: _field(value, _PLACE.at(f"fields.{name}")) for name, value in found.items()}
+
+
+def _field(value: object, place: Place) -> str | list[str]:
+    return [text(one, at) for at, one in list_of(value, place)] if isinstance(value, list) else text(value, place)
+
+
+def _votes(given: Mapping[str, object]) -> int:
+    return int(number(given.get("votes", 1), _PLACE.at("votes")))
+
+
+async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, object]:
+    try:
+        given = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise _PLACE.wrong(f"is not JSON: {error}") from error
+    return mapping(given, _PLACE, valid, required)
+
+
+# -- criteria ------------------------------------------------------------------------
+
+
+async def _criteria(request: Request) -> Response:
+    language, kind = request.query_params.get("language", "en"), request.query_params.get("kind")
+    entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
+    return _json({"criteria": [_entry(one) for one in entries if kind in (None, one.kind)]})
+
+
+async def _one_criteria(request: Request) -> Response:
+    return _json(_entry(catalog.entry(request.path_params["name"], request.query_params.get("language", "en"))))
+
+
+async def _lint(request: Request) -> Response:
+    given = await _body(request, ("criteria",), ("criteria",))
+    said = _said(given)
+    pairwise = isinstance(said, Mapping) and said.get("kind") == "pairwise"
+    return _json({"findings": plain(lint(_api(request).service.criteria(said, "pairwise" if pairwise else "direct")))})
+
+
+def _entry(one: CatalogEntry) -> dict[str, object]:
+    about = plain(one.criteria)
+    return {"kind": one.kind, "language": one.language, **(about if isinstance(about, dict) else {})}
+
+
+# -- runs ----------------------------------------------------------------------------
+
+
+async def _runs(request: Request) -> Response:
+    return _json({"runs": await run_in_threadpool(_api(request).shelf.runs)})
+
+
+async def _run(request: Request) -> Response:
+    return _json(await run_in_threadpool(_api(request).shelf.run, request.path_params["name"]))
+
+
+async def _rows(request: Request) -> Response:
+    asked, shelf, name = request.query_params, _api(request).shelf, request.path_params["name"]
+    limit = int(number(asked.get("limit", "20"), _PLACE.at("limit")))
+    return _json(
+        await run_in_threadpool(
+            lambda: shelf.rows(
+                name,
+                judge=asked.get("judge"),
+                status=asked.get("status"),
+                verdict=asked.get("verdict"),
+                words=asked.get("words", ""),
+                sort=asked.get("sort", "worst"),
+                limit=limit,
+                after=asked.get("after", ""),
+            )
+        )
+    )
+
+
+async def _calibration(request: Request) -> Response:
+    return _json({"calibrations": await run_in_threadpool(_api(request).shelf.calibration, request.path_params["name"])})
+
+
+# -- the rest ------------------------------------------------------------------------
+
+
+async def _openapi(request: Request) -> Response:  # noqa: ARG001 - the same for all
+    return _json(openapi())
+
+
+async def _status(request: Request) -> Response:
+    service = _api(request).service
+    spent, budget = service.spent, service.budget
+    return _json(
+        {
+            "version": adjudge.__version__,
+            "models": service.model_names,
+            "language": service.language,
+            "spent": {"usd": spent.usd, "calls": spent.calls, "tokens": spent.tokens, "unpriced_calls": spent.unpriced},
+            "limits": {"max_usd": budget.max_usd, "max_calls": budget.max_calls, "max_tokens": budget.max_tokens},
+        }
+    )
+
+
+def _api(request: Request) -> Api:
+    found: Api = request.app.state.api
+    return found
+
+
+def _json(data: object, status: int = 200) -> Response:
+    return Response(json.dumps(data, ensure_ascii=False, default=str), status, media_type="application/json")
+
+
+def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as handlers are called
+    status, kind = next((found for one, found in _STATUSES.items() if isinstance(error, one)), (400, "request"))
+    return problem(status, kind, str(error))
+
+
+def _refuse(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as handlers are called
+    assert isinstance(error, HTTPException)
+    return problem(error.status_code, "no_such_address" if error.status_code == 404 else "method", str(error.detail))

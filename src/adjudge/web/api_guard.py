@@ -1,0 +1,97 @@
+"""Who may use the JSON API: programs that have the key, under a name that is ours, and no web page of somebody else."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_LONGEST_PATH = 8_192
+_SAFE = ("GET", "HEAD")
+_FIXED = {
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+}
+
+
+@dataclass(frozen=True)
+class ApiAccess:
+    """The key of one server, and what it is called."""
+
+    port: int
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    names: tuple[str, ...] = ()
+    """Further names that a Host header may say, with a port or without."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """What a Host header may say."""
+        own = [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", *self.names)]
+        return (*own, *self.names)
+
+    def knows(self, header: str) -> bool:
+        """Whether an Authorization header holds the key."""
+        kind, _, given = header.partition(" ")
+        return kind.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), self.key.encode())
+
+
+class ApiGuard:
+    """Stands before the API."""
+
+    def __init__(self, app: ASGIApp, access: ApiAccess, *, largest: int) -> None:
+        self._app = app
+        self._access = access
+        self._largest = largest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or say why not."""
+        if scope["type"] == "http":
+            answer = self._refusal(scope)
+            await (answer or self._app)(scope, receive, _sealed(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_PATH:
+            return problem(414, "too_long", "the address is too long")
+        if headers.get("host", "").lower() not in self._access.hosts:
+            return problem(421, "host", "this name is not served here: use the address that adjudge serve printed, or --name")
+        if headers.get("origin") is not None or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return problem(403, "origin", "web pages may not use this API")
+        if not self._access.knows(headers.get("authorization", "")):
+            return problem(401, "key", "send the key: Authorization: Bearer KEY", {"www-authenticate": "Bearer"})
+        return None if scope["method"] in _SAFE else self._refused_body(headers)
+
+    def _refused_body(self, headers: Headers) -> Response | None:
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return problem(415, "content_type", "send JSON: Content-Type: application/json")
+        length = headers.get("content-length", "")
+        if not length.isdigit():
+            return problem(411, "length", "send the length of the body: Content-Length")
+        if int(length) > self._largest:
+            return problem(413, "too_large", f"the body has {length} bytes, and at most {self._largest} are read")
+        return None
+
+
+def problem(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """What went wrong, as every error of the API says it."""
+    return JSONResponse({"error": {"type": kind, "message": message}}, status, headers)
+
+
+def host_names(names: Sequence[str]) -> tuple[str, ...]:
+    """As Host headers say them."""
+    return tuple(name.strip().lower() for name in names)
+
+
+def _sealed(send: Send) -> Send:
+    async def sealed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(_FIXED)
+        await send(message)
+
+    return sealed

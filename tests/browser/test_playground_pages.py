@@ -1,0 +1,241 @@
+"""The playground in a real browser, on the embedded model: typed, judged, saved, opened again, tried on a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from adjudge.runs.case_file import parse_case
+from support.fake_provider import HANGS, FakeProvider, never
+from support.labels import judged
+from support.page import Page as Server
+from support.page import served
+from support.playground import MODEL, judging, verdict
+from support.trust import labelled, labels_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+Scheme = Literal["light", "dark"]
+YEARS = ["It was built in 1889.", "The tower opened to visitors in May 1889."]
+NONE = ["It is tall and made of iron.", "Many people like to visit it."]
+BEGUN = """
+test_case: 1
+criteria: {name: year, description: "Does the response name a year?", options: [{name: "Yes", score: 1}, {name: "No", score: 0}]}
+judge: {models: [local/smollm2-135m]}
+instances:
+- {fields: {response: It was built in 1889.}, expected: "Yes"}
+- {fields: {response: A text that is typed over.}, expected: "No"}
+"""
+START = "/playground?case=begun"
+_SLOW = 90_000
+"""Milliseconds for the first verdicts of a model that has to be loaded."""
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    rows = [(text, good, True) for text, good in [*((one, True) for one in YEARS), *((one, False) for one in NONE)]]
+    judged(home / "runs" / "towers", [text for text, *_ in rows], lambda _: "PASS", "The response names a year.")
+    labelled(home / "runs" / "towers", labels_of(rows))
+    (home / "test-cases" / "begun").mkdir(parents=True)
+    (home / "test-cases" / "begun" / "v1.yaml").write_text(BEGUN)
+    return home
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeProvider]:
+    with judging() as running:
+        running.answer = lambda body: "In 1889 it was built." if "You rewrite a piece" in json.dumps(body) else verdict(body)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(home: Path, model: FakeProvider) -> Iterator[Server]:
+    with served(home / "runs", home=home, models=[MODEL]) as found:
+        yield found
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the page complains of."""
+    return []
+
+
+def opened(
+    browser: Browser,
+    server: Server,
+    troubles: list[str],
+    path: str,
+    width: int = 1280,
+    scheme: Scheme = "light",
+    language: str = "en",
+) -> Page:
+    page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    page.set_default_timeout(10_000)
+    own = f"http://127.0.0.1:{server.access.port}"
+    page.goto(server.access.url)
+    page.goto(f"{own}/language?set={language}")
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on(
+        "request", lambda request: troubles.append(request.url) if not request.url.startswith((own, "data:,", "blob:")) else None
+    )
+    page.goto(f"{own}{path}")
+    page.wait_for_selector("#findings p")
+    return page
+
+
+def at_its_end(page: Page) -> None:
+    page.wait_for_selector("#trial:not([data-events])", timeout=_SLOW)
+
+
+def serious_issues(page: Page) -> list[tuple[str, str]]:
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")
+    return [(one["id"], one["nodes"][0]["html"]) for one in found["violations"] if one["impact"] in ("serious", "critical")]
+
+
+def test_criteria_are_typed_judged_saved_and_opened_again(
+    browser: Browser, server: Server, troubles: list[str], home: Path
+) -> None:
+    page = opened(browser, server, troubles, START)
+    page.locator("[name='row.text:response']").nth(1).fill(NONE[0])
+    page.get_by_role("button", name="Judge these").click()
+    at_its_end(page)
+    page.wait_for_selector("#results .result .ballot")
+    assert page.locator("#results .figures dd").first.inner_text().startswith("2 / 2")
+    assert [one.inner_text() for one in page.locator("#results .result h2 strong").all()] == ["Yes", "No"]
+    assert page.locator(".confusion td.same").all_inner_texts() == ["1", "1"]
+    page.locator("[name=save_as]").fill("years")
+    page.locator("#save").click()
+    page.get_by_role("link", name="Go on from this version").click()
+    page.wait_for_selector("#findings p")
+    assert page.locator("[name='row.text:response']").first.input_value() == YEARS[0]
+    page.locator("#add-row").click()
+    page.wait_for_selector("#instance-3")
+    page.locator("[name='row.text:response']").nth(2).fill(YEARS[1])
+    page.locator("[name=note]").fill("one more")
+    page.locator("#save").click()
+    page.get_by_text("Saved as version 2 of years").wait_for()
+    page.get_by_role("link", name="Versions of years").click()
+    assert any(YEARS[1] in line for line in page.locator(".diff ins").all_inner_texts())
+    case = parse_case((home / "test-cases" / "years" / "v2.yaml").read_text(), "v2.yaml")
+    assert [row.fields["response"] for row in case.rows] == [YEARS[0], NONE[0], YEARS[1]]
+    assert troubles == []
+
+
+def test_results_are_shown_while_others_are_waited_for_and_the_rest_can_be_stopped(
+    browser: Browser, server: Server, troubles: list[str], model: FakeProvider
+) -> None:
+    model.faults = lambda record, attempt: HANGS if record == 7 else None
+    page = opened(browser, server, troubles, START)
+    page.locator(f"[name=model][value='{MODEL}']").check()
+    page.locator("[name=model][value^=local]").uncheck()
+    page.locator("[name='row.text:response']").nth(1).fill("REC-00007-N never comes.")
+    page.get_by_role("button", name="Judge these").click()
+    page.wait_for_selector("#trial[data-events] ~ .result .good")
+    assert [one.inner_text() for one in page.locator("#results .result h2 strong").all()] == ["Yes"]
+    page.get_by_role("button", name="Stop").click()
+    at_its_end(page)
+    page.wait_for_selector("#trial .note")
+    model.faults = never
+    assert page.locator("#trial .note").inner_text() == "stopped"
+    assert page.locator("#results .result").count() == 2
+    assert troubles == []
+
+
+def test_the_form_follows_what_is_typed(browser: Browser, server: Server, troubles: list[str]) -> None:
+    page = opened(browser, server, troubles, START)
+    page.locator("[name='option.name']").first.fill("Certainly")
+    page.locator("[name='option.name']").nth(1).click()
+    assert page.locator("[name='row.expected']").first.input_value() == "Certainly"
+    page.get_by_role("button", name="Use as an example: 1").click()
+    page.wait_for_selector("[name='example.option']")
+    assert page.locator("[name='example.text:response']").input_value() == YEARS[0]
+    page.locator("#to-yaml").click()
+    page.wait_for_selector("[name=yaml]")
+    text = page.locator("[name=yaml]").input_value()
+    assert "name: Certainly" in text
+    page.locator("[name=yaml]").fill(text.replace("Certainly", "No"))
+    page.locator("#findings .note").wait_for()
+    assert "twice" in page.locator("#findings").inner_text()
+    page.locator("[name=yaml]").fill(text.replace("Certainly", "Surely"))
+    page.wait_for_selector("#findings .good, #findings .hint")
+    page.locator("#to-form").click()
+    page.wait_for_selector("[name='option.name']")
+    assert page.locator("[name='option.name']").first.input_value() == "Surely"
+    assert troubles == []
+
+
+def test_criteria_are_tried_on_a_run_and_texts_are_rewritten(browser: Browser, server: Server, troubles: list[str]) -> None:
+    page = opened(browser, server, troubles, START)
+    for place, name in enumerate(("PASS", "FAIL")):
+        page.locator("[name='option.name']").nth(place).fill(name)
+    page.get_by_text("Try on rows of a run").click()
+    page.locator("#try").click()
+    at_its_end(page)
+    page.wait_for_selector("#results .result .ballot")
+    figures = page.locator("#results .figures dd").all_inner_texts()
+    assert figures[0].startswith("2 / 4")
+    assert int(figures[1].split(" / ")[0]) >= 2
+    page.locator("[name='row.text:response']").first.select_text()
+    page.get_by_role("button", name="Rephrase").click()
+    page.get_by_role("button", name="Use it").click()
+    assert page.locator("[name='row.text:response']").first.input_value() == "In 1889 it was built."
+    assert troubles == []
+
+
+def test_files_are_taken_away_and_brought_in(browser: Browser, server: Server, troubles: list[str], tmp_path: Path) -> None:
+    page = opened(browser, server, troubles, START)
+    page.get_by_role("button", name="EvalAssist", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name.endswith(".evalassist.json")
+    fresh = opened(browser, server, troubles, "/playground")
+    fresh.get_by_text("Bring in a test case").click()
+    fresh.locator("#file").set_input_files(file)
+    fresh.locator("[name=name][value=year]").wait_for()
+    assert fresh.locator("[name='row.text:response']").first.input_value() == YEARS[0]
+    assert fresh.locator("[name='row.expected']").nth(1).input_value() == "No"
+    assert troubles == []
+
+
+@pytest.mark.parametrize(("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru")])
+def test_results_fit_and_axe_finds_nothing_serious(
+    browser: Browser, server: Server, troubles: list[str], width: int, scheme: Scheme, language: str
+) -> None:
+    page = opened(browser, server, troubles, START, width, scheme, language)
+    page.locator("button.main").click()
+    at_its_end(page)
+    page.wait_for_selector("#results .result .ballot")
+    for part in page.locator("#tools details, #results details").all():
+        part.evaluate("one => one.open = true")
+    if SCREENS:
+        page.screenshot(path=SCREENS / f"view_playground_results_{width}_{scheme}_{language}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert serious_issues(page) == []
+    assert troubles == []
+    page.context.close()
