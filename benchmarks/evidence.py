@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge import EvidenceJudge, EvidenceResult, RagEvaluator, ScriptedModel
+from adjudge import EvidenceJudge, RagEvaluator, ScriptedModel
+from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.message import Request, Usage
 from adjudge.rag import RagResult
 from adjudge.reading.fragments import fragments_in
