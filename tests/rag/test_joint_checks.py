@@ -65,7 +65,11 @@ def test_a_list_that_lacks_one_is_asked_for_again_and_then_fails_as_a_value() ->
 
 def test_one_fragment_needs_no_list() -> None:
     model = joint()
-    judge(model, "joint", {**ROW, "contexts": ["The tower is 330 m tall."], "reference": "It is tall.", "response": "It is tall [1]."})
+    judge(
+        model,
+        "joint",
+        {**ROW, "contexts": ["The tower is 330 m tall."], "reference": "It is tall.", "response": "It is tall [1]."},
+    )
     assert not any("answers" in (one.schema or {})["properties"] for one in model.requests)  # type: ignore[operator]
 
 
