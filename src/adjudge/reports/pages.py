@@ -17,6 +17,7 @@ from adjudge.errors import RunError
 from adjudge.rag.composite import MEAN
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.rows import MAY_BE_ABSENT
+from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports.again import Again
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
@@ -122,11 +123,6 @@ def _measure_words(language: str) -> dict[str, object]:
     }
 
 
-def line_breaks(text: str) -> str:
-    r"""Exports that write \n for a line break are shown with one, unless the text has line breaks of its own."""
-    return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")
-
-
 def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
     """A number, or a dash."""
     return "–" if value is None else number_text(value, digits, language)
@@ -177,7 +173,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "figure": partial(figure, language=language),
         "upper_first": _upper_first,
         "quoted": quoted,
-        "lines": line_breaks,
+        "lines": with_line_breaks,
     }
     made.filters |= {"md": lambda value: escaped(str("" if value is None else value))}
     made.filters |= {"ours": lambda text: localised(str(text or ""), language), "short": lambda value: _short(value, language)}
@@ -270,7 +266,7 @@ def _composite(one: Judgment, language: str) -> str:
 def _question(one: Judgment) -> str:
     """What the row is about, in a line."""
     said = one.fields.get("user_input") or one.fields.get("response") or next(iter(one.fields.values()), "")
-    line = " ".join(line_breaks(said if isinstance(said, str) else " ".join(said)).split())
+    line = " ".join(with_line_breaks(said if isinstance(said, str) else " ".join(said)).split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
