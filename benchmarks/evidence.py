@@ -163,7 +163,7 @@ def worst_sentence(item: Item) -> float:
 def measure_model(name: str, items: Sequence[Item], model: str) -> None:
     print(f"{name}, {model}: {len(items)} of the texts")
     head()
-    rows = [{"user_input": "", **item.fields} for item in items]
+    rows = [{"user_input": "What does the text say?", **item.fields} for item in items]
     whole = RagEvaluator(model, dimensions=["groundedness"]).evaluate(rows)
     numbers = [(one_number(result), item.grounded) for result, item in zip(whole, items, strict=True)]
     line("one number, expected", numbers, crossed(numbers), items)
