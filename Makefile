@@ -4,7 +4,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist \
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
+	lock dist \
 	release clean
 
 help:
@@ -28,6 +29,7 @@ help:
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
+	@echo "make test-scale      runs in provider batches, killed twenty times after each step (half an hour)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
@@ -81,6 +83,9 @@ test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
 		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py \
 		tests/cli/test_engineers_job.py
+
+test-scale: $(VENV)/ready
+	ADJUDGE_BATCH_KILLS=20 $(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt

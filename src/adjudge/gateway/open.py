@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.aio.files import cache_folder
-from adjudge.domain.message import Request
+from adjudge.domain.message import Reply, Request
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
@@ -79,6 +79,11 @@ class OpenModel(Layer):
     def has_reply(self, request: Request) -> bool:
         """Whether a kept reply answers this request."""
         return isinstance(self.inner, Cached) and self.inner.cache.get(self.identity, request) is not None
+
+    def keep(self, request: Request, reply: Reply) -> None:
+        """Answer this request from the cache from now on: its reply came another way."""
+        if isinstance(self.inner, Cached):
+            self.inner.keep(request, reply)
 
     def forget(self, request: Request) -> None:
         """Do not answer this request from the cache again: its reply could not be read."""
