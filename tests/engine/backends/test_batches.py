@@ -1,7 +1,11 @@
-"""Runs through providers' batch APIs: the same results, half the price, nothing lost and nothing paid twice."""
+"""Runs through providers' batch APIs: the same results, half the price, nothing lost and nothing paid twice.
+
+``ADJUDGE_BATCH_ROWS`` says over how many rows exports are compared (``make test-scale``: 20,000).
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from collections import Counter
@@ -13,9 +17,12 @@ from typing import Any
 
 import pytest
 
+from adjudge import open_model
 from adjudge.domain.vote import Outcome
 from adjudge.engine.backends.batch import collect
 from adjudge.errors import BatchesOpen, BudgetSpent, ModelUnusable, RunError, SetupError
+from adjudge.gateway.batches.find import batch_api
+from adjudge.gateway.batches.openai import AzureBatches, GroqBatches
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.batches import FOLDER, State
 from adjudge.ledger.file import FILE
@@ -26,6 +33,7 @@ from support.batching import MODELS, QUICK, eval_run, exported, judged, news, re
 from support.fake_batches import BatchProvider, CutsAfterCreating
 from support.fake_provider import KEY, Status
 
+ROWS = int(os.environ.get("ADJUDGE_BATCH_ROWS", "6"))
 ALL_IN_BATCHES = replace(QUICK, live_below=0)
 DETACHED = replace(QUICK, detach=True)
 
@@ -51,14 +59,15 @@ def is_right(folder: Path, rows: int = 6) -> bool:
 @pytest.mark.parametrize("api", MODELS)
 def test_a_batch_gives_what_asking_one_by_one_gives(tmp_path: Path, batches: BatchProvider, api: str) -> None:
     """Results come out of order; the exports are the same, byte for byte."""
-    judged(eval_run(tmp_path, batches, api, votes=3, run="live"), None)
+    rows = ROWS if api == "openai" else 6
+    judged(eval_run(tmp_path, batches, api, votes=3, run="live", rows=rows), None)
     asked = len(batches.requests)
     settings = replace(QUICK, api="azure") if api == "azure" else QUICK
-    seen = judged(eval_run(tmp_path, batches, api, votes=3), settings)
-    assert len(batches.requests) == asked == 18
-    assert sizes(batches) == [18]
+    seen = judged(eval_run(tmp_path, batches, api, votes=3, rows=rows), settings)
+    assert len(batches.requests) == asked == 3 * rows
+    assert sum(sizes(batches)) == 3 * rows
     assert exported(tmp_path / "run") == exported(tmp_path / "live")
-    assert [one.row for one in results(seen)] == list(range(6))
+    assert [one.row for one in results(seen)] == list(range(rows))
     assert {"sent", "collected"} <= set(news(seen))
     assert not any((tmp_path / "run" / FOLDER).iterdir())
 
@@ -255,6 +264,13 @@ def test_where_too_much_waits_the_next_batches_are_smaller(tmp_path: Path, batch
     judged(eval_run(tmp_path, batches), replace(QUICK, most_requests=6))
     assert sizes(batches) == [6, 3, 3]
     assert is_right(tmp_path / "run")
+
+
+def test_azure_is_known_by_its_host() -> None:
+    at = "https://somewhere.openai.azure.com/openai/v1"
+    assert isinstance(batch_api(open_model("openai/my-deployment", base_url=at, api_key=KEY)), AzureBatches)
+    assert batch_api(open_model("http://127.0.0.1:1/v1#m")) is None
+    assert isinstance(batch_api(open_model("http://127.0.0.1:1/v1#m"), "groq"), GroqBatches)
 
 
 def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
