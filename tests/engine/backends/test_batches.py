@@ -26,6 +26,7 @@ from adjudge.gateway.batches.openai import AzureBatches, GroqBatches
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.batches import FOLDER, State
 from adjudge.ledger.file import FILE
+from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.reports.cost import cost_of
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth
@@ -371,11 +372,14 @@ def test_rows_may_be_added_between(tmp_path: Path, batches: BatchProvider) -> No
 
 def as_killed_before_the_answer(folder: Path) -> None:
     """The ledger as it is when the process ended between sending a batch and hearing of it."""
-    with closing(sqlite3.connect(folder / FILE)) as ledger:
-        from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
+    with_batches(folder, "state = 'intended', remote_id = NULL")
 
+
+def with_batches(folder: Path, change: str) -> None:
+    """The ledger with its batches changed so, checksums and all."""
+    with closing(sqlite3.connect(folder / FILE)) as ledger:
         ledger.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
-        ledger.execute("UPDATE batches SET state = 'intended', remote_id = NULL")
+        ledger.execute(f"UPDATE batches SET {change}")
         ledger.execute(f"UPDATE batches SET checksum = {CHECKSUM_SQL}({', '.join(COLUMNS['batches'])})")
         ledger.commit()
 
@@ -461,6 +465,31 @@ def test_requests_that_are_gone_are_planned_again(tmp_path: Path, batches: Batch
     judged(eval_run(tmp_path, batches))
     assert sizes(batches) == [6]
     assert is_right(tmp_path / "run")
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path, batches: BatchProvider) -> None:
+    own = tmp_path / "run" / FOLDER / "notes.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("mine")
+    judged(eval_run(tmp_path, batches))
+    assert own.read_text() == "mine"
+
+
+def test_a_link_to_elsewhere_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run" / FOLDER).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="is a symbolic link"):
+        judged(eval_run(tmp_path, batches))
+    assert not batches.batches
+
+
+def test_a_name_that_is_none_of_ours_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
+    """Files are named after batches, and a ledger may come from anybody."""
+    detached(tmp_path, batches, "openai")
+    with_batches(tmp_path / "run", "id = '../../../elsewhere'")
+    with pytest.raises(RunError, match="a batch that adjudge did not make"):
+        judged(eval_run(tmp_path, batches))
 
 
 # -- money -----------------------------------------------------------------------------
