@@ -29,7 +29,7 @@ help:
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
-	@echo "make test-scale      runs in provider batches, killed twenty times after each step (half an hour)"
+	@echo "make test-scale      runs in provider batches: 20,000 rows, and killed twenty times after each step (half an hour)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
@@ -85,7 +85,7 @@ test-reliability: $(VENV)/ready
 		tests/cli/test_engineers_job.py
 
 test-scale: $(VENV)/ready
-	ADJUDGE_BATCH_KILLS=20 $(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends
+	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 $(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt

@@ -17,7 +17,7 @@ from pathlib import Path
 from adjudge.domain.message import Reply, Request
 from adjudge.engine.backends.batch.collect import reply_from
 from adjudge.engine.backends.batch.post import Post, jittered, reserved_by
-from adjudge.engine.backends.batch.request_file import RequestFile, custom_id, digest_of, remove_files
+from adjudge.engine.backends.batch.request_file import RequestFile, custom_id, digest_of, is_id, remove_files
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
 from adjudge.engine.reply import Deferred, so_far
 from adjudge.engine.run import OpenRun
@@ -147,6 +147,8 @@ class Batches:
 
     async def begin(self) -> None:
         """What an earlier process left: batches that it may have sent are found, and those that have ended collected."""
+        if self._folder.is_symlink():
+            raise RunError(f"{self._folder} is a symbolic link, which adjudge never makes: copy what it points to, or delete it")
         await self._table.forget_failures()
         under_way = self._table.under_way()
         for batch in under_way:
@@ -163,8 +165,8 @@ class Batches:
         """Files of batches that never were."""
         ids = self._table.ids()
         for path in self._folder.glob("*") if self._folder.is_dir() else ():
-            if path.name.partition(".")[0] not in ids:
-                remove_files(self._folder, path.name.partition(".")[0])
+            if is_id(id := path.name.partition(".")[0]) and id not in ids:
+                remove_files(self._folder, id)
 
     def begin_pass(self) -> None:
         """The rows pass, from the first one."""
@@ -229,6 +231,7 @@ class Batches:
         try:
             await self._budget.pause(seconds)
         except RunStopped:
+            self._tell(BatchNews("stopping", seconds=self._settings.grace))
             await asyncio.sleep(self._settings.grace)
             raise RunStopped(self._open()) from None
 
