@@ -154,10 +154,13 @@ NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/integrations
 .venv-neighbours/%/ready: requirements/neighbours/%.in requirements/neighbours/common.in
 	$(PYTHON) -m venv .venv-neighbours/$*
 	.venv-neighbours/$*/bin/pip --disable-pip-version-check --quiet install -r $<
+	.venv-neighbours/$*/bin/pip --disable-pip-version-check --quiet install --no-deps -e .
 	@touch $@
 
+.PRECIOUS: .venv-neighbours/%/ready
+
 test-neighbour-%: .venv-neighbours/%/ready
-	PYTHONPATH=$(CURDIR)/src .venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
+	.venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
 
 test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
 
