@@ -60,7 +60,8 @@ class CaseStore:
             raise SetupError("there is a test case of that name: open it and look at the difference, or save under another name")
         if latest != (base or 0):
             raise SetupError(
-                f"version {latest} was saved since version {base} was opened: open it and look at the difference, or save under another name"
+                f"version {latest} was saved since version {base} was opened: "
+                "open it and look at the difference, or save under another name"
             )
         write_new(folder / f"v{latest + 1}.yaml", case.to_yaml())
         return latest + 1
