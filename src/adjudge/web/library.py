@@ -79,7 +79,7 @@ class Library:
         if id not in self._known:
             self.scan()
         place = self._known.get(id)
-        if place is None or not self._is_inside(place.folder):
+        if place is None or not self._is_inside(place.folder) or not holds_run(place.folder):
             raise NoSuchRun(f"there is no run {id!r} under {self.root.name}: the list of runs shows those there are")
         return place
 
@@ -129,8 +129,8 @@ class Library:
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
     def about(self, place: RunPlace) -> dict[str, object]:
-        """What a run says of itself."""
-        return self.kept(place, "about", lambda: _about(place))
+        """What a run says of itself, now: it is read in no time, and whether it has ended decides what may be shown late."""
+        return self.kept(place, "about", lambda: _about(place), at_once=True)
 
     def counts(self, place: RunPlace, *, at_once: bool = False) -> dict[str, JudgeCounts]:
         """Judge → how its judgments came out."""

@@ -126,12 +126,14 @@ def _holds_criteria(file: FoundFile) -> bool:
 
 
 def new_folder(root: Path, name: str) -> Path:
-    """Where a new run is kept: a plain name, and nothing there yet."""
+    """Make the folder of a new run: a plain name, and nothing there yet. Of two who ask at once, one gets it."""
     if not _NAME.fullmatch(name):
         raise SetupError(f"{name!r} is no name for a run: take letters, digits, dots, dashes and underscores, at most 60 of them")
     folder = root / name
-    if folder.exists() or folder.is_symlink():
-        raise SetupError(f"there is a {name!r} already: give the run another name")
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise SetupError(f"there is a {name!r} already: give the run another name") from None
     return folder
 
 
