@@ -19,6 +19,7 @@ import pytest
 from adjudge.cli.main import app
 from adjudge.errors import SetupError
 from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.web.library import Library
 from adjudge.web.site import SHORT_NAMES, russian
 from support.labels import compared, judged
 from support.page import Page, served
@@ -215,6 +216,23 @@ def test_a_run_that_has_ended_is_shown_as_ended_at_once(tmp_path: Path) -> None:
             assert page.data("/")["runs"][0]["state"] == f"stopped {number}"
             with connect(ledger) as connection:
                 write_meta(connection, {"ended": None})
+
+
+def test_a_commit_counts_when_it_can_be_read_whatever_the_log_looks_like(tmp_path: Path) -> None:
+    """It is written to the log before it can be read: here the log has the size and time that it will have."""
+    judged(tmp_path / "run", ["one", "two"], lambda _: "PASS")
+    library = Library(tmp_path)
+    (place,) = library.scan()
+    log = tmp_path / "run" / f"{FILE}-wal"
+    with connect(tmp_path / "run" / FILE) as connection:
+        write_meta(connection, {"filler": "x" * 50_000})
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        before = log.stat()
+        assert sum(one.statuses["scored"] for one in library.counts(place).values()) == 2
+        connection.execute("DELETE FROM judgments WHERE number = 0")
+        assert log.stat().st_size == before.st_size
+        os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert sum(one.statuses["scored"] for one in library.counts(place, at_once=True).values()) == 1
 
 
 def test_a_run_that_was_deleted_is_said_to_be_gone(tmp_path: Path) -> None:
