@@ -15,6 +15,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import KINDS, Kind
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.web.forms import whole
 from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
 from adjudge.web.site import Site
 
@@ -160,9 +161,10 @@ def _whole(asked: QueryParams | Mapping[str, str], name: str, most: int) -> int 
     text = asked.get(name, "").strip()
     if not text:
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= most:
+    found = whole(text)
+    if found is None or not 1 <= found <= most:
         raise SetupError(f"{name} must be a whole number from 1 to {most}, not {text!r}")
-    return int(text)
+    return found
 
 
 def trouble_in(file: FoundFile) -> str:

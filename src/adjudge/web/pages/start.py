@@ -17,7 +17,7 @@ from starlette.responses import Response
 from adjudge.catalog import criteria as catalog
 from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_run
-from adjudge.web.forms import fields_of
+from adjudge.web.forms import fields_of, whole
 from adjudge.web.home import FoundFile, chosen, data_files, preview
 from adjudge.web.plan import EVAL_FILE, Plan, new_folder, own_criteria, plan_of, suggested_name, trouble_in
 from adjudge.web.site import Site, site_of
@@ -61,12 +61,11 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     refuse_unpriced(plan.models)
     usd = dollars(asked, site)
     _refuse_changed(plan.data, asked.get("version", ""))
-    total = asked.get("total", "")
     folder = new_folder(site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name))
     try:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
         words = ["run", str(folder / EVAL_FILE), "--run", str(folder), "--quiet"]
-        job = site.jobs.start(words, folder, usd, int(total) if total.isdecimal() else None)
+        job = site.jobs.start(words, folder, usd, whole(asked.get("total", "")))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
