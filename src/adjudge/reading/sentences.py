@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from adjudge.reading.sentence_words import sentence_words
@@ -43,6 +43,7 @@ class _Span:
 _FENCE: Final = re.compile(r"```+|~~~+")
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+")
 _BOLD_LINE: Final = re.compile(r"(\*\*|__)(?!\s)[^*_]+\1:?$")
+_FIGURE: Final = re.compile(r":.*\d")
 _ITEM: Final = re.compile(r"(?:[-*+•‣▪●–—]|\(?\d{1,3}[.)]|\(?[a-zа-яё][)]|\[[ xX]\])[ \t]+(?=\S)")
 _QUOTED_LINE: Final = re.compile(r">+[ \t]?")
 _WRAPPED: Final = 55
@@ -71,7 +72,18 @@ _TAIL: Final = 200
 
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Split a text into sentences, in order; list markers, table rules and the white space around are in none of them."""
-    return tuple(_named(text, span) for block in _blocks(text) for span in _split(text, block))
+    return _with_lone_headings([_named(text, span) for block in _blocks(text) for span in _split(text, block)])
+
+
+def _with_lone_headings(found: list[Sentence]) -> tuple[Sentence, ...]:
+    """A heading with nothing under it is what is said: "**42 euros**" as a whole answer."""
+    followed = False
+    for at in range(len(found) - 1, -1, -1):
+        one = found[at]
+        if one.kind == "heading" and not followed:
+            found[at] = replace(one, kind=_kind(one.text))
+        followed = followed or found[at].kind != "courtesy"
+    return tuple(found)
 
 
 def _named(text: str, span: _Span) -> Sentence:
@@ -125,7 +137,9 @@ class _Line:
 
     @property
     def is_bold(self) -> bool:
-        return bool(_BOLD_LINE.match(self.text)) and not self.text.rstrip("*_ :").endswith((".", "!", "?"))
+        """Whether it is a heading by its type; "**Price: 5 euros**" tells a figure and is none."""
+        bare = self.text.rstrip("*_ :")
+        return bool(_BOLD_LINE.match(self.text)) and not bare.endswith((".", "!", "?")) and not _FIGURE.search(bare)
 
     @property
     def starts_block(self) -> bool:
