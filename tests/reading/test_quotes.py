@@ -31,7 +31,20 @@ def test_white_space_and_quotation_marks_do_not_matter(quote: str) -> None:
 
 @pytest.mark.parametrize(
     "quote",
-    ["finished in 1888", "Finished in 1889", "finish", "nished in 1889", "a", "…", "", "fіnished in 1889", "in by", "tower says"],
+    [
+        "finished in 1888",
+        "Finished in 1889",
+        "finish",
+        "nished in 1889",
+        "a",
+        "…",
+        "",
+        "fіnished in 1889",
+        "in by",
+        "tower says",
+        "was",
+        "by",
+    ],
 )
 def test_what_is_not_there_word_for_word_is_not_found(quote: str) -> None:
     assert find_quote(quote, FRAGMENT) is None

@@ -15,7 +15,7 @@ _MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
 _SHOWN_AS: Final = {"‹": "<", "⁅": "["}
 """What stands in prompts for characters that could pass for marks of ours."""
 _LEAST: Final = 3
-"""Letters and digits that a quote must have: "a" stands in every text and shows nothing."""
+"""Letters and digits that a quote must have, and a word that means something: "a" and "the" stand in every text."""
 _REACH: Final = 60
 """How far around the end of a quote words and numbers are read."""
 _UNIT: Final = re.compile(
@@ -45,7 +45,7 @@ class _Folded:
 def find_quote(quote: str, text: str) -> Passage | None:
     """Where ``quote`` stands in ``text``, whole words only; None where it does not, or is too short to show anything."""
     wanted = _folded(quote).text.strip()
-    if sum(map(str.isalnum, wanted)) < _LEAST:
+    if sum(map(str.isalnum, wanted)) < _LEAST or not content_words(wanted):
         return None
     held = _folded(text)
     at = held.text.find(wanted)
