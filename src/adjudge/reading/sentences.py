@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from adjudge.reading.citation_marks import NOTE
 from adjudge.reading.sentence_words import sentence_words
 
-SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "code"]
+SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "footnote", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Sentence:
 
     @property
     def is_claim(self) -> bool:
-        """Whether a source can support it: greetings, questions, refusals, headings and code make no claim."""
+        """Whether a source can support it: greetings, questions, refusals, headings, footnotes and code make no claim."""
         return self.kind == "claim"
 
 
@@ -37,7 +38,7 @@ class _Span:
 
     start: int
     end: int
-    kind: Literal["prose", "heading", "code"] = "prose"
+    kind: Literal["prose", "heading", "footnote", "code"] = "prose"
 
 
 _FENCE: Final = re.compile(r"```+|~~~+")
@@ -82,7 +83,7 @@ def _with_lone_headings(found: list[Sentence]) -> tuple[Sentence, ...]:
         one = found[at]
         if one.kind == "heading" and not followed:
             found[at] = replace(one, kind=_kind(one.text))
-        followed = followed or found[at].kind != "courtesy"
+        followed = followed or found[at].kind not in ("courtesy", "footnote")
     return tuple(found)
 
 
@@ -143,7 +144,7 @@ class _Line:
 
     @property
     def starts_block(self) -> bool:
-        starts = (_FENCE, _HEADING, _ITEM, _QUOTED_LINE)
+        starts = (_FENCE, _HEADING, _ITEM, _QUOTED_LINE, NOTE)
         return self.is_rule or self.is_table_row or self.is_bold or any(start.match(self.text) for start in starts)
 
     @property
@@ -193,8 +194,8 @@ def _next_block(lines: list[_Line], at: int) -> tuple[int, _Span | None]:
     heading = _HEADING.match(line.text)
     if heading:
         return at + 1, _Span(line.start + heading.end(), line.end, "heading")
-    if line.is_bold:
-        return at + 1, _Span(line.start, line.end, "heading")
+    if line.is_bold or NOTE.match(line.text):
+        return at + 1, _Span(line.start, line.end, "heading" if line.is_bold else "footnote")
     return _paragraph(lines, at)
 
 
