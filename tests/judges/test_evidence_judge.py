@@ -195,6 +195,11 @@ def test_claims_are_made_by_a_model_and_the_worst_decides_its_sentence() -> None
     assert result.usage.calls == 3
 
 
+def test_a_model_that_names_no_claim_at_all_gives_no_score() -> None:
+    (result,) = EvidenceJudge(lambda _: '{"claims": []}', split="claims", max_repairs=0).evaluate([ROW])
+    assert (result.status.value, result.score, result.scale) == ("failed", None, None)
+
+
 def test_a_run_is_resumed_without_asking_again_and_a_budget_stops_it(tmp_path: Path) -> None:
     judge = EvidenceJudge(honest)
     with pytest.raises(BudgetSpent):

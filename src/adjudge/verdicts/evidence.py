@@ -89,7 +89,7 @@ def read_claims(objects: Sequence[Mapping[str, object]], question: ClaimsQuestio
         return None
     said = [(_number(one.get("sentence")), _text(one.get("claim"))) for one in lists[-1] if isinstance(one, Mapping)]
     claims = [(number, text.strip()) for number, text in said if number is not None and text]
-    if len(claims) != len(lists[-1]) or any(not 1 <= number <= question.count for number, _ in claims):
+    if not claims or len(claims) != len(lists[-1]) or any(not 1 <= number <= question.count for number, _ in claims):
         reason = f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its "claim"'
         return Reading(Outcome.UNREADABLE, reason=reason)
     return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
