@@ -152,7 +152,7 @@ class EvalRun:
         call to a model. ``batch``: ask in providers' batches.
         """
         limits = _limits(budget, self.file.budget)
-        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
+        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}, batch is not None) if self.folder else None
         if batch and run is None:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
         with event_loop.holding(on_call, told_of_calls):
