@@ -28,6 +28,7 @@ PLACES = {
 }
 """Pages of the repository's root, and their addresses on the site."""
 LINK = re.compile(r"(\]\()([^)#:\s]+)([)#])")
+CODE = re.compile(r"`[^`\n]*`")
 FENCE = re.compile(r"(^```.*?^```$)", re.S | re.M)
 
 
@@ -68,7 +69,23 @@ def with_links_of_the_site(text: str, page: Path) -> str:
         return f"{link[1]}{Path(os.path.relpath(target, here)).as_posix()}{link[3]}"
 
     parts = FENCE.split(text)
-    return "".join(part if part.startswith("```") else LINK.sub(turned, part).replace("\\|", "&#124;") for part in parts)
+    return "".join(part if part.startswith("```") else CODE.sub(_plain_bars, LINK.sub(turned, part)) for part in parts)
+
+
+def _plain_bars(code: re.Match[str]) -> str:
+    """In a table, GitHub wants bars in code escaped, and mkdocs wants them as they are."""
+    return code[0].replace("\\|", "|")
+
+
+def slug(heading: str, separator: str = "-") -> str:
+    """A heading's anchor, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", separator)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """With GitHub's anchors: links work in both places."""
+    config.mdx_configs["toc"]["slugify"] = slug
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
