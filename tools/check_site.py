@@ -1,6 +1,6 @@
 """Look over the built site: every link and anchor leads somewhere, and nothing is loaded from elsewhere.
 
-    python tools/check_site.py build/site
+python tools/check_site.py build/site
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from adjudge.cli.options import Argument
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 HEAD = """# Commands
 
-What `--help` says, command by command. Exit codes are the same everywhere: 0 all scored and the gates hold, 1 could not run, 2 usage,
-3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
+What `--help` says, command by command. Exit codes are the same everywhere: 0 all scored and the gates hold, 1 could not run,
+2 usage, 3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
 
 | command | what it does |
 |---|---|
@@ -29,6 +29,7 @@ What `--help` says, command by command. Exit codes are the same everywhere: 0 al
 
 {commands}
 """
+
 
 def page() -> str:
     """The whole of it."""
@@ -48,8 +49,9 @@ def described(command: click.Command, above: click.Context, name: str) -> Iterat
     yield from _table("argument", [(str(one.name), one.about) for one in parameters if isinstance(one, Argument)])
     options = [one.get_help_record(context) for one in parameters if isinstance(one, click.Option)]
     yield from _table("option", [option for option in options if option and option[0] != "--help"])
-    for below in command.list_commands(context) if isinstance(command, click.Group) else ():
-        yield from described(_named(command, context, below), context, below)
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            yield from described(_named(command, context, below), context, below)
 
 
 def _named(group: click.Group, context: click.Context, name: str) -> click.Command:

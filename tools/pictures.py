@@ -27,9 +27,15 @@ MOST = 150_000
 COMMANDS = (
     "run {examples}/trust/eval.yaml --run runs/dates",
     "label runs/dates --import {examples}/trust/labels.csv --criteria dates --annotator ann --annotator bob --design random",
-    "compare --file {examples}/pairs.csv --column old --column new --criterion pairwise_helpfulness --check-positional-bias --run runs/pairs",
-    "rag --csv {examples}/rag.csv --run runs/rag --output reports",
+    "compare --file {examples}/pairs.csv --column old --column new --criterion pairwise_helpfulness"
+    " --check-positional-bias --run runs/pairs",
+    "rag --csv {examples}/rag.csv --run runs/rag",
+    "export runs/rag --language ru --output report-ru.html",
+    "export runs/rag --output report.html",
 )
+
+
+LINKS = "links => links.map(link => [link.textContent.trim(), link.getAttribute('href')])"
 
 
 class Picture(NamedTuple):
@@ -46,7 +52,7 @@ PAGES = (
     Picture("label", "{dates}/label?annotator=cleo", 560),
     Picture("trust", "{dates}/trust", 820),
 )
-REPORTS = (Picture("report", "", 900),)
+REPORTS = (Picture("report", "report.html", 900), Picture("report-ru", "report-ru.html", 900))
 
 
 def adjudge(line: str, folder: Path) -> None:
@@ -87,7 +93,9 @@ def shoot_pages(browser: Browser, folder: Path, out: Path) -> None:
     with viewing(folder) as first:
         page = browser.new_page()
         page.goto(first)
-        rows = page.locator("a[href^='/run/']").evaluate_all("links => links.map(l => [l.textContent.trim(), l.getAttribute('href')])")
+        rows = page.locator("a[href^='/run/']").evaluate_all(
+            "links => links.map(l => [l.textContent.trim(), l.getAttribute('href')])"
+        )
         runs = {name: urlsplit(address).path for name, address in rows if "/" not in address.removeprefix("/run/")}
         page.close()
         home = first.partition("/?")[0].rstrip("/")
@@ -107,9 +115,8 @@ def main(out: Path) -> None:
             adjudge(line, folder)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         shoot_pages(browser, folder, out)
-        (report,) = (folder / "reports").glob("*.html")
         for picture in REPORTS:
-            shoot(browser, picture, [report.as_uri()], out)
+            shoot(browser, picture, [(folder / picture.address).as_uri()], out)
         browser.close()
 
 

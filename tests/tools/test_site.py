@@ -19,7 +19,11 @@ from tools.site import outside, slug, twin, with_links_of_the_site  # noqa: E402
     [
         ("README.md", "[a](docs/rag.md#input) ![b](docs/pictures/run.png)", "[a](rag.md#input) ![b](pictures/run.png)"),
         ("README.ru.md", "[a](README.md), [b](docs/ru/rag.md)", "[a](../index.md), [b](rag.md)"),
-        ("docs/rag.md", "[rows](../examples/rag.csv), [web](https://example.org/a.md)", "[rows](examples/rag.csv), [web](https://example.org/a.md)"),
+        (
+            "docs/rag.md",
+            "[rows](../examples/rag.csv), [web](https://example.org/a.md)",
+            "[rows](examples/rag.csv), [web](https://example.org/a.md)",
+        ),
         ("docs/judges/own.md", "[a](../runs.md), [b](../../CONTRIBUTING.md)", "[a](../runs.md), [b](../contributing.md)"),
         ("docs/rag.md", "```text\n[as it is](../examples/rag.csv)\n```", "```text\n[as it is](../examples/rag.csv)\n```"),
         ("docs/view.md", "| `--language en\\|ru` | a \\| b |", "| `--language en|ru` | a \\| b |"),
