@@ -43,6 +43,8 @@ ELSEWHERE = ("make ", "docker ", "git ")
 """What other tests start: the make targets, the Dockerfile."""
 UNENDING = ("adjudge models pull", "adjudge serve-model")
 """What downloads, or serves until it is stopped: its options are read here, and it is run in tests of its own."""
+IN_BATCHES = {"--batch", "runs/nightly"}
+"""What needs a provider's batch API, the same way."""
 VARIABLES = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "VLLM_API_KEY", "LITELLM_API_KEY", "OPENROUTER_API_KEY", "GATEWAY_KEY")
 EVAL = """data: answers.csv
 judges: [{kind: direct, criteria: politeness, strictness: 3}]
@@ -87,8 +89,12 @@ def of(*languages: str) -> list[Block]:
 
 
 def _answer(request: Request) -> str:
-    """The first option, the number 3, or a program, as the request asks."""
+    """The first option, the number 3, or a program, as the request asks; of many sentences that they are not found."""
     asked = json.dumps(request.schema or {})
+    if '"sentences"' in asked:
+        numbers = range(1, request.prompt.text.count('field="sentences ') + 1)
+        said = [{"number": number, "evidence": [], "selected_option": "not found"} for number in numbers]
+        return json.dumps({"sentences": said})
     if "selected_option" in asked:
         return json.dumps({"selected_option": json.loads(asked)["properties"]["selected_option"].get("enum", [1])[0]})
     if '"score"' in asked:
@@ -154,7 +160,7 @@ def _ran(line: str) -> int:
         return 0
     assert words[0] == "adjudge", line
     words, target = (words[:-2], Path(words[-1])) if ">" in words[-2:-1] else (words, None)
-    if line.startswith(UNENDING):
+    if line.startswith(UNENDING) or (IN_BATCHES & set(words) and "--dry-run" not in words):
         return _read_only(words[1:])
     code, printed = _output(words)
     if target:

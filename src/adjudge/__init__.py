@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from adjudge.judges.direct import DirectJudge as DirectJudge
     from adjudge.judges.dummy import DummyDirectJudge as DummyDirectJudge
     from adjudge.judges.dummy import DummyPairwiseJudge as DummyPairwiseJudge
+    from adjudge.judges.evidence import EvidenceJudge as EvidenceJudge
     from adjudge.judges.judge import Judge as Judge
     from adjudge.judges.pairwise import BasePairwiseJudge as BasePairwiseJudge
     from adjudge.judges.pairwise import PairwiseJudge as PairwiseJudge

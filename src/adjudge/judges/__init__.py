@@ -17,6 +17,7 @@ HOME_OF = {
     "DirectJudge": "judges.direct",
     "DummyDirectJudge": "judges.dummy",
     "DummyPairwiseJudge": "judges.dummy",
+    "EvidenceJudge": "judges.evidence",
     "Instance": "domain.instance",
     "Judge": "judges.judge",
     "MPrometheusDirectJudge": "judges.prometheus",
