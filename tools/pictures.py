@@ -25,16 +25,13 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 MOST = 150_000
 """Bytes of a picture."""
 COMMANDS = (
-    "run {examples}/trust/eval.yaml --run runs/dates",
-    "label runs/dates --import {examples}/trust/labels.csv --criteria dates --annotator ann --annotator bob --design random",
-    "compare --file {examples}/pairs.csv --column old --column new --criterion pairwise_helpfulness"
-    " --check-positional-bias --run runs/pairs",
-    "rag --csv {examples}/rag.csv --run runs/rag",
-    "export runs/rag --language ru --output report-ru.html",
-    "export runs/rag --output report.html",
+    "run examples/trust/eval.yaml --run runs/dates",
+    "label runs/dates --import examples/trust/labels.csv --criteria dates --annotator ann --annotator bob --design random",
+    "compare --file examples/pairs.csv --column old --column new --criterion pairwise_helpfulness --check-positional-bias"
+    " --run runs/pairs",
+    "rag --csv examples/rag.csv --run runs/rag --output reports/en",
+    "rag --csv examples/rag.csv --language ru --output reports/ru",
 )
-
-
 LINKS = "links => links.map(link => [link.textContent.trim(), link.getAttribute('href')])"
 
 
@@ -48,16 +45,18 @@ class Picture(NamedTuple):
 
 PAGES = (
     Picture("runs", "/", 420),
-    Picture("run", "{dates}?row=8", 800),
+    Picture("run", "{dates}?row=19", 800),
     Picture("label", "{dates}/label?annotator=cleo", 560),
     Picture("trust", "{dates}/trust", 820),
 )
-REPORTS = (Picture("report", "report.html", 900), Picture("report-ru", "report-ru.html", 900))
+REPORTS = (Picture("report", "reports/en", 960), Picture("report-ru", "reports/ru", 960))
+DIMENSIONS = "scrollTo(0, document.querySelectorAll('h2')[1].getBoundingClientRect().top - 20)"
+"""Where a report becomes interesting."""
 
 
 def adjudge(line: str, folder: Path) -> None:
     """A command in a folder. Judgments without a verdict are part of the picture."""
-    done = subprocess.run([sys.executable, "-m", "adjudge", *line.format(examples=EXAMPLES).split()], cwd=folder, check=False)
+    done = subprocess.run([sys.executable, "-m", "adjudge", *line.split()], cwd=folder, check=False)
     if done.returncode not in (0, 3):
         sys.exit(f"adjudge {line}: exit {done.returncode}")
 
@@ -76,9 +75,11 @@ def viewing(folder: Path) -> Iterator[str]:
 
 def shoot(browser: Browser, picture: Picture, addresses: list[str], out: Path) -> None:
     """Open the addresses one after another, and keep the last."""
-    page = browser.new_page(viewport={"width": 1200, "height": picture.height}, color_scheme="light")
+    page = browser.new_page(viewport={"width": 1100, "height": picture.height}, color_scheme="light")
     for address in addresses:
         page.goto(address)
+    if picture in REPORTS:
+        page.evaluate(DIMENSIONS)
     page.wait_for_timeout(500)
     page.screenshot(path=out / f"{picture.name}.png")
     page.close()
@@ -111,12 +112,14 @@ def main(out: Path) -> None:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as made, sync_playwright() as playwright:
         folder = Path(made)
+        shutil.copytree(EXAMPLES, folder / "examples")
         for line in COMMANDS:
             adjudge(line, folder)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         shoot_pages(browser, folder, out)
         for picture in REPORTS:
-            shoot(browser, picture, [(folder / picture.address).as_uri()], out)
+            (report,) = (folder / picture.address).glob("*.html")
+            shoot(browser, picture, [report.as_uri()], out)
         browser.close()
 
 
