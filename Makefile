@@ -4,7 +4,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-oracles test-parquet test-reliability test-sandbox test-tokenizer test-unitxt fuzz lock dist \
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
+	lock dist \
 	release clean
 
 help:
@@ -28,8 +29,11 @@ help:
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
+	@echo "make test-scale      runs in provider batches, killed twenty times after each step (half an hour)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
+	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
+	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
 	@echo "make dist            build the wheel and the source package, and try both in clean environments"
 	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
@@ -79,6 +83,9 @@ test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
 		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py \
 		tests/cli/test_engineers_job.py
+
+test-scale: $(VENV)/ready
+	ADJUDGE_BATCH_KILLS=20 $(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
@@ -140,6 +147,20 @@ test-sandbox: $(VENV)/ready
 test-unitxt: .venv-unitxt/ready
 	PYTHONPATH=$(CURDIR)/src HF_HUB_OFFLINE=1 .venv-unitxt/bin/python -m pytest tests/unitxt
 
+NEIGHBOURS := otel mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm
+NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/integrations/test_$*.py tests/integrations/test_$*_server.py \
+	tests/integrations/test_$*s.py)
+
+.venv-neighbours/%/ready: requirements/neighbours/%.in requirements/neighbours/common.in
+	$(PYTHON) -m venv .venv-neighbours/$*
+	.venv-neighbours/$*/bin/pip --disable-pip-version-check --quiet install -r $<
+	@touch $@
+
+test-neighbour-%: .venv-neighbours/%/ready
+	PYTHONPATH=$(CURDIR)/src .venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
+
+test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
+
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
 
@@ -164,4 +185,4 @@ lock: $(VENV)/ready
 	done
 
 clean:
-	rm -rf $(VENV) .venv-unitxt .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build reports
+	rm -rf $(VENV) .venv-unitxt .venv-neighbours .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build reports

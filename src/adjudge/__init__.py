@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from adjudge.domain.criteria import Criteria as Criteria
     from adjudge.domain.criteria import CriteriaExample as CriteriaExample
     from adjudge.domain.criteria import CriteriaOption as CriteriaOption
+    from adjudge.domain.evidence_result import EvidenceResult as EvidenceResult
     from adjudge.domain.instance import DirectInstance as DirectInstance
     from adjudge.domain.instance import Instance as Instance
     from adjudge.domain.instance import PairwiseInstance as PairwiseInstance
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from adjudge.judges.direct import DirectJudge as DirectJudge
     from adjudge.judges.dummy import DummyDirectJudge as DummyDirectJudge
     from adjudge.judges.dummy import DummyPairwiseJudge as DummyPairwiseJudge
+    from adjudge.judges.evidence import EvidenceJudge as EvidenceJudge
     from adjudge.judges.judge import Judge as Judge
     from adjudge.judges.pairwise import BasePairwiseJudge as BasePairwiseJudge
     from adjudge.judges.pairwise import PairwiseJudge as PairwiseJudge

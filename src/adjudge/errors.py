@@ -17,6 +17,7 @@ AdjudgeError
 │   └── Crashed         it raised, ended early, or left an ``output`` that is not JSON
 └── RunError        a data set, a ledger, or a judgment the caller wanted to be raised
     ├── RunStopped      the caller stopped the run
+    │   └── BatchesOpen     it does not wait for the batches that it sent
     ├── OtherConfiguration  the run in the folder was made with other settings
     └── NoValidCandidate    none of the generated candidates may be used
 
@@ -132,6 +133,10 @@ class OtherConfiguration(RunError):
 
 class RunStopped(RunError):
     """The caller stopped the run before its end; what was answered is kept."""
+
+
+class BatchesOpen(RunStopped):
+    """Batches were sent, and nobody waits for them: the run is resumed when they are answered."""
 
 
 HALTS = (BudgetSpent, RunStopped, ModelUnusable)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from adjudge.runs.case_file import parse_case
+from support.fake_provider import HANGS, FakeProvider, never
 from support.labels import judged
 from support.page import Page as Server
 from support.page import served
-from support.playground import MODEL, judging
+from support.playground import MODEL, judging, verdict
 from support.trust import labelled, labels_of
 
 if TYPE_CHECKING:
@@ -63,11 +64,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(home: Path) -> Iterator[Server]:
-    with judging() as model:
-        model.answer = lambda body: "In 1889 it was built." if "You rewrite a piece" in json.dumps(body) else None
-        with served(home / "runs", home=home, models=[MODEL]) as found:
-            yield found
+def model() -> Iterator[FakeProvider]:
+    with judging() as running:
+        running.answer = lambda body: "In 1889 it was built." if "You rewrite a piece" in json.dumps(body) else verdict(body)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(home: Path, model: FakeProvider) -> Iterator[Server]:
+    with served(home / "runs", home=home, models=[MODEL]) as found:
+        yield found
 
 
 @pytest.fixture
@@ -133,9 +139,29 @@ def test_criteria_are_typed_judged_saved_and_opened_again(
     page.locator("#save").click()
     page.get_by_text("Saved as version 2 of years").wait_for()
     page.get_by_role("link", name="Versions of years").click()
-    assert YEARS[1] in page.locator(".diff ins").all_inner_texts()[-1]
+    assert any(YEARS[1] in line for line in page.locator(".diff ins").all_inner_texts())
     case = parse_case((home / "test-cases" / "years" / "v2.yaml").read_text(), "v2.yaml")
     assert [row.fields["response"] for row in case.rows] == [YEARS[0], NONE[0], YEARS[1]]
+    assert troubles == []
+
+
+def test_results_are_shown_while_others_are_waited_for_and_the_rest_can_be_stopped(
+    browser: Browser, server: Server, troubles: list[str], model: FakeProvider
+) -> None:
+    model.faults = lambda record, attempt: HANGS if record == 7 else None
+    page = opened(browser, server, troubles, START)
+    page.locator(f"[name=model][value='{MODEL}']").check()
+    page.locator("[name=model][value^=local]").uncheck()
+    page.locator("[name='row.text:response']").nth(1).fill("REC-00007-N never comes.")
+    page.get_by_role("button", name="Judge these").click()
+    page.wait_for_selector("#trial[data-events] ~ .result .good")
+    assert [one.inner_text() for one in page.locator("#results .result h2 strong").all()] == ["Yes"]
+    page.get_by_role("button", name="Stop").click()
+    at_its_end(page)
+    page.wait_for_selector("#trial .note")
+    model.faults = never
+    assert page.locator("#trial .note").inner_text() == "stopped"
+    assert page.locator("#results .result").count() == 2
     assert troubles == []
 
 
@@ -197,9 +223,7 @@ def test_files_are_taken_away_and_brought_in(browser: Browser, server: Server, t
     assert troubles == []
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru"), (1280, "dark", "ru"), (390, "light", "en")]
-)
+@pytest.mark.parametrize(("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru")])
 def test_results_fit_and_axe_finds_nothing_serious(
     browser: Browser, server: Server, troubles: list[str], width: int, scheme: Scheme, language: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -202,3 +203,20 @@ def test_a_dry_run_counts_every_dimension(tmp_path: Path) -> None:
     done = adjudge("rag", "--csv", source, "-m", "scripted", "--strictness", "3", "--dry-run", "--output", str(tmp_path / "r"))
     assert "calls: 144 to 158" in done.stdout
     assert not (tmp_path / "r").exists()
+
+
+def test_evidence_is_counted_before_anything_is_asked(command: Command) -> None:
+    plain = command("--csv", EXAMPLE, "-m", "scripted", "--dry-run", "--dimensions", "groundedness", "--json")
+    joint = command(
+        "--csv", EXAMPLE, "-m", "scripted", "--dry-run", "--dimensions", "groundedness", "--evidence", "joint", "--json"
+    )
+    each = command("--csv", EXAMPLE, "-m", "scripted", "--dry-run", "--dimensions", "groundedness", "--evidence", "--json")
+    calls = [int(json.loads(done.stdout)["results"][0]["calls"]["lower"]) for done in (plain, joint, each)]
+    assert calls[0] == 8
+    assert calls[1] <= 8 < calls[2]
+
+
+def test_claims_without_a_model_that_looks_them_up_are_refused(command: Command) -> None:
+    done = command("--csv", EXAMPLE, "-m", "scripted", "--evidence", "rules", "--claims")
+    assert done.returncode != 0
+    assert "claims are looked up by a model" in done.stderr

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.domain.evidence_result import EvidenceResult, scale_of
+from adjudge.domain.instance import Instance
+from adjudge.engine.ask import prompt_for
 from adjudge.errors import BudgetSpent, ModelError, SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.evidence import EvidenceJudge
+from adjudge.judges.evidence import EvidenceJudge, Method
 
 FRAGMENTS = ["The tower was finished in 1889.", "It is 330 metres tall.", "Nobody lives there."]
 ROW = {
@@ -57,7 +59,7 @@ def supports(result: EvidenceResult) -> list[str | None]:
 
 
 @pytest.mark.parametrize(("method", "model", "calls"), [("each", honest, 3), ("joint", JOINT, 1)])
-def test_each_sentence_has_its_verdict_and_its_quote(method: str, model: Callable[[object], str], calls: int) -> None:
+def test_each_sentence_has_its_verdict_and_its_quote(method: Method, model: Callable[[object], str], calls: int) -> None:
     (result,) = EvidenceJudge(model, method=method).evaluate([ROW])
     assert supports(result) == ["supported", "contradicted", "not found", "not found"]
     assert [one.kind for one in result.sentences] == ["courtesy", *["claim"] * 4]
@@ -195,17 +197,13 @@ def test_an_estimate_knows_the_calls() -> None:
     assert EvidenceJudge(method="rules").estimate([_instance()]).calls == (0, 0)
 
 
-def _instance() -> object:
-    from adjudge.domain.instance import Instance
-
+def _instance() -> Instance:
     return Instance(ROW)
 
 
 def test_all_ballots_of_a_row_begin_alike() -> None:
-    from adjudge.engine.ask import prompt_for
-
     judge = EvidenceJudge(honest)
-    one, other, *_ = [prompt_for(ballot).text for ballot in judge.plan(_instance(), [])]  # type: ignore[arg-type]
+    one, other, *_ = [prompt_for(ballot).text for ballot in judge.plan(_instance(), [])]
     common = next(at for at in range(len(one)) if one[at] != other[at])
     assert common > one.rindex(FRAGMENTS[-1]) + len(FRAGMENTS[-1])
 

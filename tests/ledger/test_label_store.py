@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import LABELS
-from adjudge.ledger.labels import LabelStore
+from adjudge.ledger.labels import Conflict, LabelStore
 from support.labels import identity, label
 
 TEXTS = st.text(max_size=12)
@@ -239,3 +239,9 @@ def test_a_file_that_is_no_database_is_named(store: LabelStore) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="nowhere is no folder"):
         LabelStore(tmp_path / "nowhere").add(label())
+
+
+@pytest.mark.parametrize(("scores", "is_open"), [((1, 2), True), ((1, 2, 3), False), ((1, 1, 2), False), ((1, 1, 2, 2), False)])
+def test_of_numbers_a_third_one_decides(scores: tuple[float, ...], is_open: bool) -> None:
+    labels = [label("a", None, annotator=f"a{place}", score=score) for place, score in enumerate(scores)]
+    assert Conflict(tuple(labels)).is_open is is_open

@@ -30,7 +30,7 @@ from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.file import FILE, MIGRATIONS, connect, differences
 from adjudge.ledger.ledger import Ledger
-from adjudge.ledger.rows import COLUMNS
+from adjudge.ledger.rows import FIRST_TABLES
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover
 
@@ -272,7 +272,7 @@ def test_a_newer_ledger_is_not_touched(tmp_path: Path) -> None:
 def as_first_edition(folder: Path) -> None:
     """The ledger as it was before there were checksums."""
     with connect(folder / FILE) as connection:
-        for table in COLUMNS:
+        for table in FIRST_TABLES:
             connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
         connection.execute("PRAGMA user_version = 2")
 

@@ -23,7 +23,7 @@ import pytest
 from adjudge import AspectCritic, Request, RunError, ScriptedModel
 from adjudge.ledger import file
 from adjudge.ledger.file import FILE, connect
-from adjudge.ledger.rows import COLUMNS
+from adjudge.ledger.rows import FIRST_TABLES
 from adjudge.runs.folder import judgments, run_info
 from adjudge.runs.recover import recover
 
@@ -69,7 +69,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     first = tmp_path_factory.mktemp("runs") / "first"
     shutil.copytree(whole, first)
     with connect(first / FILE) as ledger:
-        for table in COLUMNS:
+        for table in FIRST_TABLES:
             ledger.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
         ledger.execute("PRAGMA user_version = 2")
     return {"whole": whole, "killed": killed, "first edition": first}

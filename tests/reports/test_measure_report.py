@@ -19,6 +19,7 @@ from adjudge.reports.export import export, report_of_run
 from adjudge.reports.pages import html_page, markdown_page, write_reports
 from adjudge.reports.rag import summarise_rag
 from adjudge.reports.report import Report, judgments_of, report_of
+from adjudge.runs.label_scales import label_scales
 from support.rag import gives
 from support.tower import ASKED, ROW, knows, says
 
@@ -97,6 +98,9 @@ def test_the_terminal_shows_the_measures_and_whom_they_blame(capsys: pytest.Capt
 def test_a_run_folder_gives_the_same_tables(tmp_path: Path) -> None:
     evaluator = RagEvaluator(says(knows), dimensions="none", measures=["context_recall", "mrr"], weights={"mrr": 2})
     evaluator.evaluate(ROWS, run=tmp_path / "run")
+    RagEvaluator(says(knows), dimensions=["clarity"]).evaluate(ROWS, run=tmp_path / "plain")
+    RagEvaluator(says(knows), dimensions=["clarity"], measures=["context_recall"]).evaluate(ROWS, run=tmp_path / "more")
+    assert [one.name for one in label_scales(tmp_path / "more")] == [one.name for one in label_scales(tmp_path / "plain")]
     report = report_of_run(tmp_path / "run")
     (section,) = report.sections
     assert section.rag and section.rag.measures

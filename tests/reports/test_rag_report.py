@@ -16,9 +16,10 @@ from markdown_it import MarkdownIt
 from adjudge.errors import RunError
 from adjudge.gateway.open import ModelLike, open_model
 from adjudge.rag import RagEvaluator, rag_dimensions
+from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports import pages
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.pages import html_page, line_breaks, markdown_page
+from adjudge.reports.pages import html_page, markdown_page
 from adjudge.reports.rag import RagSummary
 from adjudge.reports.report import Report, is_barred, judgments_of, report_of
 from adjudge.reports.table import flat, read_rows
@@ -161,7 +162,7 @@ def test_literal_line_breaks_are_shown_as_such_and_kept_in_the_data() -> None:
     assert "1. first\n2. second" in Page(html_page(report.page)).text
     assert "> 1\\. first\\\n> 2\\. second" in markdown_page(report.page)
     assert report.table[0]["contexts"] == "1. first\\n2. second"
-    assert line_breaks("a\\nb\nc") == "a\\nb\nc"  # a text with line breaks of its own means what it says
+    assert with_line_breaks("a\\nb\nc") == "a\\nb\nc"  # a text with line breaks of its own means what it says
 
 
 def test_harmful_answers_are_on_top_then_the_worst() -> None:

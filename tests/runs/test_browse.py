@@ -116,3 +116,14 @@ def test_an_old_ledger_is_paged_without_the_index(tmp_path: Path) -> None:
         made.executemany(insert("judgments"), [judgment(random.Random(1), number) for number in range(100)])
     with reading(tmp_path) as found:
         assert len({line.row for page in every_page(found, Filters(judge="judge"), 9) for line in page.lines}) == 100
+
+
+def test_the_mean_is_that_of_the_scores_and_bars_reach_from_end_to_end(ledger: sqlite3.Connection) -> None:
+    figures = figures_of(ledger, "judge")
+    mean, statuses = ledger.execute("SELECT avg(score), count(*) FROM judgments WHERE status = 'scored'").fetchone()
+    assert figures.mean == pytest.approx(mean)
+    assert figures.statuses["scored"] == statuses
+    for low, high, count in figures.histogram:
+        last = "<=" if high == pytest.approx(1) else "<"
+        query = f"SELECT count(*) FROM judgments WHERE status = 'scored' AND score >= ? - 1e-9 AND score {last} ? - 1e-9 + ?"
+        assert ledger.execute(query, (low, high, 1e-6 if last == "<=" else 0)).fetchone()[0] == count

@@ -291,3 +291,24 @@ def test_a_judgment_about_something_else_has_no_verdict_here() -> None:
     assert (verdict_of(result, "dates"), verdict_of(result, "tone")) == ("PASS", None)
     assert verdict_of({**result, "status": "failed"}, "dates") == FAILED
     assert verdict_of({"criteria": "rag", "scores": {"clarity": None}}, "clarity") == FAILED
+
+
+def test_who_decides_between_annotators_gets_the_rows_without_a_majority(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", texts(4), rare_fail)
+    for name, options in (("ann", "PPPP"), ("bob", "PPFF"), ("chris", "PPP")):
+        work = labelling(run, Annotator(name, seed=3))
+        for letter in options:
+            shown = work.next()
+            assert shown
+            work.answer(shown, Answer(option="PASS" if letter == "P" else "FAIL"))
+    conflicts = list(LabelStore(run).conflicts())
+    assert [one.is_open for one in conflicts].count(True) == 1
+    deciding = labelling(run, Annotator("dora", queue="conflicts"))
+    shown = deciding.next()
+    assert shown
+    assert {one.annotator: one.option for one in deciding.given(shown)} == {"ann": "PASS", "bob": "FAIL"}
+    label = deciding.answer(shown, Answer(option="FAIL"))
+    assert label.design == "chosen"
+    assert deciding.next() is None
+    assert deciding.undo() == label
+    assert deciding.next() == shown

@@ -9,9 +9,11 @@ import pytest
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, Request, ScriptedModel
 from adjudge.ledger.file import FILE, connect
+from adjudge.rag import RagEvaluator
 from adjudge.runs.browse import judges_in
 from adjudge.runs.folder import reading
 from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
+from support.rag import ROW, gives
 
 Turns = tuple[tuple[str, str], ...]
 
@@ -91,3 +93,11 @@ def test_what_was_worded_otherwise_is_not_made_up(tmp_path: Path) -> None:
 def test_a_row_that_is_not_there_has_no_prompts(tmp_path: Path) -> None:
     AspectCritic("It gives a date.", Listening("PASS").model()).evaluate(["on 3 May"], run=tmp_path)
     assert found(tmp_path, 7) == []
+
+
+def test_every_dimension_of_a_rag_answer_has_its_own_prompt(tmp_path: Path) -> None:
+    asked = gives()
+    RagEvaluator(asked).evaluate([ROW], run=tmp_path)
+    heard = [tuple((turn.role, turn.content) for turn in request.prompt.messages) for request in asked.requests]
+    assert sorted(one.turns for one in found(tmp_path) if one and one.checked) == sorted(heard)
+    assert len(heard) == 6

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs
 
 from aiohttp import web
@@ -189,7 +189,7 @@ class FakeProvider:
         self._listening = threading.Event()
         self._stop = asyncio.Event()
 
-    def __enter__(self) -> FakeProvider:
+    def __enter__(self) -> Self:
         self._thread.start()
         assert self._listening.wait(120)
         return self
@@ -230,6 +230,7 @@ class FakeProvider:
             if protocol.lists_models:
                 app.router.add_get(base + protocol.probe_path, self._probe(protocol))
                 app.router.add_get(base + protocol.probe_path + "/{alias:.+}", self._probe(protocol))
+        self.add_routes(app)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -237,6 +238,9 @@ class FakeProvider:
         self._listening.set()
         await self._stop.wait()
         await runner.cleanup()
+
+    def add_routes(self, app: web.Application) -> None:
+        """What a server of another kind answers beside."""
 
     def _completions(self, protocol: Protocol) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.StreamResponse:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.ledger.criteria_notes import notes_in
 from adjudge.ledger.labels import LabelStore
 from support.labels import compared, judged
 from support.page import Page, served
@@ -178,3 +179,24 @@ def test_the_verdict_is_revealed_after_the_label_and_a_change_is_marked(page: Pa
     assert page.data(address)["work"]["last"] is None
     press(page, address, do="answer", row=str(row["identity"]), choice="FAIL")
     assert [(label.option, label.judge_visible) for label in LabelStore(root / "dates").current()] == [("FAIL", True)]
+
+
+def test_a_note_on_the_criteria_is_kept_with_them_and_shown_to_who_writes_them(page: Page, root: Path) -> None:
+    address = desk(page)
+    row = next_row(page, address)
+    assert "Kept as a note" in press(page, address, do="unclear", unclear=" What is a <date>? ")
+    assert next_row(page, address) == row
+    assert [(one.criteria, one.annotator, one.note) for one in notes_in(root / "dates")] == [
+        ("dates", "ann", "What is a <date>?")
+    ]
+    assert "What is a &lt;date&gt;?" in page.get(f"{page.run('dates')}/trust").text
+    assert page.post(address, do="unclear", unclear=" ").status == 400
+    (root / "dates" / "criteria-notes.jsonl").write_text('{"criteria": 1}\nnothing\n', "utf-8")
+    assert notes_in(root / "dates") == []
+
+
+def test_notes_are_not_written_through_a_link(page: Page, root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    target = tmp_path_factory.mktemp("outside") / "file"
+    (root / "dates" / "criteria-notes.jsonl").symlink_to(target)
+    assert page.post(desk(page), do="unclear", unclear="x").status == 400
+    assert not target.exists()

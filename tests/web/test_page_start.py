@@ -42,12 +42,12 @@ def home(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def page(home: Path) -> Iterator[Page]:
-    with served(home / "runs", home=home, models=[MODEL]) as found:
+    with served(home / "runs", home=home, models=[MODEL, "openai/of-our-own"]) as found:
         yield found
 
 
 def begin(page: Page, **more: str) -> str:
-    answer = page.post("/start", **ASKED, **more)
+    answer = page.post("/start", **{**ASKED, **more})
     assert answer.status == 202, answer.text
     return answer.headers["hx-redirect"]
 
@@ -95,15 +95,16 @@ def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, hom
 
 def test_a_killed_page_leaves_a_run_that_can_be_resumed(home: Path, provider: FakeProvider) -> None:
     provider.latency = 0.3
-    (home / "adjudge.toml").write_text("max_concurrency = 2\n")
-    command = [sys.executable, "-m", "adjudge", "view", "runs", "--no-open", "-m", MODEL]
+    (home / "adjudge.toml").write_text("max_concurrency = 2\nprices = 'prices.yaml'\n")
+    (home / "prices.yaml").write_text("openai/of-our-own: {input: 1, output: 2}\n")
+    command = [sys.executable, "-m", "adjudge", "view", "runs", "--no-open", "-m", "openai/of-our-own"]
     before = len(provider.requests)
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
             address = urlsplit(process.stdout.readline().strip())
             access = Access(address.port or 0, address.query.removeprefix("token="))
-            begin(Page(access), name="orphan", usd="0.5")
+            begin(Page(access), name="orphan", usd="0.5", model="openai/of-our-own")
             assert wait_until(lambda: len(provider.requests) >= before + 2, 30)
         finally:
             process.send_signal(signal.SIGKILL)
@@ -140,6 +141,7 @@ def test_the_files_below_the_folder_are_offered_and_no_others(
     [
         ({"model": "openai/gpt-4o"}, "may not be asked from this page"),
         ({"model": ""}, "may not be asked"),
+        ({"model": "openai/of-our-own"}, "price of openai/of-our-own is not known"),
         ({"question": ""}, "say what to judge by"),
         ({"question": "x" * 3000}, "at most 2000"),
         ({"criteria": "no-such"}, "there are no criteria"),

@@ -133,7 +133,18 @@ def test_read_only_has_no_playground(tmp_path: Path, path: str) -> None:
     with served(tmp_path, read_only=True, home=tmp_path) as play:
         assert play.get(path).status == 403
         assert "/playground" not in play.get("/").text
-        for action in ("judge", "save", "save-criteria", "export?as=python", "import", "edit?do=redraw", "check"):
+        for action in (
+            "judge",
+            "save",
+            "save-criteria",
+            "export?as=python",
+            "import",
+            "edit?do=redraw",
+            "check",
+            "try",
+            "data",
+            "rewrite",
+        ):
             assert sent(play, f"/playground/{action}", direct(ROWS)).status == 403
     assert list(tmp_path.iterdir()) == []
 

@@ -46,6 +46,30 @@ def test_no_name_leads_out_of_the_folder(play: Page, home: Path, name: str) -> N
     assert sorted(home.rglob("*.yaml")) == before
 
 
+OWN = """
+- name: dated
+  description: It gives a date.
+  options: [PASS, FAIL]
+  golden: [{fields: {response: In 1889.}, option: PASS}]
+- name: kind
+  description: It is kind.
+  options: [PASS, FAIL]
+"""
+
+
+def test_a_criteria_file_opens_with_its_golden_examples_as_instances(play: Page, home: Path) -> None:
+    (home / "own.yaml").write_text(OWN)
+    draft = play.data("/playground?file=own.yaml")["draft"]
+    assert (draft["name"], draft["rows"][0]["answer"]) == ("dated", "PASS")
+    assert play.data("/playground?file=own.yaml&criteria=kind")["draft"]["description"] == "It is kind."
+    assert play.get("/playground?file=own.yaml&criteria=none").status == 400
+    assert play.get("/playground?file=../own.yaml").status in (400, 404)
+    saved(play, direct(ROWS), "no criteria file")
+    own = [one["name"] for one in play.data("/criteria")["own"]]
+    assert "own.yaml" in own
+    assert not [name for name in own if name.startswith("test-cases")]
+
+
 def test_no_link_leads_out_of_the_folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "v1.yaml").write_text("test_case: 1")

@@ -31,6 +31,7 @@ from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEnt
 EXTRAS = {
     "excel": "openpyxl",
     "gguf": "xllamacpp",
+    "litellm": "litellm",
     "local": "onnxruntime",
     "mcp": "mcp",
     "otel": "opentelemetry.sdk",

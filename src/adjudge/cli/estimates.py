@@ -18,10 +18,11 @@ def show_estimate(
     ends: Sentence = "ends of judging",
     *,
     as_json: bool,
+    in_batches: bool = False,
 ) -> None:
     """Calls, tokens and money, each from … to …; what is not known is said. ``ends`` says what both ends mean."""
     if as_json:
-        print_results("estimate", {"judgments": found.rows}, (_json(found),))
+        print_results("estimate", {"judgments": found.rows}, (_json(found) | (_batch_json(found) if in_batches else {}),))
         return
     click.echo(sentence(what, language, count=_thousands(found.rows, language)))
     if found.answered:
@@ -29,7 +30,30 @@ def show_estimate(
     click.echo(sentence("calls", language, span=_span(*found.calls, language)))
     click.echo(sentence("tokens", language, span=_span(*found.tokens, language)))
     click.echo(sentence("cost", language, cost=_cost(found, language)))
+    if in_batches and found.rounds:
+        _show_batches(found, language)
     click.echo(sentence(ends, language))
+
+
+def _show_batches(found: Estimate, language: str) -> None:
+    """How often batches are sent, and what they save: repairs, which are asked one by one, are few."""
+    click.echo(sentence("batch rounds", language, span=_span(1, found.rounds, language)))
+    if found.usd[1]:
+        (low, high), saved = found.batch_usd, found.usd[1] - found.batch_usd[1]
+        ends = {"low": number_text(low, 4, language), "high": number_text(high, 4, language)}
+        click.echo(sentence("batch cost", language, saved=number_text(saved, 4, language), **ends))
+
+
+def _batch_json(found: Estimate) -> dict[str, object]:
+    low, high = found.batch_usd
+    cost = {"lower": low, "upper": high}
+    return {
+        "batch": {
+            "cost_usd": cost,
+            "saved_usd": found.usd[1] - high,
+            "rounds": {"lower": min(1, found.rounds), "upper": found.rounds},
+        }
+    }
 
 
 def _json(found: Estimate) -> dict[str, object]:

@@ -17,6 +17,7 @@ from weakref import finalize
 import click
 from click import UsageError
 
+from adjudge.cli.batch import say_news
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import command_line, typed_wrong
 from adjudge.cli.options import Flags, RowFlags
@@ -25,8 +26,9 @@ from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
+from adjudge.engine.backends.batch.settings import BatchNews
 from adjudge.engine.calls import OnCall
-from adjudge.errors import BudgetSpent, RunError, RunStopped, SetupError
+from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
 from adjudge.reports.again import Again
@@ -180,6 +182,8 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
     place = shlex.quote(str(folder))
     try:
         yield
+    except BatchesOpen:
+        raise  # as it was told to
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
@@ -232,6 +236,8 @@ class Seen:
             click.echo(clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True)
         elif isinstance(event, BlankRows | EmptyAnswers):
             click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
+        elif isinstance(event, BatchNews):
+            say_news(event, self.outcome.run.file.language, quiet=self.quiet)
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
         elif isinstance(event, Stopping):

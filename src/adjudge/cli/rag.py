@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import click
 from click import UsageError
@@ -46,6 +47,9 @@ _OTHER = {
 )
 @click.option("--rewrite-questions", is_flag=True, help="Have follow-up questions made self-contained, for relevance.")
 @click.option("--per", type=click.Choice(["row", "turn"]), default="row", help="Judge each turn of logged conversations.")
+@click.option(
+    "--checks", type=click.Choice(["each", "joint"]), default="each", help="How measures ask: part by part, or many in one call."
+)
 @click.option("--weight", multiple=True, help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.")
 @click.option("-c", "--config", type=PATH, help="YAML or JSON: further dimensions, other weights and gates.")
 @click.option(
@@ -77,6 +81,7 @@ def rag(
     weight: tuple[str, ...],
     rewrite_questions: bool,
     per: Per,
+    checks: Literal["each", "joint"],
     config: Path | None,
     evidence: Method | None,
     claims: bool,
@@ -98,6 +103,7 @@ def rag(
         weights=tuple(map(_weight, weight)),
         rewrite_questions=rewrite_questions,
         per=per,
+        checks=checks,
         config=str(config) if config else None,
         strictness=strictness,
         temperature=flags.temperature,

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from adjudge.cli.batch import ORPHANS
 from adjudge.cli.inputs import is_ours
 from adjudge.cli.main import COMMANDS
 from adjudge.cli.options import PATH, argument, command
@@ -32,16 +33,24 @@ _RUN = ("run", "folder")
 @argument("folder", "A run folder.", type=PATH)
 @argument("more", "Options to add, behind --.", nargs=-1)
 @click.option("--yes", is_flag=True, help="Resume also a run that was not made by you on this machine, without asking.")
+@click.option("--wait", is_flag=True, help="Wait for the batches of a run that was detached from them.")
+@click.option(
+    "--batch",
+    type=ORPHANS,
+    help="Where it cannot be told whether a batch was sent: wait for those that may be it (adopt), or send it again (resubmit).",
+)
 @click.pass_context
-def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: bool) -> int:
+def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: bool, wait: bool, batch: str | None) -> int:
     """Resume a run that was stopped or killed: the command that made it is given again, and asks only what is missing.
 
     A run that was not made by you on this machine is resumed when you have seen its command and said yes, or with --yes.
-    Options behind -- are added to the command, such as: adjudge resume RUN -- --max-usd 10
+    Options behind -- are added to the command, such as: adjudge resume RUN -- --max-usd 10. Of a run with --batch, what was
+    answered is collected, and the next batches are sent; with --detach nobody waits for those unless --wait says so.
     """
     kept = _command(folder)
     ours = is_ours(kept)
-    words = _again(kept["argv"], folder.absolute(), more)
+    orphans = ("--batch-orphans", batch) if batch else ()
+    words = _again(kept["argv"], folder.absolute(), (*orphans, *more), attached=wait)
     try:
         os.chdir(kept["cwd"])
     except (OSError, ValueError) as error:
@@ -89,15 +98,18 @@ def _called(words: Sequence[str]) -> tuple[click.Command, int]:
     return command, 1
 
 
-def _again(argv: Sequence[str], folder: Path, more: Sequence[str]) -> list[str]:
+def _again(argv: Sequence[str], folder: Path, more: Sequence[str], *, attached: bool = False) -> list[str]:
     """The command in this folder, with further options before what is not to be taken for options.
 
-    They take the place of those of the same name, so that the command does not grow with every resume.
+    They take the place of those of the same name, so that the command does not grow with every resume. ``attached``: without
+    --detach. What was decided about a batch once is not decided for the next one.
     """
     command, named = _called(argv)
     place = argv.index("--") if "--" in argv else len(argv)
     new = ["--run", str(folder), *more]
     replaced = [option for option, _ in _by_option(command, new) if option and not option.multiple]
+    dropped = ("batch_orphans", "detach") if attached else ("batch_orphans",)
+    replaced += [one for one in command.params if isinstance(one, click.Option) and one.name in dropped]
     kept = [words for option, words in _by_option(command, argv[named:place]) if option is None or option not in replaced]
     return [*argv[:named], *chain.from_iterable(kept), *new, *argv[place:]]
 
@@ -156,6 +168,8 @@ def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, st
                 yield "asks", str(one)
             elif parameter == "api_key_env":
                 yield "sends", f"${one}"
+            elif parameter == "batch_command":
+                yield "runs", str(one)
             elif parameter == "header":
                 yield "sends", ": ".join(one)
     if name == "generate":

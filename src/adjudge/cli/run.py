@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices
@@ -40,7 +41,8 @@ from adjudge.cli.options import (
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import clean, show_report, told, warn
 from adjudge.cli.show_diff import show_comparison
-from adjudge.errors import OtherConfiguration, RunStopped, SetupError
+from adjudge.engine.backends.batch.settings import BatchSettings
+from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export, export_format
@@ -151,13 +153,14 @@ class Wanted(RowFlags):
 @quiet
 @click.option("--watch", is_flag=True, help="Carry it out again whenever the file, its criteria or its rows change.")
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
+@batch_options
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted) -> int:
+def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
     command or by 'adjudge resume RUN'. Exit codes: 0 all scored and the gates hold, 1 could not run or stopped before the end,
-    2 usage, 3 some judgments have no score, 4 gate failed, 5 gate inconclusive.
+    2 usage, 3 some judgments have no score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive.
     """
     if show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
@@ -165,15 +168,16 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted) -> in
     if file is None:
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
-    return _on_change(file, wanted) if watch else _carry_out(wanted.file(file), wanted)
+    settings = batch.settings()
+    return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
-def _on_change(path: Path, wanted: Wanted) -> int:
+def _on_change(path: Path, wanted: Wanted, batch: BatchSettings | None) -> int:
     from adjudge.cli.on_change import OnChange
 
     def execute(folder: Path | None, fork: Path | None) -> int:
         again = replace(wanted, folder=folder or wanted.folder, fork=fork or wanted.fork)
-        return _carry_out(again.file(path), again)
+        return _carry_out(again.file(path), again, batch)
 
     def load() -> EvalFile:
         return replace(wanted.file(path), run=str(wanted.folder.absolute())) if wanted.folder else wanted.file(path)
@@ -181,7 +185,7 @@ def _on_change(path: Path, wanted: Wanted) -> int:
     return OnChange(path, load, execute).run()
 
 
-def _carry_out(file: EvalFile, wanted: Wanted) -> int:
+def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> int:
     fork, written = wanted.reused(), (*file.output_paths, *wanted.output)
     with typed_wrong():
         for path in wanted.output:
@@ -192,7 +196,7 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
     outcome = gated(made, wanted)
     if wanted.dry_run:
         found = made.estimate(fork_of=fork, retry_failed=wanted.retry_failed)
-        show_estimate(found, file.language, as_json=wanted.as_json)
+        show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
     seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel), made.folder or Path()
     try:
@@ -204,11 +208,15 @@ def _carry_out(file: EvalFile, wanted: Wanted) -> int:
                 retry_failed=wanted.retry_failed,
                 kept=outcome.facts,
                 prepare=partial(_check_outputs, written),
+                batch=batch,
                 told_of_calls=seen.told_of_calls,
             )
     except OtherConfiguration as error:
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"
         raise OtherConfiguration(f"{error}; {again} reuses the answers that still apply") from error
+    except BatchesOpen as halt:
+        say_open(halt, kept, file)
+        return ExitCode.UNSCORED
     except RunStopped:
         _tell(outcome, kept, (), as_json=wanted.as_json)
         raise

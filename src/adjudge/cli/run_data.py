@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adjudge.cli.show import print_json
 from adjudge.errors import RunError
+from adjudge.ledger.batches import Batch
 from adjudge.reports.cost import cost_of
 from adjudge.reports.export import judgments_of_run
 from adjudge.reports.report import Report
@@ -36,4 +37,18 @@ def run_data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "failed_calls": info.failed_calls,
         "calls": {model: usage.calls for model, usage in info.usage.items()},
         **cost_of(info.usage),
+        **({"batches": [_batch(one) for one in info.batches]} if info.batches else {}),
+    }
+
+
+def _batch(batch: Batch) -> dict[str, object]:
+    return {
+        "id": batch.id,
+        "provider": batch.provider,
+        "remote_id": batch.remote_id,
+        "state": batch.state.value,
+        "requests": batch.requests,
+        "counts": dict(batch.counts),
+        "created": batch.created,
+        "expires": batch.expires,
     }

@@ -21,6 +21,7 @@ from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.errors import RunError
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
+from adjudge.ledger.batches import Batch
 from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
@@ -83,10 +84,20 @@ def show_run(folder: Path, as_json: bool) -> int:
     for model, usage in info.usage.items():
         tokens = usage.prompt_tokens + usage.completion_tokens
         console.print(Text(told(f"{model}: {counted(usage.calls, 'call')}, {counted(tokens, 'token')}, {_money(info, model)}")))
+    for batch in info.batches:
+        console.print(Text(told(_batch(batch))))
     votes = f"{counted(info.votes, 'vote')}, {info.failed_votes} without an answer"
     console.print(Text(told(f"{votes}; {counted(info.failed_calls, 'failed call')}")))
     console.print_json(clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False)))
     return 0
+
+
+def _batch(batch: Batch) -> str:
+    """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
+    said = f" ({batch.more['said']})" if batch.more.get("said") else ""
+    twice = "; it may have been paid twice" if batch.more.get("twice") else ""
+    requests = counted(batch.requests, "request")
+    return f"batch {batch.remote_id or batch.id} at {batch.provider}: {batch.state}{said}, {requests}{twice}"
 
 
 def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:

@@ -12,6 +12,7 @@ import click
 from adjudge.cli.options import LANGUAGE, PATH, argument, command
 from adjudge.errors import SetupError
 from adjudge.reports.exit_code import ExitCode
+from adjudge.runs.project import find_project
 
 _NEEDED = ("starlette", "uvicorn")
 
@@ -33,8 +34,10 @@ def view(folder: Path, port: int, no_open: bool, read_only: bool, language: str,
         raise SetupError(f"the page needs {' and '.join(missing)}: pip install 'adjudge[ui]'")
     if not folder.is_dir():
         raise SetupError(f"{folder} is no folder: name a run folder, or a folder of runs")
+    from adjudge.cli.execute import use_prices
     from adjudge.web.server import PageServer
 
+    use_prices(find_project().prices_path)
     server = PageServer(folder, port=port, read_only=read_only, language=language, max_usd=max_usd, models=model)
     with suppress(KeyboardInterrupt):  # that is how it ends
         server.serve(lambda url: _tell(url, is_opened=not no_open))

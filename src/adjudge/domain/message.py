@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
@@ -149,6 +149,13 @@ class Usage(Amounts):
     """Prompt tokens that the provider read from its own cache."""
     estimated: int = 0
     """Calls whose tokens are estimated by the length of the texts, since the provider did not say, or not sensibly."""
+    batch_prompt_tokens: int = 0
+    """Prompt tokens that went through a provider's batches, at their price."""
+    batch_completion_tokens: int = 0
+
+    def in_batch(self) -> Usage:
+        """The same, asked in a batch."""
+        return replace(self, batch_prompt_tokens=self.prompt_tokens, batch_completion_tokens=self.completion_tokens)
 
 
 @dataclass(frozen=True, slots=True)

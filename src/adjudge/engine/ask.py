@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextvars import ContextVar
 from dataclasses import replace
 
 from adjudge.domain.evidence import SupportQuestion
@@ -13,16 +12,13 @@ from adjudge.domain.question import Schema
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.calls import complete
 from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
+from adjudge.engine.reply import so_far
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import read_ballot, read_written
 from adjudge.verdicts.reading import Reading
-
-so_far: ContextVar[list[Vote] | None] = ContextVar("so_far", default=None)
-"""Where a run is to keep a ballot's replies: the unreadable vote whose repair a halt or a failed call cut off is put in here,
-and is taken out again to go on from when the ballot is asked once more."""
 
 
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
@@ -62,7 +58,8 @@ def requests_for(ballot: Ballot) -> list[Request]:
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
     prompt = render(ballot)
-    begun = so_far.get()
+    asked = so_far.get()
+    begun = asked.begun if asked else None
     vote = begun.pop() if begun else await _or_failed(ballot, _ask_for_verdict(ballot, model, prompt))
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")

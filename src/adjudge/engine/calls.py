@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.vote import Ballot
+from adjudge.engine.reply import backend
 from adjudge.errors import HALTS, ModelError
 from adjudge.gateway.model import Model, Replying
 
@@ -36,13 +37,18 @@ on_call: ContextVar[OnCall | None] = ContextVar("on_call", default=None)
 def complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
     """What the model answers."""
     told = on_call.get()
-    return model.complete(request) if told is None else _told_of(request, model, ballot, told)
+    return _reply(request, model) if told is None else _told_of(request, model, ballot, told)
+
+
+def _reply(request: Request, model: Model) -> Replying:
+    other = backend.get()
+    return model.complete(request) if other is None else other.complete(request, model)
 
 
 async def _told_of(request: Request, model: Model, ballot: Ballot | None, told: OnCall) -> Reply:
     started = time.time_ns()
     try:
-        reply = await model.complete(request)
+        reply = await _reply(request, model)
     except HALTS:
         raise  # nobody was asked
     except ModelError as error:

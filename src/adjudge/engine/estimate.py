@@ -77,6 +77,10 @@ class Estimate:
     usd: tuple[float, float]
     unpriced: tuple[str, ...] = field(default=())
     """Models whose price is not known; ``usd`` is without them."""
+    batch_usd: tuple[float, float] = (0.0, 0.0)
+    """What the same costs in batches."""
+    rounds: int = 0
+    """How often batches are sent at most: votes that depend on others come after them."""
 
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(
@@ -86,6 +90,8 @@ class Estimate:
             (self.tokens[0] + other.tokens[0], self.tokens[1] + other.tokens[1]),
             (self.usd[0] + other.usd[0], self.usd[1] + other.usd[1]),
             tuple(dict.fromkeys((*self.unpriced, *other.unpriced))),
+            (self.batch_usd[0] + other.batch_usd[0], self.batch_usd[1] + other.batch_usd[1]),
+            max(self.rounds, other.rounds),
         )
 
 
@@ -105,7 +111,7 @@ class Questions(Generic[I]):
 
 def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: PriceTable) -> Estimate:
     """What ``items`` would take. At the lower end the next ballots of each are asked, and decide; at the upper end all are."""
-    rows = answered = 0
+    rows = answered = rounds = 0
     shares: dict[str, _Share] = {}
     for item in items:
         rows += 1
@@ -116,6 +122,7 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
         if missing := _next(judge, item, known):
             left = [ballot for ballot, vote in zip(ballots, votes, strict=True) if vote is None]
             _add(shares, judge, known, missing, left)
+            rounds = max(rounds, 1 + len(left) - len(missing))
     low, high = _usage(shares, "low"), _usage(shares, "high")
     return Estimate(
         rows,
@@ -124,6 +131,8 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
         (_tokens(low.values()), _tokens(high.values())),
         (_usd(low, prices), _usd(high, prices)),
         tuple(model for model in shares if prices.of(model) is None),
+        (_usd(_in_batches(low), prices), _usd(_in_batches(high), prices)),
+        rounds,
     )
 
 
@@ -185,6 +194,10 @@ def _usage(shares: Mapping[str, _Share], end: Literal["low", "high"]) -> dict[st
         prompt = (ascii_only / plain + others / other) / max(share.rendered, 1)
         found[model] = Usage(calls, round(calls * prompt), calls * (_ANSWER[end] if share.written else 1))
     return found
+
+
+def _in_batches(usages: Mapping[str, Usage]) -> dict[str, Usage]:
+    return {model: usage.in_batch() for model, usage in usages.items()}
 
 
 def _tokens(usages: Iterable[Usage]) -> int:

@@ -63,6 +63,8 @@ def _ingredients(configuration: Mapping[str, object], criteria: str | None) -> I
     yield "dimensions", dict(_dimensions(_mapping(configuration.get("dimensions")), criteria))
     yield "reader", versions.get("reader", "1")  # runs from before there were versions of them
     yield "pooling", versions.get("pooling", "1")
+    if checks := _listed(configuration.get("checks")):
+        yield "checks", sorted(map(content_hash, checks))
     if steps := step_identities(configuration, criteria):
         yield "steps", list(steps.values())
 

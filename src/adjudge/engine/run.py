@@ -17,7 +17,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.ask import so_far
+from adjudge.engine.reply import SoFar, backend, so_far
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
@@ -188,7 +188,7 @@ class RecordedVotes(LiveVotes):
         """Ask, from where it was cut short; where it is cut short again, the replies that were paid for are kept."""
         earlier = self._unfinished.pop(key, None)
         begun = [replace(earlier, usage=Usage(), unfinished=False)] if earlier else []
-        token = so_far.set(begun)
+        token = so_far.set(SoFar(key, begun))
         try:
             vote = await self._judge.ask(ballot)
         except HALTS:
@@ -198,6 +198,8 @@ class RecordedVotes(LiveVotes):
             so_far.reset(token)
         kept = await self._keep_begun(key, begun) if begun else None
         await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept) if kept else vote)
+        if other := backend.get():
+            other.kept(key)
         return vote
 
     async def _keep_begun(self, key: bytes, begun: Sequence[Vote]) -> Usage:

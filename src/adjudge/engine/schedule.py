@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.domain.vote import Ballot, Vote
+from adjudge.engine.reply import Deferred
 from adjudge.errors import HALTS, AdjudgeError
 
 _RARELY = 50_000
@@ -77,12 +78,44 @@ class Answers(Protocol):
 OnResult = Callable[[int, R, Sequence[Ballot]], Awaitable[None]]
 
 
-async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, on_result: OnResult[R]) -> int:
+class PutOff:
+    """The items of a judge that are gone through several times: those that have a result are passed over the next time."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        """Items of the last time that wait for an answer."""
+        self._on_left: Callable[[int], object] = int
+        self._done = bytearray()
+
+    def begin(self, on_left: Callable[[int], object]) -> None:
+        """From the first item; ``on_left`` is called with the place of each that has to wait."""
+        self.left, self._on_left = 0, on_left
+
+    def is_done(self, number: int) -> bool:
+        """Whether the item in this place has its result."""
+        return number >> 3 < len(self._done) and bool(self._done[number >> 3] >> (number & 7) & 1)
+
+    def done(self, number: int) -> None:
+        """It has."""
+        if number >> 3 >= len(self._done):
+            self._done += bytes(max(1024, (number >> 3) + 1 - len(self._done)))
+        self._done[number >> 3] |= 1 << (number & 7)
+
+    def leave(self, number: int) -> None:
+        """It has to wait."""
+        self.left += 1
+        self._on_left(number)
+
+
+async def judge_each(
+    judge: Plans[I, R], items: Iterable[I], answers: Answers, on_result: OnResult[R], put_off: PutOff | None = None
+) -> int:
     """Call ``on_result`` with every item's place, result and ballots as they come; the number of items is returned.
 
-    At a halt the items under way end as they can; then the halt is raised.
+    At a halt the items under way end as they can; then the halt is raised. ``put_off``: takes the items whose answers will come
+    later, and knows those that have a result since an earlier time.
     """
-    work = _Work(judge, iter(items), answers, on_result)
+    work = _Work(judge, iter(items), answers, on_result, put_off)
     workers: set[asyncio.Task[None]] = set()
     most = judge.width
     with collected_rarely():
@@ -103,8 +136,11 @@ async def judge_each(judge: Plans[I, R], items: Iterable[I], answers: Answers, o
 class _Work(Generic[I, R]):
     """What the workers share: the items left, and whether to go on."""
 
-    def __init__(self, judge: Plans[I, R], items: Iterator[I], answers: Answers, on_result: OnResult[R]) -> None:
+    def __init__(
+        self, judge: Plans[I, R], items: Iterator[I], answers: Answers, on_result: OnResult[R], put_off: PutOff | None
+    ) -> None:
         self.judge = judge
+        self.put_off = put_off
         self.items = items
         self.answers = answers
         self.on_result = on_result
@@ -117,16 +153,28 @@ class _Work(Generic[I, R]):
         for item in self._items():
             number, self.count = self.count, self.count + 1
             try:
-                votes, ballots = await self._votes(item)
+                await self._judge(number, item)
             except HALTS as halt:
                 self.halt = self.halt or halt
-            else:
-                await self.on_result(number, self.judge.pool(item, votes), ballots)
             if self.halt:
                 return
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
         self.ready = False
+
+    async def _judge(self, number: int, item: I) -> None:
+        if self.put_off is None:
+            votes, ballots = await self._votes(item)
+        elif self.put_off.is_done(number):
+            return
+        else:
+            try:
+                votes, ballots = await self._votes(item)
+            except Deferred:
+                self.put_off.leave(number)
+                return
+            self.put_off.done(number)
+        await self.on_result(number, self.judge.pool(item, votes), ballots)
 
     def _items(self) -> Iterator[I]:
         """What is left. An error of the reader ends the run as gently as a spent budget: what was sent is waited for."""
@@ -160,7 +208,7 @@ async def _ask(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     asked = [asyncio.create_task(answers.ask(ballot)) for ballot in ballots]
     try:
         done, pending = await asyncio.wait(asked, return_when=asyncio.FIRST_EXCEPTION)
-        if pending and any(isinstance(one.exception(), HALTS) for one in done if not one.cancelled()):
+        if pending and any(isinstance(one.exception(), (*HALTS, Deferred)) for one in done if not one.cancelled()):
             await asyncio.wait(pending)  # what was sent is paid for: it is waited for, and kept
         for one in done:
             one.result()  # what ended the batch is raised, whichever is still under way

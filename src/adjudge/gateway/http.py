@@ -20,8 +20,14 @@ from adjudge.gateway import redact
 from adjudge.gateway.proxies import proxy_for
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     import aiohttp
 
+    Content = str | BinaryIO | aiohttp.FormData
+    """What is sent; of a file or a form, piece by piece."""
+
+_GOOD = (200, 201, 202)
 _RETRYABLE = frozenset({408, 409})
 _HINTS = {
     401: "check the API key",
@@ -132,37 +138,39 @@ def post_json(endpoint: Endpoint, body: Mapping[str, object]) -> Exchange:
     return _exchange("POST", endpoint, lambda: encoded_body(body))
 
 
-def get_json(endpoint: Endpoint) -> Exchange:
-    """The JSON object at the endpoint."""
-    return _exchange("GET", endpoint, None)
+def get_json(endpoint: Endpoint, *, of_error: bool = False) -> Exchange:
+    """The JSON object at the endpoint; ``of_error``: also one that tells of an error, as a batch that failed does."""
+    return _exchange("GET", endpoint, None, of_error=of_error)
 
 
-def post_form(endpoint: Endpoint, form: Callable[[], str]) -> Exchange:
-    """The JSON object that answers a form, as token services want it. Only made when it is sent: it holds a key."""
+def post_form(endpoint: Endpoint, form: Callable[[], Content]) -> Exchange:
+    """The JSON object that answers a form, as token services want it. Only made when it is sent: it holds a key, or a file."""
     return _exchange("POST", endpoint, form)
 
 
-async def _exchange(method: str, endpoint: Endpoint, body: Callable[[], str] | None) -> dict[str, object]:
+async def _exchange(
+    method: str, endpoint: Endpoint, body: Callable[[], Content] | None, *, of_error: bool = False
+) -> dict[str, object]:
     held: list[asyncio.Semaphore] = []  # until the answer is read and understood
     try:
         try:
             status, wait, raw = await _answer(method, endpoint, body, held)
         except _Unread as reason:
             failure: AdjudgeError | None = endpoint.error(ModelError, str(reason))
-        except _no_answer() as trouble:
-            failure = _failure(endpoint, trouble)
+        except no_answer() as trouble:
+            failure = failure_for(endpoint, trouble)
         else:
-            failure = None if status == 200 else _error_for(endpoint, status, wait, raw)
+            failure = None if status in _GOOD else error_for(endpoint, status, wait, raw)
         if failure is not None:
             # Raised here and not below: the client's exceptions and the frames they come from hold headers, and so the key.
             raise failure
-        return _object(endpoint, raw)
+        return _object(endpoint, raw, of_error=of_error)
     finally:
         for turn in held:
             turn.release()
 
 
-def _no_answer() -> tuple[type[Exception], ...]:
+def no_answer() -> tuple[type[Exception], ...]:
     """What the client raises; it is not loaded before it is needed."""
     from adjudge.gateway import http_trouble
 
@@ -170,13 +178,14 @@ def _no_answer() -> tuple[type[Exception], ...]:
 
 
 async def _answer(
-    method: str, endpoint: Endpoint, body: Callable[[], str] | None, held: list[asyncio.Semaphore]
+    method: str, endpoint: Endpoint, body: Callable[[], Content] | None, held: list[asyncio.Semaphore]
 ) -> tuple[int, float | None, bytes]:
     """The status, the wait that the server asks for, and the body without secrets; of the other headers nothing is kept."""
-    client, proxy = _client(), proxy_for(endpoint.url)
+    client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
+    data = content.encode() if isinstance(content, str) else content
     # Redirects are not followed: a key goes to the host it was meant for.
     async with client.session.request(
-        method, endpoint.url, data=body and body().encode(), headers=endpoint.headers, proxy=proxy, allow_redirects=False
+        method, endpoint.url, data=data, headers=endpoint.headers, proxy=proxy, allow_redirects=False
     ) as response:
         raw = await _body(response, client.large[endpoint.host], held)
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
@@ -201,7 +210,7 @@ async def _body(response: aiohttp.ClientResponse, large: asyncio.Semaphore, held
     return bytes(body)
 
 
-def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
+def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     """The error for an answer that did not come."""
     import aiohttp
 
@@ -217,7 +226,7 @@ def _failure(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     return endpoint.error(kind, f"the connection failed: {words}")
 
 
-def _object(endpoint: Endpoint, raw: bytes) -> dict[str, object]:
+def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> dict[str, object]:
     if len(raw) > _LARGE:
         _check_large(endpoint, raw)
     try:
@@ -226,7 +235,7 @@ def _object(endpoint: Endpoint, raw: bytes) -> dict[str, object]:
         raise endpoint.error(Unavailable, f"the server answered with something that is no JSON: {_brief(raw)}") from None
     if not isinstance(data, dict):
         raise endpoint.error(Unavailable, "the server answered with JSON that is no object")
-    if data.get("error"):
+    if data.get("error") and not of_error:
         raise endpoint.error(Unavailable, f"the server answered with an error: {error_message(raw, endpoint.secrets)}")
     return data
 
@@ -240,7 +249,8 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
         raise endpoint.error(ModelError, f"the reply is longer than {most} MB and has characters that take four bytes each")
 
 
-def _error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
+def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -> ModelError:
+    """What an answer means that is none; ``wait``: the seconds that it asks for."""
     message = f"{status}: {error_message(raw, endpoint.secrets)}"
     meant = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
     error = _meaning(endpoint, meant, wait, raw, message)
@@ -305,7 +315,8 @@ class _Client:
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()
 
 
-def _client() -> _Client:
+def http_client() -> _Client:
+    """The connections of the running loop."""
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None or client.session.closed:

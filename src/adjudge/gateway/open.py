@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.aio.files import cache_folder
-from adjudge.domain.message import Request
+from adjudge.domain.message import Reply, Request
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
@@ -79,6 +79,11 @@ class OpenModel(Layer):
     def has_reply(self, request: Request) -> bool:
         """Whether a kept reply answers this request."""
         return isinstance(self.inner, Cached) and self.inner.cache.get(self.identity, request) is not None
+
+    def keep(self, request: Request, reply: Reply) -> None:
+        """Answer this request from the cache from now on: its reply came another way."""
+        if isinstance(self.inner, Cached):
+            self.inner.keep(request, reply)
 
     def forget(self, request: Request) -> None:
         """Do not answer this request from the cache again: its reply could not be read."""
@@ -215,6 +220,11 @@ def _provider(id: ModelLike, server: _Server) -> Model:
 
 
 def _by_id(id: str, server: _Server) -> Model:
+    return _without_http(id, server) or _by_server(id, server)
+
+
+def _without_http(id: str, server: _Server) -> Model | None:
+    """What this process answers, or a library that asks by itself; None of the others."""
     if id == "scripted" or id.startswith("scripted/"):
         lines = id.partition("/")[2]
         return ScriptedModel(lines.split(",") if lines else None, name=id, remember=False)
@@ -224,6 +234,14 @@ def _by_id(id: str, server: _Server) -> Model:
         from adjudge.gateway.providers.local import LocalModel  # not loaded by those who ask servers
 
         return LocalModel(id)
+    if id.startswith("litellm/"):
+        from adjudge.gateway.providers.litellm import LitellmModel  # not loaded by those who ask servers themselves
+
+        return LitellmModel(id, api_key=Secret(server.api_key or ""), base_url=server.base_url, headers=server.headers.sent)
+    return None
+
+
+def _by_server(id: str, server: _Server) -> Model:
     if is_url(id):
         if server.base_url is not None:
             raise SetupError(f"{shown(id)} has an address of its own: leave the base URL out, or name the model alone")

@@ -30,12 +30,22 @@ class Price:
     output: float
     cached: float | None = None
     """Prompt tokens that the provider read from its own cache; by default as ``input``."""
+    batch: float | None = None
+    """What part of the price is paid in a batch; by default all of it."""
 
     def cost(self, usage: Usage) -> float:
         """What ``usage`` comes to."""
         cached = self.input if self.cached is None else self.cached
         fresh = usage.prompt_tokens - usage.cached_tokens
-        return (fresh * self.input + usage.cached_tokens * cached + usage.completion_tokens * self.output) / _MILLION
+        full = fresh * self.input + usage.cached_tokens * cached + usage.completion_tokens * self.output
+        return (full - self._saved(usage)) / _MILLION
+
+    def _saved(self, usage: Usage) -> float:
+        """What batches make cheaper. Tokens from the provider's cache are counted as if they were none: so no less than it is."""
+        if self.batch is None or not usage.batch_prompt_tokens + usage.batch_completion_tokens:
+            return 0.0
+        fresh = max(0, usage.batch_prompt_tokens - usage.cached_tokens)
+        return (1 - self.batch) * (fresh * self.input + usage.batch_completion_tokens * self.output)
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,7 @@ def _prices(data: object, where: str) -> dict[str, Price]:
 def _price(id: str, entry: object, where: str) -> Price:
     numbers = entry if isinstance(entry, dict) else {}
     known = {name: value for name, value in numbers.items() if isinstance(value, int | float) and value >= 0}
-    if not {"input", "output"} <= known.keys() <= {"input", "output", "cached"} or known.keys() != numbers.keys():
-        example = "{input: 0.15, output: 0.6, cached: 0.075}"
+    if not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch"} or known.keys() != numbers.keys():
+        example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
         raise SetupError(f"{where}: the price of {id} must be like {example}, in dollars for a million tokens")
     return Price(**known)

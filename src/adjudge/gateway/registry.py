@@ -131,8 +131,9 @@ def server_of(model_id: str) -> str:
     """Where a model is without anything else being said: an address, a provider's name, or nothing where it needs no server."""
     if is_url(model_id):
         return model_id.strip().partition("#")[0]
-    if model_id.partition("/")[0] in WITHOUT_SERVER:
-        return ""
+    head = model_id.partition("/")[0]
+    if head in (*WITHOUT_SERVER, "litellm"):
+        return head if head == "litellm" else ""
     return find(model_id)[0].name
 
 

@@ -17,6 +17,8 @@ HOME_OF = {
     "DirectJudge": "judges.direct",
     "DummyDirectJudge": "judges.dummy",
     "DummyPairwiseJudge": "judges.dummy",
+    "EvidenceJudge": "judges.evidence",
+    "EvidenceResult": "domain.evidence_result",
     "Instance": "domain.instance",
     "Judge": "judges.judge",
     "MPrometheusDirectJudge": "judges.prometheus",

@@ -20,6 +20,7 @@ from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.run import Asker, RunLike, plain_settings
+from adjudge.engine.schedule import PutOff
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.attributes import own_attributes
@@ -248,12 +249,18 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return await ask_own(self, self._run, ballot, *self.shown(ballot))
 
     async def _stream(
-        self, items: Iterable[Case], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
+        self,
+        items: Iterable[Case],
+        on_result: Callable[[int, R], None],
+        asker: Asker,
+        run: RunLike | None,
+        budget: Budget | None,
+        put_off: PutOff | None,
     ) -> None:
         if not self.panel:
             self._attributes_at_start()
         async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
-            await super()._stream(items, on_result, asker, run, budget)
+            await super()._stream(items, on_result, asker, run, budget, put_off)
 
 
 _NAME = "prompt"

@@ -20,7 +20,7 @@ from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.run import Ask, Asker, LiveVotes, RunLike, answering, provenance
-from adjudge.engine.schedule import judge_each
+from adjudge.engine.schedule import PutOff, judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
@@ -225,19 +225,26 @@ class Judge(ABC, Generic[I, R]):
         criteria: Sequence[Criteria] = (),
         label: str | None = None,
         on_vote: Callable[[Vote], None] | None = None,
+        put_off: PutOff | None = None,
     ) -> None:
         """Call ``on_result`` with every item's place and result, in the order they come. Memory does not grow with the items.
 
         ``criteria``: what the items are judged by, for the run's record. ``label``: what the judgments are filed under.
-        ``on_vote``: called with every vote that was asked for.
+        ``on_vote``: called with every vote that was asked for. ``put_off``: takes the items that a backend answers later.
         """
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
         asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
-        await event_loop.visit(self._stream(items, on_result, asker, run, budget))
+        await event_loop.visit(self._stream(items, on_result, asker, run, budget, put_off))
 
     async def _stream(
-        self, items: Iterable[I], on_result: Callable[[int, R], None], asker: Asker, run: RunLike | None, budget: Budget | None
+        self,
+        items: Iterable[I],
+        on_result: Callable[[int, R], None],
+        asker: Asker,
+        run: RunLike | None,
+        budget: Budget | None,
+        put_off: PutOff | None,
     ) -> None:
         async with answering(asker, run, budget) as answers:
 
@@ -247,18 +254,18 @@ class Judge(ABC, Generic[I, R]):
                 on_result(number, result)
 
             with event_loop.holding(_ASKING, (self, answers)):
-                await answers.finish(await judge_each(self, items, answers, pooled))
+                await answers.finish(await judge_each(self, items, answers, pooled, put_off))
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""
         answered, key = known or Known(), self.vote_keys()
-        judge = Questions(self, self.plan_all, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
+        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
+        judge = Questions(self, all_votes.plan_all, lambda ballot: key(ballot, answered.wordings), self.panel.has_reply)
         return estimate(judge, items, answered, prices or PriceTable.load())
 
     def plan_all(self, item: I) -> Sequence[Ballot]:
-        """All ballots that may be asked about an item, also those that early stopping would leave out."""
-        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
-        return all_votes.plan(item, ())
+        """All ballots that may be asked about an item, by a judge that does not stop early."""
+        return self.plan(item, ())
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run began."""

@@ -19,6 +19,7 @@ from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
+    FIRST_TABLES,
     as_begun,
     checked,
     checksum,
@@ -61,6 +62,11 @@ _VOTES = """CREATE TABLE votes (number INTEGER PRIMARY KEY, ballot BLOB NOT NULL
     at REAL NOT NULL, more TEXT)"""
 _JUDGMENTS = """CREATE TABLE judgments (judge TEXT NOT NULL, number INTEGER NOT NULL, id TEXT, instance TEXT NOT NULL,
     ballots BLOB NOT NULL, status TEXT NOT NULL, score REAL, result TEXT NOT NULL, PRIMARY KEY (judge, number)) WITHOUT ROWID"""
+_BATCHES = """CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL,
+    account TEXT NOT NULL, state TEXT NOT NULL, created REAL NOT NULL, request_sha TEXT NOT NULL, remote_id TEXT, expires REAL,
+    counts TEXT NOT NULL, more TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID"""
+_BATCH_BALLOTS = """CREATE TABLE IF NOT EXISTS batch_ballots (ballot BLOB NOT NULL, request BLOB NOT NULL, batch TEXT NOT NULL,
+    attempt INTEGER NOT NULL, state TEXT NOT NULL, reply TEXT, checksum INTEGER, PRIMARY KEY (ballot, request)) WITHOUT ROWID"""
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
 _FACTS: Mapping[str, Callable[[object], bool]] = {
@@ -72,8 +78,9 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)", _VOTES, "CREATE INDEX votes_by_ballot ON votes (ballot)"),
     (_JUDGMENTS,),
-    tuple(statement for table in COLUMNS for statement in seal_sql(table)),
+    tuple(statement for table in FIRST_TABLES for statement in seal_sql(table)),
     ("CREATE INDEX IF NOT EXISTS judgments_by_score ON judgments (judge, status, score, number)",),
+    (_BATCHES, _BATCH_BALLOTS, "CREATE INDEX IF NOT EXISTS batch_ballots_by_batch ON batch_ballots (batch, state)"),
 )
 """What takes a ledger from each version to the next; an empty file is version 0."""
 
@@ -188,7 +195,8 @@ def _make(path: Path, configuration: Mapping[str, object], fork_of: Path | None)
         _copy(fork_of / FILE, new)
     with connect(new, lasting=False) as connection:
         migrate(connection, new)
-        connection.execute("DELETE FROM judgments")  # of a fork: they are made anew from the votes that still hold
+        for table in ("judgments", "batches", "batch_ballots"):  # of a fork: its votes are judged anew, its batches are its own
+            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
         forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
         write_meta(connection, {"configuration": configuration, **forked})
         connection.execute("PRAGMA synchronous = FULL")
@@ -254,7 +262,8 @@ def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> N
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
     """Model → what its replies took, by the votes. A call that brought no reply has no tokens, and is counted elsewhere."""
     replied = "sum(calls - (outcome = 'model_error'))"  # the last call of such a vote brought none
-    sums = f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens)"
+    in_batches = (f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1))
+    sums = f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, {', '.join(in_batches)}"
     rows = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model")  # noqa: S608 - constant text
     return {model: Usage(*numbers) for model, *numbers in rows}
 

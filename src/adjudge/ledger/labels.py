@@ -22,7 +22,9 @@ from adjudge.ledger.file import LABELS, PATIENCE, connect, refuse_links, refuse_
 from adjudge.ledger.rows import checksum, columns_in
 
 LOCK = "labels.lock"
-OWN = (*(LABELS + ending for ending in ("", "-wal", "-shm", "-journal")), LOCK)
+NOTES = "criteria-notes.jsonl"
+"""What annotators said of the criteria themselves, beside the labels."""
+OWN = (*(LABELS + ending for ending in ("", "-wal", "-shm", "-journal")), NOTES, LOCK)
 _VERSION = 1
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)

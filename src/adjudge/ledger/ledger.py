@@ -31,7 +31,18 @@ from adjudge.ledger.file import (
     under_lock,
     used_in,
 )
-from adjudge.ledger.rows import KEY_BYTES, ballot_as_begun, checked, checked_key, input_of, insert, sealed, select, whole
+from adjudge.ledger.rows import (
+    IN_BATCH,
+    KEY_BYTES,
+    ballot_as_begun,
+    checked,
+    checked_key,
+    input_of,
+    insert,
+    sealed,
+    select,
+    whole,
+)
 from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26
@@ -176,6 +187,20 @@ class Ledger:
         except sqlite3.Error as error:
             raise trouble(self.path, error) from error
 
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a query finds."""
+        return self._all(sql, values)
+
+    async def write_all(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
+        """Carry out several statements, all in one commit; they are on the disk when this returns."""
+        self.write_soon(rows)
+        await self._writer.flush()
+
+    def write_soon(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
+        """The same, along with whatever is written next."""
+        for sql, values in rows:
+            self._writer.put(sql, values)
+
     def _vote(self, ballot: Ballot, row: Sequence[object]) -> Vote:
         return self._read(lambda: _vote(ballot, checked("votes", row)))
 
@@ -240,6 +265,7 @@ def vote_row(number: int, key: bytes, vote: Vote, at: float | None = None) -> tu
         "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
         "unfinished": vote.unfinished or None,
         "estimated": usage.estimated or None,
+        IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens] if usage.batch_prompt_tokens else None,
     }
     rest = {name: value for name, value in more.items() if value is not None}
     return sealed(
@@ -280,7 +306,7 @@ def _vote(ballot: Ballot, row: tuple[Any, ...]) -> Vote:
         verdict=None if option is None else ballot.question.recorded(option, explanation, more),
         reason=reason,
         text=text,
-        usage=Usage(calls, asked, answered, cached, more.get("estimated", 0)),
+        usage=Usage(calls, asked, answered, cached, more.get("estimated", 0), *more.get(IN_BATCH, ())),
         latency=latency,
         repairs=more.get("repairs", 0),
         distribution=FrozenDict(shares) if shares else None,

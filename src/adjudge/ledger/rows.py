@@ -8,6 +8,7 @@ import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from adjudge.catalog.earlier import earlier_texts
@@ -22,10 +23,24 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         *("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "latency", "at", "more"),
     ),
     "judgments": ("judge", "number", "id", "instance", "ballots", "status", "score", "result"),
+    "batches": (
+        *("id", "provider", "model", "account", "state", "created", "request_sha", "remote_id", "expires", "counts", "more"),
+    ),
+    "batch_ballots": ("ballot", "request", "batch", "attempt", "state", "reply"),
 }
 """Table → what its checksum covers, in this order. The checksum itself stands behind them."""
-ORDER: Mapping[str, tuple[str, ...]] = {"meta": ("rowid",), "votes": ("number",), "judgments": ("judge", "number")}
+FIRST_TABLES = ("meta", "votes", "judgments")
+"""Those that every ledger has; the others came later."""
+ORDER: Mapping[str, tuple[str, ...]] = {
+    "meta": ("rowid",),
+    "votes": ("number",),
+    "judgments": ("judge", "number"),
+    "batches": ("id",),
+    "batch_ballots": ("ballot", "request"),
+}
 """Table → how its rows lie in the file."""
+IN_BATCH = "in_batch"
+"""Where a vote keeps how many of its tokens went through batches. Exports leave it out: a verdict is the same either way."""
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("ballot", "ballots"), bytes),
     **dict.fromkeys(("number", "sample", "calls", "prompt_tokens", "completion_tokens", "cached_tokens"), int),
@@ -136,8 +151,8 @@ def refuse_implausible_rows(connection: sqlite3.Connection, table: str) -> None:
 
 
 def refuse_damaged_rows(connection: sqlite3.Connection) -> None:
-    """Read every row once."""
-    for table in COLUMNS:
+    """Read every row once. An older ledger has fewer tables."""
+    for table in filter(partial(columns_in, connection), COLUMNS):
         for row in connection.execute(select(table)):
             checked(table, row)
 

@@ -13,6 +13,7 @@ from secrets import token_hex
 import jinja2
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.each import ChoiceOfEach
 from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
@@ -27,6 +28,8 @@ LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as one."""
 CHECK = "check"
 """The template of questions about one fragment or one sentence of a row."""
+CHECK_JOINT = "check_joint"
+"""The same about several at once."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja" for name in ("claims", "evidence", "evidence_joint", "repair_claims", "repair_evidence", "repair_sentences")
@@ -85,7 +88,7 @@ def wording(prefix: str, language: str) -> str:
 def wordings(language: str) -> dict[str, str]:
     """The wording of every template, for a run's provenance; those about parts of a row only where these are asked about."""
     folder = files(__package__) / "templates" / language
-    unasked = (*_ABOUT_SENTENCES, f"{CHECK}.jinja", "standalone.jinja")
+    unasked = (*_ABOUT_SENTENCES, f"{CHECK}.jinja", f"{CHECK_JOINT}.jinja", "repair_each.jinja", "standalone.jinja")
     names = [file.name for file in folder.iterdir() if file.name not in unasked]
     return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {name: wording(name, language) for name in names}
 
@@ -153,6 +156,7 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
         SupportQuestion: "repair_evidence",
         SupportOfEach: "repair_sentences",
         ClaimsQuestion: "repair_claims",
+        ChoiceOfEach: "repair_each",
     }
     template = load(kinds.get(type(question)) or ("repair_number" if bounds else "repair"), ballot.language)
     (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})

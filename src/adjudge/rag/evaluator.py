@@ -22,24 +22,25 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
-from adjudge.judges.case import Case
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.evidence import EvidenceJudge, Method, worded
-from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, temperature_for
-from adjudge.prompts.render import CHECK
+from adjudge.judges.judge import Progress
+from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, one_of
+from adjudge.prompts.render import CHECK, CHECK_JOINT
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
 from adjudge.rag.dimensions import Dimension, absent, chosen, rag_dimensions, read_dimensions, weighted
+from adjudge.rag.joint import CHECKS, Checks, split
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
 from adjudge.rag.measures import Measure, weighed_measures
-from adjudge.rag.measuring import Measuring, Results
+from adjudge.rag.measuring import Measuring
 from adjudge.rag.parts import row_texts
+from adjudge.rag.plans import RagPlans
 from adjudge.rag.result import GROUNDEDNESS, RagResult
-from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows, shown
+from adjudge.rag.rows import Row, Rows, check_fields, columns_of, needed_fields, read_rows
 from adjudge.rag.standalone import JudgedQuestion
-from adjudge.rag.votes import Key, about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
+from adjudge.rag.votes import about_sentences, grounded, key_of, nobody, status_of_row, votes_by_case
 from adjudge.verdicts.text import read_text
 
 _LOG = logging.getLogger("adjudge.rag")
@@ -48,14 +49,20 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
-_SINCE_THEN = ("measures", "evidence", "claims", "rewrite_questions")
-"""Settings that earlier versions did not have."""
+_SINCE_THEN: Mapping[str, object] = {
+    "measures": (),
+    "evidence": None,
+    "claims": False,
+    "rewrite_questions": False,
+    "checks": "each",
+}
+"""Settings that earlier versions did not have, and what they are unless something is asked for."""
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
 
 
 @dataclass(frozen=True)
-class RagEvaluator(Judge[Instance, RagResult]):
+class RagEvaluator(RagPlans):
     """Scores the answers of a retrieval-augmented assistant.
 
     Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
@@ -84,6 +91,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
         claims: have a model say first what each sentence claims, and look that up.
         rewrite_questions: have follow-up questions made self-contained where a row has a conversation, and judge relevance
             by those; the result says by which question.
+        checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many in one call.
     """
 
     model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
@@ -103,6 +111,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
     evidence: Method | None = None
     claims: bool = False
     rewrite_questions: bool = False
+    checks: Checks = "each"
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
     _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
@@ -112,6 +121,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def __post_init__(self) -> None:
         check_votes("strictness", self.strictness)
+        one_of("checks", self.checks, CHECKS)
         known = read_dimensions(self.config, self.language) if self.config else rag_dimensions(self.language)
         wanted = [self.dimensions] if isinstance(self.dimensions, str) else self.dimensions
         named = [self.measures] if isinstance(self.measures, str) else self.measures
@@ -216,15 +226,18 @@ class RagEvaluator(Judge[Instance, RagResult]):
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> dict[str, object]:
         """With the dimensions as they are scored, wherever they came from, and what is measured beside them."""
-        made = super().configuration([*criteria, *self._measuring.checks.values()])
-        measures = {"measures": {one.name: plain(one) for one in self.measured}} if self.measured else {}
+        made = super().configuration(criteria)
+        asked = {"checks": [plain(one) for one in self._measuring.checks.values()]} if self._measuring.checks else {}
+        measures = {"measures": {one.name: plain(one) for one in self.measured}, **asked} if self.measured else {}
         found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
-        asked = [CHECK] * bool(self._measuring.checks) + [standalone.TEMPLATE] * self.rewrite_questions
-        return worded(found, self.language, sentences=bool(self.evidence), others=asked)
+        checks = [CHECK, *([CHECK_JOINT, "repair_each"] if self.checks == "joint" else [])]
+        others = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
+        return worded(found, self.language, sentences=bool(self.evidence), others=others)
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set; of what there was not always, only what is asked for: earlier runs can be resumed."""
-        return {name: value for name, value in super().recorded_settings().items() if value or name not in _SINCE_THEN}
+        made = super().recorded_settings()
+        return {name: value for name, value in made.items() if name not in _SINCE_THEN or value != _SINCE_THEN[name]}
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; a failure is a vote too."""
@@ -237,54 +250,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         for one in self._scored:
             check_fields(item, one, absent(self.language))
 
-    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every dimension to every model, as often as asked; then what evidence and measures need."""
-        ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
-        if votes and not self.early_stop and not self._staged:
-            return ballots
-        cast = votes_by_case(votes)
-        rewriting = self._rewriting(item, cast)
-        cases = self._asked(item, None if rewriting else self._question(item, cast), cast, wait=bool(rewriting))
-        return [*rewriting, *(one for case in cases for one in self._judge.plan(case, cast.get(key_of(case), []))), *ballots]
-
-    def plan_all(self, item: Instance) -> Sequence[Ballot]:
-        """All that may be asked, also what depends on answers."""
-        cases = [*self._asked(item, None, None), *self._measuring.cases(row_texts(item), None)]
-        looked_up = self._looks_up.plan_all(item) if self._looks_up else ()
-        return [*self._rewriting(item, {}), *(ballot for case in cases for ballot in self._judge.ballots(case)), *looked_up]
-
-    @property
-    def _staged(self) -> bool:
-        """Whether some of it can only be asked when other answers are there."""
-        return self._measuring.staged or self.rewrite_questions
-
-    def _asked(
-        self, item: Instance, question: JudgedQuestion | None, cast: Mapping[Key, Sequence[Vote]] | None, *, wait: bool = False
-    ) -> list[Case]:
-        """What is asked with the votes so far. ``wait``: the question that is judged is not known yet."""
-        cases = [case for case in self._cases(item, question) if case.criteria.name != self._by_sentence]
-        if wait:
-            return [case for case in cases if case.criteria.name not in standalone.READERS]
-        measured = self._measuring.cases(row_texts(item, question), self._results(cast)) if cast is not None else []
-        return [*cases, *measured]
-
-    def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
-        """Asks for the question in itself; nothing where it is known, or nobody wants it."""
-        case = standalone.case_of(item) if self.rewrite_questions else None
-        name = standalone.next_model(self.panel, cast.get(key_of(case), ())) if case else None
-        if case is None or name is None:
-            return []
-        ballot = self.ballot_for(case.criteria, case.instance, standalone.A_TEXT, case.template, name, 0)
-        return [replace(ballot, temperature=temperature_for(self.panel[name], self.temperature, 1))]
-
-    def _question(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> JudgedQuestion | None:
-        """The question that relevance is judged by, where it was to be made self-contained."""
-        case = standalone.case_of(item) if self.rewrite_questions else None
-        return standalone.judged_question(item, cast.get(key_of(case), ())) if case else None
-
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RagResult:
         """Each dimension by its own votes, then the measures, then the composite."""
-        question = self._question(item, votes_by_case(votes))
+        question = self._question(item, votes_by_case(split(votes)))
         result = self._pooled(item, votes, question)
         result = replace(result, notes=(*result.notes, *question.notes)) if question and question.notes else result
         models = dict.fromkeys(vote.model for vote in votes)
@@ -295,7 +263,7 @@ class RagEvaluator(Judge[Instance, RagResult]):
         return replace(result, own_composites={name: value for name, value in own.items() if value is not None})
 
     def _pooled(self, item: Instance, votes: Sequence[Vote], question: JudgedQuestion | None) -> RagResult:
-        cast = votes_by_case(votes)
+        cast = votes_by_case(split(votes))
         evidence = self._looks_up.pool(item, about_sentences(votes)) if self._looks_up else None
         judged = {
             case.criteria.name: grounded(case, evidence)
@@ -311,23 +279,9 @@ class RagEvaluator(Judge[Instance, RagResult]):
         share = result.normalized.get(GROUNDEDNESS, by_sentence)
         return replace(result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share))
 
-    def _results(self, cast: Mapping[Key, Sequence[Vote]]) -> Results:
-        """What the votes on a case come to; None while some are still to be asked for."""
-
-        def result(case: Case) -> DirectInstanceResult | None:
-            votes = cast.get(key_of(case), ())
-            return None if self._judge.plan(case, votes) else self._judge.pool(case, votes)
-
-        return result
-
     @property
     def _weighing(self) -> list[Measure]:
         return [one for one in self.measured if one.weight]
-
-    @property
-    def _by_sentence(self) -> str | None:
-        """The dimension that sentences decide instead of a question of its own."""
-        return GROUNDEDNESS if self.evidence in ("each", "joint") else None
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes them for judgments."""
@@ -364,10 +318,6 @@ class RagEvaluator(Judge[Instance, RagResult]):
             measured=FrozenDict(measured),
             notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
         )
-
-    def _cases(self, item: Instance, question: JudgedQuestion | None) -> list[Case]:
-        words = absent(self.language)
-        return [standalone.asked_by(Case(shown(item, one, words), one.criteria), question) for one in self._scored]
 
     def _direct(self) -> DirectJudge:
         return DirectJudge(

@@ -74,6 +74,8 @@ _UNIT_AFTER: Final = re.compile(r"[ \u00a0]?(?:[-–] ?)?(°[CС]|[%$€₽]|[^\
 _UNIT_BEFORE: Final = re.compile(r"([$€₽])[ \u00a0]?$")
 _WORD_NEXT: Final = re.compile(r"[ \u00a0-]?([^\W\d_]+)\.?")
 _LIST_NUMBER: Final = re.compile(r"\s*\(?\d{1,3}[.)]\s")
+_TORN_NUMBER: Final = re.compile(r"(?<=\d) ([.,]) (?=\d)")
+"""As corpora that were cut into words have it: "3 , 700"."""
 _COUNTED: Final = 3
 _BEGINNING: Final = 3
 
@@ -97,6 +99,7 @@ def _fact(sentence: str, kind: FactKind, start: int, end: int) -> Fact:
 
 @lru_cache(maxsize=256)
 def _known(sources: tuple[str, ...]) -> _Known:
+    sources = tuple(_TORN_NUMBER.sub(r"\1", text) for text in sources)
     words = frozenset(plain_word(match[0]) for text in sources for match in WORD.finditer(text))
     parts = {part for word in words if "-" in word for part in word.split("-")}
     by_beginning: dict[str, list[str]] = {}
@@ -245,10 +248,12 @@ def _has_date(known: _Known, date: _Date) -> bool:
 
 def _names(sentence: str) -> Iterator[tuple[int, int]]:
     """Words with a capital letter that do not begin the sentence; those that do where another one follows."""
+    marker = _LIST_NUMBER.match(sentence)
+    begin = marker.end() if marker else 0
     for match in _NAME.finditer(sentence):
         alone = len(match[0].split()) == 1
         for word in WORD.finditer(sentence, match.start(), match.end()):
-            first = not any(one.isalnum() for one in sentence[: word.start()])
+            first = not any(one.isalnum() for one in sentence[begin : word.start()])
             if not (first and (alone or not word[0].isascii())) and not _is_common(word[0]):
                 yield word.start(), word.end()
 

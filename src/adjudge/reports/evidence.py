@@ -217,6 +217,18 @@ class EvidenceSummary:
     invented: Mapping[str, int] = field(default_factory=dict)
     """Model → quotes that do not exist."""
 
+    def sentence(self, name: str, language: str) -> str:
+        """What the sentences came to, in a line."""
+        counts: Sequence[tuple[EvidenceWord, int]] = (
+            ("claims", self.claims),
+            ("supported", self.supported),
+            ("contradicted", self.contradicted),
+            ("not found", self.not_found),
+            *((("unanswered", self.unanswered),) if self.unanswered else ()),
+            ("has an unsupported sentence", self.with_unsupported),
+        )
+        return f"{name}: " + ", ".join(f"{evidence_word(word, language)} {number}" for word, number in counts)
+
     def to_dict(self) -> dict[str, object]:
         """As a JSON-ready dict."""
         return {

@@ -12,13 +12,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from adjudge.data.cells import cell
+from adjudge.domain.frozen import json_text
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.labels import LabelStore
-from adjudge.ledger.rows import LABELS
+from adjudge.ledger.rows import IN_BATCH, LABELS
 from adjudge.reports.files import text_file, whole_file
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.paired_gate import paired_gates
@@ -79,12 +81,21 @@ def _to_csv(run: Path, target: Path) -> int:
 
 def _to_jsonl(run: Path, target: Path) -> int:
     count, setup = 0, Setup.of_run(run_info(run))
-    rows = (_with_identity(row, setup) for row in judgments(run, votes=True))
+    found = judgments(run, votes=True)
+    rows = (_with_identity({**row, "votes": [_however_asked(vote) for vote in row["votes"]]}, setup) for row in found)
     with text_file(target) as file:
         for row in _with_labels(rows, LabelStore(run).history()):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
+
+
+def _however_asked(vote: dict[str, Any]) -> dict[str, Any]:
+    """A vote without whether it went through a batch: the verdict is the same."""
+    if vote.pop(IN_BATCH, None) is not None:
+        rest = {name: value for name, value in json.loads(vote["more"]).items() if name != IN_BATCH}
+        vote["more"] = json_text(rest) if rest else None
+    return vote
 
 
 def _with_labels(rows: Iterable[dict[str, object]], labels: Iterable[Label]) -> Iterator[dict[str, object]]:

@@ -11,7 +11,7 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
-from adjudge.ledger.rows import INPUT, input_from, input_of
+from adjudge.ledger.rows import IN_BATCH, INPUT, input_from, input_of
 
 Kind = Literal["direct", "pairwise", "rag"]
 Fields = Mapping[str, str | Sequence[str]]
@@ -166,8 +166,9 @@ def _used_by(votes: Sequence[Mapping[str, object]]) -> dict[str, Usage]:
         counts = (
             _count(vote.get(name)) for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated")
         )
-        model = str(vote.get("model"))
-        found[model] = found.get(model, Usage()) + Usage(*counts)
+        model, in_batch = str(vote.get("model")), vote.get(IN_BATCH)
+        tokens = map(_count, in_batch[:2]) if isinstance(in_batch, list) else ()
+        found[model] = found.get(model, Usage()) + Usage(*counts, *tokens)
     return found
 
 

@@ -17,7 +17,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "measure": ("measure", "мера"),
     "of": ("of", "чья"),
     "mean": ("mean", "среднее"),
-    "interval": ("95% interval", "интервал 95 %"),
+    "interval": ("95 % interval", "интервал 95 %"),
     "rows": ("rows", "строк"),
     "without a number": ("without a number", "без числа"),
     "to blame": ("to blame", "кто виноват"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import islice
@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import cast
 
 import jinja2
+from markupsafe import Markup
 
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.rag.composite import MEAN
 from adjudge.rag.dimensions import Dimension
 from adjudge.rag.rows import MAY_BE_ABSENT
+from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports.again import Again
 from adjudge.reports.contests import systems_of
 from adjudge.reports.decision import decision, standing
@@ -104,9 +106,21 @@ def _free_paths(folder: Path, made: datetime) -> list[Path]:
     return _free_paths(folder, made + timedelta(seconds=1)) if any(path.exists() for path in paths) else paths
 
 
-def line_breaks(text: str) -> str:
-    r"""Exports that write \n for a line break are shown with one, unless the text has line breaks of its own."""
-    return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")
+def measures_html(record: Mapping[str, object], language: str) -> Markup:
+    """What was measured of one row, of a judgment as a run folder keeps it: for the local page."""
+    words = {**_measure_words(language), "w": lambda name: word(cast(Word, name), language)}
+    module = _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
+    found = module.of_row(Judgment.of_record(record, panel=False))  # type: ignore[attr-defined]
+    return Markup(found)  # noqa: S704 - the template escapes
+
+
+def _measure_words(language: str) -> dict[str, object]:
+    """What the templates of measures say."""
+    return {
+        "m": partial(measure_word, language=language),
+        "yes_no": lambda said: "–" if said is None else measure_word("yes" if said else "no", language),
+        "measure_title": lambda section, name: _measure_title(section, name, language),
+    }
 
 
 def figure(value: float | None, digits: int = 2, language: str = "en") -> str:
@@ -131,9 +145,7 @@ def _values(report: Report) -> dict[str, object]:
         "option": lambda name: word("tie", language) if name == TIE else name,
         "rule_name": lambda name: _rule_name(name, language),
         "say": partial(sentence, language=language),
-        "m": partial(measure_word, language=language),
-        "yes_no": lambda said: "–" if said is None else measure_word("yes" if said else "no", language),
-        "measure_title": lambda section, name: _measure_title(section, name, language),
+        **_measure_words(language),
         "count": lambda number, noun: counted(number, noun, language),
         "reads": lambda dimension: _reads(dimension, language),
         "dimensions": report.dimensions_of,
@@ -161,7 +173,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "figure": partial(figure, language=language),
         "upper_first": _upper_first,
         "quoted": quoted,
-        "lines": line_breaks,
+        "lines": with_line_breaks,
     }
     made.filters |= {"md": lambda value: escaped(str("" if value is None else value))}
     made.filters |= {"ours": lambda text: localised(str(text or ""), language), "short": lambda value: _short(value, language)}
@@ -254,7 +266,7 @@ def _composite(one: Judgment, language: str) -> str:
 def _question(one: Judgment) -> str:
     """What the row is about, in a line."""
     said = one.fields.get("user_input") or one.fields.get("response") or next(iter(one.fields.values()), "")
-    line = " ".join(line_breaks(said if isinstance(said, str) else " ".join(said)).split())
+    line = " ".join(with_line_breaks(said if isinstance(said, str) else " ".join(said)).split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 

@@ -137,9 +137,9 @@ class Report(Shown):
 
     @property
     def remarks(self) -> list[str]:
-        """What the steps of cascades decided and saved, and what judges use that was learnt from labels."""
-        cascades = [one.cascade.sentence(one.name, self.language) for one in self.sections if one.cascade]
-        return [*cascades, *self.setup.learnt]
+        """What sentences came to, what cascades decided and saved, and what judges use that was learnt from labels."""
+        parts = [(one.name, part) for one in self.sections for part in (one.cascade, one.evidence) if part]
+        return [*(part.sentence(name, self.language) for name, part in parts), *self.setup.learnt]
 
     @property
     def reasons(self) -> dict[str, int]:

@@ -85,6 +85,7 @@ class CriteriaShape(FiguresShape):
     systems: NotRequired[Annotated[Sequence[SystemShape], "comparisons: the best first"]]
     positional_bias: NotRequired[OrderShape | None]
     cascade: NotRequired[CascadeShape]
+    evidence: NotRequired[Annotated[object, "sentences looked up: claims, supported, contradicted, not_found, rows with some"]]
     baseline: NotRequired[Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]]
 
 
@@ -202,6 +203,7 @@ class JudgmentShape(TypedDict):
     parts: NotRequired[Annotated[Sequence[Mapping[str, object]], "RAG: what was asked for the measures"]]
     blame: NotRequired[Annotated[object, "RAG: who, and because of which figures"]]
     judged_question: NotRequired[Annotated[object, "RAG: the question that relevance was judged by"]]
+    evidence: NotRequired[Annotated[object, "each sentence with its support, fragments and quotes; counts; invented quotes"]]
     model_scores: NotRequired[Mapping[str, float]]
     decided_by: NotRequired[Annotated[str | None, "cascades: the step whose verdict it is; null where none was accepted"]]
     steps: NotRequired[Annotated[Sequence[StepShape], "cascades: the steps that were asked"]]

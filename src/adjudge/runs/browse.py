@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -245,28 +246,32 @@ class Figures:
 
 
 def figures_of(connection: sqlite3.Connection, judge: str, *, verdicts: bool = True) -> Figures:
-    """Counts and scores are read from the index alone, where the ledger has it; ``verdicts``, from every row."""
-    counts = "SELECT status, count(*), count(score), avg(score), min(score), max(score) FROM judgments"
-    rows = connection.execute(f"{counts} WHERE judge = ? GROUP BY status", (judge,)).fetchall()
-    scored = next((row for row in rows if row[0] == "scored"), None)
+    """Counts and scores are read from the index alone, where the ledger has it, in one pass; ``verdicts``, from every row."""
+    low, high = _ends(connection, judge)
+    width = (high - low) / _BARS or 1.0
+    statuses: Counter[str] = Counter()
+    bars: Counter[int] = Counter()
+    total = 0.0
+    groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
+    for status, score, count in connection.execute(groups, (judge,)):
+        statuses[status] += count
+        if status == "scored" and score is not None:
+            bars[min(int((score - low) / width), _BARS - 1)] += count
+            total += score * count
     query = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
     return Figures(
-        {status: count for status, count, *_ in rows},
-        scored[3] if scored else None,
+        dict(statuses),
+        total / bars.total() if bars else None,
         {said: count for said, count in connection.execute(query, (judge,)) if said is not None} if verdicts else {},
-        _histogram(connection, judge, scored[4], scored[5]) if scored and scored[2] else [],
+        [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)] if bars else [],
     )
 
 
-def _histogram(connection: sqlite3.Connection, judge: str, lowest: float, highest: float) -> list[tuple[float, float, int]]:
-    low, high = (0.0, 1.0) if lowest >= 0 and highest <= 1 else (lowest, highest)
-    width = (high - low) / _BARS or 1.0
-    bars = (
-        "SELECT min(CAST((score - :low) / :width AS INTEGER), :last) AS bar, count(*) FROM judgments "
-        "WHERE judge = :judge AND status = 'scored' AND score IS NOT NULL GROUP BY bar"
-    )
-    counts = dict(connection.execute(bars, {"judge": judge, "low": low, "width": width, "last": _BARS - 1}).fetchall())
-    return [(low + bar * width, low + (bar + 1) * width, counts.get(bar, 0)) for bar in range(_BARS)]
+def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
+    """Of the histogram: from 0 to 1 where the scores are, else from the lowest to the highest."""
+    end = "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT NULL"
+    lowest, highest = (connection.execute(end.format(name), (judge,)).fetchone()[0] for name in ("min", "max"))
+    return (0.0, 1.0) if lowest is None or (lowest >= 0 and highest <= 1) else (lowest, highest)
 
 
 def judges_in(connection: sqlite3.Connection) -> list[str]:

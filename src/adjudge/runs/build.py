@@ -297,8 +297,7 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
 
 def _also(file: EvalFile) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    asked = [entry for entry in file.judges if isinstance(entry, RagEntry) and entry.measures]
-    return list(dict.fromkeys(name for entry in asked for name in _fields_of(file, entry)[1]))
+    return [name for one in file.judges if isinstance(one, RagEntry) and one.measures for name in _fields_of(file, one)[1]]
 
 
 def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
@@ -316,6 +315,7 @@ def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
         dimensions=entry.dimensions or None,
         measures=entry.measures,
         rewrite_questions=entry.rewrite_questions,
+        checks=entry.checks,
         weights=dict(entry.weights),
         config=file.beside(entry.config) if entry.config else None,
         strictness=entry.strictness,

@@ -181,6 +181,9 @@ class RagEntry(JudgeEntry):
     dimensions: tuple[str, ...] = key(Many(Text()), "Which to score; all when left out; none: only what measures says.", ())
     measures: tuple[str, ...] = key(Many(Text()), "What else to measure, such as ndcg@5 or context_recall.", ())
     weights: tuple[tuple[str, float], ...] = key(_WEIGHTS, "Dimension or measure: its weight in the composite.", ())
+    checks: Literal["each", "joint"] = key(
+        Word(("each", "joint")), "How measures ask: part by part, or many in one call.", "each"
+    )
     rewrite_questions: bool = key(Flag(), "Have follow-up questions made self-contained, for relevance.", False)
     config: str | None = key(Text(), "A file with further dimensions, or other weights and gates; relative to this file.", None)
     early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)

@@ -5,6 +5,7 @@ What happens is told as events; who listens shows it, counts it or keeps it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import field
@@ -19,9 +20,12 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
+from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.calls import OnCall, on_call
 from adjudge.engine.estimate import Estimate
+from adjudge.engine.reply import backend
 from adjudge.engine.run import OpenRun, Run, begun
+from adjudge.engine.schedule import PutOff
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, current
@@ -76,7 +80,7 @@ class Stopping:
     """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
 
 
-Event = JudgeStarted | Judged | VoteCast | BadRow | BlankRows | EmptyAnswers | ColumnsChosen | Stopping
+Event = JudgeStarted | Judged | VoteCast | BadRow | BlankRows | EmptyAnswers | ColumnsChosen | Stopping | BatchNews
 """What happens in a run, in the order it happens: a row that no judge can judge, rows that hold nothing and are passed over, and
 rows whose judged text is empty, which are judged as they stand, are told of as they were read."""
 
@@ -139,17 +143,20 @@ class EvalRun:
         kept: Kept = dict,
         prepare: Callable[[], None] | None = None,
         told_of_calls: OnCall | None = None,
+        batch: BatchSettings | None = None,
     ) -> None:
         """Judge, and tell ``listen`` of everything. Raises BudgetSpent or RunStopped where it ends before the end.
 
         ``kept``: further facts about the run, asked for when it begins and when it ends. ``prepare`` is called when nothing is
         wrong with the whole of the data, before a folder is made or a model is asked. ``told_of_calls`` is called with every
-        call to a model.
+        call to a model. ``batch``: ask in providers' batches.
         """
         limits = _limits(budget, self.file.budget)
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
+        if batch and run is None:
+            raise SetupError("batches are kept in a run: say where, with --run FOLDER")
         with event_loop.holding(on_call, told_of_calls):
-            event_loop.run(self._execute(run, limits, listen, kept, prepare))
+            event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
         """What is left of it would take; nothing is asked."""
@@ -203,9 +210,15 @@ class EvalRun:
         return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
 
     async def _execute(
-        self, run: Run | None, budget: Budget, listen: Listen, kept: Kept, prepare: Callable[[], None] | None
+        self,
+        run: Run | None,
+        budget: Budget,
+        listen: Listen,
+        kept: Kept,
+        prepare: Callable[[], None] | None,
+        batch: BatchSettings | None,
     ) -> None:
-        first, *others = self.judges
+        first = self.judges[0]
         rows = _begun(self._items(first, listen))
         if prepare:
             prepare()
@@ -214,20 +227,64 @@ class EvalRun:
         configurations = {ready.label: ready.judge.configuration(ready.criteria) for ready in recorded}
         async with begun(run, configurations, limits) as under_way, _stopped_gently(listen, kept=run is not None):
             try:
-                await self._judge(first, rows, under_way, listen)
-                for ready in others:
-                    await self._judge(ready, self._items(ready, _nobody), under_way, listen)
+                if under_way and batch:
+                    await self._judge_in_batches(batch, rows, under_way, listen)
+                else:
+                    for ready in self.judges:
+                        listen(JudgeStarted(ready.name))
+                        await self._judge(ready, rows if ready is first else self._items(ready, _nobody), under_way, listen)
             finally:
                 if under_way:
                     await under_way.ledger.note_all(kept())
 
-    async def _judge(self, ready: ReadyJudge, rows: Iterator[tuple[int, object]], run: OpenRun | None, listen: Listen) -> None:
+    async def _judge_in_batches(
+        self, settings: BatchSettings, first: Iterator[tuple[int, object]] | None, run: OpenRun, listen: Listen
+    ) -> None:
+        """The rows pass again and again, until all have their answers; each time those of all judges are sent together.
+
+        ``first``: the rows of the first judge, of which the first one is read.
+        """
+        from adjudge.engine.backends.batch.backend import Batches  # not loaded by those who ask at once
+
+        models = [model for ready in self.judges for model in ready.judge.panel.values()]
+        batches = Batches(settings, models, run, run.ledger.path.parent, listen)
+        left = [(ready, PutOff()) for ready in self.judges]
+        for ready in self.judges:
+            listen(JudgeStarted(ready.name))
+        with event_loop.holding(backend, batches):
+            try:
+                await batches.begin()
+                while left:
+                    batches.begin_pass()
+                    for ready, put_off in left:
+                        await self._judge(ready, first or self._items(ready, _nobody), run, listen, put_off)
+                        first = None
+                    left = [(ready, put_off) for ready, put_off in left if put_off.left]
+                    if left:
+                        await batches.next_round()
+            except asyncio.CancelledError:  # interrupted twice
+                await batches.cancel()
+                raise
+            finally:
+                batches.discard()
+
+    async def _judge(
+        self,
+        ready: ReadyJudge,
+        rows: Iterator[tuple[int, object]],
+        run: OpenRun | None,
+        listen: Listen,
+        put_off: PutOff | None = None,
+    ) -> None:
         under_way: dict[int, int] = {}
         """Judgment → row, while it is judged."""
+        if put_off:
+            put_off.begin(under_way.pop)
 
         def items() -> Iterator[object]:
             for number, (row, item) in enumerate(rows):
-                under_way[number] = row
+                if not put_off or not put_off.is_done(number):
+                    under_way[number] = row
                 yield item
 
         open_budget = run.open_budget if run else current.get()
@@ -236,9 +293,10 @@ class EvalRun:
             failed = open_budget.account.failed if open_budget else 0
             listen(Judged(ready.name, number, result, under_way.pop(number), run.open_budget.spent if run else None, failed))
 
-        listen(JudgeStarted(ready.name))
         cast = lambda vote: listen(VoteCast(vote))  # noqa: E731
-        await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast)
+        await ready.judge.judge_stream(
+            items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast, put_off=put_off
+        )
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:
         """(row, what the judge takes) of all that can be judged."""

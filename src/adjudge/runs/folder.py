@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
+from adjudge.ledger.batches import FOLDER as BATCHES
+from adjudge.ledger.batches import UNDER_WAY, Batch, batches_in
 from adjudge.ledger.file import (
     FILE,
     LOCK,
@@ -38,6 +42,8 @@ from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
 """How the folder ends in which an import is written before it takes its place."""
+_KEPT_BY_PROVIDERS = 29 * 86_400
+"""Seconds for which providers keep a batch at most."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -83,6 +89,8 @@ class RunInfo(Shown):
     configuration: dict[str, Any]
     facts: dict[str, Any]
     """When it was started, how it ended, the command that made it, what it was forked from."""
+    batches: tuple[Batch, ...] = ()
+    """What was sent through providers' batch APIs, the oldest first."""
 
     def to_dict(self) -> dict[str, object]:
         """This run at a glance, as a JSON-ready dict."""
@@ -148,6 +156,7 @@ def run_info(folder: str | Path) -> RunInfo:
             used_in(connection),
             facts.pop("configuration", {}),
             facts,
+            tuple(batches_in(connection)),
         )
 
 
@@ -235,16 +244,35 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
         raise RunError(
             "it holds labels that people made: export them with 'adjudge label RUN --export FILE', then delete labels.sqlite"
         )
+    _refuse_open_batches(place)
     if only_try and not (place / LOCK).exists():
         return
     with under_lock(place):
         if only_try:
             return
+        _delete_batches(place / BATCHES)
         alone = {path.name for path in place.iterdir()} <= {*OWN, *LABELS, *_EXPORTED, LOCK}
         for name in (*OWN, *LABELS, *(_EXPORTED if alone else ()), LOCK):
             (place / name).unlink(missing_ok=True)
         if alone:
             place.rmdir()
+
+
+def _refuse_open_batches(place: Path) -> None:
+    """What is paid for at a provider is not thrown away; what is too old to be there still may go."""
+    try:
+        with reading(place) as connection:
+            batches = batches_in(connection)
+    except RunError:
+        return  # a ledger that cannot be read has nothing to collect them by
+    if any(batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS for batch in batches):
+        raise RunError(f"its batches are under way, and would be lost: collect them with 'adjudge resume {place}'")
+
+
+def _delete_batches(place: Path) -> None:
+    """What waits to be sent or was fetched; a link leads to what is somebody else's."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
 
 
 def judgments(folder: str | Path, *, votes: bool = False) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,19 @@ from pathlib import Path
 
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE, connect, delete, migrate, refuse_strange_schema, trouble, under_lock
-from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, KEY_BYTES, ORDER, checksum, columns_in, insert, plausible, sealed, select
+from adjudge.ledger.rows import (
+    CHECKSUM_SQL,
+    COLUMNS,
+    FIRST_TABLES,
+    KEY_BYTES,
+    ORDER,
+    checksum,
+    columns_in,
+    insert,
+    plausible,
+    sealed,
+    select,
+)
 
 _PAGE = 4096
 _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
@@ -34,11 +46,11 @@ def _recover(path: Path) -> tuple[int, int]:
     delete(new_path)
     with _readable(path) as source, connect(new_path) as new:
         migrate(new, new_path)
-        _, votes, _ = [_save(source, new, table) for table in COLUMNS]
+        saved = {table: _save(source, new, table) for table in COLUMNS}
         rows = _drop_without_votes(new)
         new.execute("DELETE FROM meta WHERE name = 'ended'")  # it has ended when what was lost is there again
     _put_in_place(path, new_path)
-    return votes, rows
+    return saved["votes"], rows
 
 
 def _put_in_place(path: Path, new_path: Path) -> None:
@@ -76,7 +88,7 @@ def _has_tables(path: Path) -> bool:
     try:
         with _damaged(path) as old:
             refuse_strange_schema(old, path)
-            return all(set(columns_in(old, table)) >= set(columns) for table, columns in COLUMNS.items())
+            return all(set(columns_in(old, table)) >= set(COLUMNS[table]) for table in FIRST_TABLES)
     except sqlite3.Error:
         return False
 

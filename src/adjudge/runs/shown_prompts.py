@@ -99,14 +99,28 @@ def _candidates(
 ) -> Iterator[Ballot]:
     """Every ballot that this judge may have asked; which it was, the hash tells."""
     settings, compares = _mapping(configuration.get("settings")), "per_system_results" in kept
-    instance, feedback = Instance(fields), settings.get("generate_feedback") is True  # type: ignore[arg-type]
-    template = "aspect" if "definition" in settings else "pairwise" if compares else "direct"
+    template, language = _template(settings, compares=compares), str(settings.get("language") or "en")
+    feedback = settings.get("generate_feedback") is True
     for criteria in _criteria(configuration, kept, compares=compares):
+        instance = Instance(fields)  # type: ignore[arg-type]  # what a run folder holds
+        if "dimensions" in configuration:
+            instance = _seen_by(criteria, instance, language)
         for question in _questions(criteria, vote, compares=compares):
             for mode in _MODES:
-                language = str(settings.get("language") or "en")
                 parts = (criteria, instance, question, template, vote.model, language)
                 yield Ballot(*parts, mode=mode, feedback=feedback, persona=vote.persona)
+
+
+def _template(settings: Mapping[str, object], *, compares: bool) -> str:
+    return "aspect" if "definition" in settings else "pairwise" if compares else "direct"
+
+
+def _seen_by(criteria: Criteria, instance: Instance, language: str) -> Instance:
+    """What a dimension of an answer that rests on retrieved texts sees of its row."""
+    from adjudge.rag.dimensions import Dimension, absent  # not loaded by those who have no such run
+    from adjudge.rag.rows import shown
+
+    return shown(instance, Dimension(criteria), absent(language))
 
 
 def _criteria(configuration: Mapping[str, object], kept: Mapping[str, object], *, compares: bool) -> Sequence[Criteria]:

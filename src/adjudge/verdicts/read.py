@@ -9,12 +9,14 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from adjudge.domain.each import ChoiceOfEach
 from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
+from adjudge.verdicts.each import read_answers
 from adjudge.verdicts.evidence import read_claims, read_each, with_evidence
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
@@ -72,7 +74,7 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
 
     ``settle``: the model will not be asked again, so that a verdict on a sentence whose quotes do not exist is "not found".
     """
-    if isinstance(ballot.question, SupportOfEach | ClaimsQuestion):
+    if isinstance(ballot.question, SupportOfEach | ClaimsQuestion | ChoiceOfEach):
         return _read_sentences(reply, ballot, settle=settle)
     reading = read(reply, ballot.question)
     if isinstance(ballot.question, SupportQuestion):
@@ -91,7 +93,12 @@ def _read_sentences(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
         return _refusal(text)
     question = ballot.question
-    reading = read_claims(objects, question) if isinstance(question, ClaimsQuestion) else read_each(listed, ballot, settle=settle)
+    if isinstance(question, ChoiceOfEach):
+        reading = read_answers(listed, question)
+    elif isinstance(question, ClaimsQuestion):
+        reading = read_claims(objects, question)
+    else:
+        reading = read_each(listed, ballot, settle=settle)
     return reading or Reading(Outcome.UNREADABLE, reason=f"no list of sentences found in the reply: {_short(text)}")
 
 

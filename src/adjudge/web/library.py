@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.ledger.file import FILE, LABELS, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.ledger.labels import NOTES
 from adjudge.runs.browse import judges_in
 from adjudge.runs.folder import find_runs, last_written, reading
 
@@ -105,11 +106,11 @@ class Library:
         except (RunError, sqlite3.Error):  # its pages are slower, and whoever resumes it hears what is wrong
             return
 
-    def kept(self, place: RunPlace, what: str, make: Callable[[], T]) -> T:
-        """What ``make`` found in a run, found anew when the run has changed."""
+    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool = False) -> T:
+        """What ``make`` found in a run, found anew when the run has changed: a little later, or ``at_once``."""
         key, version, now = (place.id, what), _version(place.folder), time.monotonic()
         known = self._kept.get(key)
-        if known is None or (known[0] != version and now > known[1]):
+        if known is None or (known[0] != version and (at_once or now > known[1])):
             found, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
@@ -131,9 +132,9 @@ class Library:
         """What a run says of itself."""
         return self.kept(place, "about", lambda: _about(place))
 
-    def counts(self, place: RunPlace) -> dict[str, JudgeCounts]:
+    def counts(self, place: RunPlace, *, at_once: bool = False) -> dict[str, JudgeCounts]:
         """Judge → how its judgments came out."""
-        return self.kept(place, "counts", lambda: _counts(place))
+        return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
 
     def glance(self, place: RunPlace, *, wait: bool = False) -> dict[str, object]:
         """A run as the list shows it. A large one is counted when the list waits for it, or was counted already."""
@@ -141,7 +142,7 @@ class Library:
         if "error" in about:
             return about
         counted = wait or not is_large(place) or (place.id, "counts") in self._kept
-        counts = self.counts(place) if counted else {}
+        counts = self.counts(place, at_once=not self.is_live(place)) if counted else {}
         models = about["models"]
         assert isinstance(models, dict)
         judges = [
@@ -153,7 +154,7 @@ class Library:
 def _version(folder: Path) -> object:
     """Changes with whatever is written to a run, labels included."""
     found = []
-    for path in (folder / FILE, folder / f"{FILE}-wal", folder / "labels.sqlite", folder / "labels.sqlite-wal"):
+    for path in (folder / name for name in (FILE, f"{FILE}-wal", LABELS, f"{LABELS}-wal", NOTES)):
         try:
             stat = path.stat()
             found.append((stat.st_mtime_ns, stat.st_size) if stat.st_size else (0, 0))  # an empty log is one that a reader left

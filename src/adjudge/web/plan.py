@@ -114,7 +114,7 @@ def own_criteria(home: Path) -> dict[str, FoundFile]:
 
 
 def _holds_criteria(file: FoundFile) -> bool:
-    """Whether it looks like criteria: a mapping, or a list of them, with what criteria have and eval files do not."""
+    """Whether it looks like criteria: it has the keys of some, and none that eval files or test cases have."""
     if file.size > _LARGEST_CRITERIA:
         return False
     try:
@@ -122,7 +122,7 @@ def _holds_criteria(file: FoundFile) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     keys = set(_KEY.findall(text))
-    return {"name", "description"} <= keys and not keys & {"judges", "jobs"}
+    return {"name", "description"} <= keys and not keys & {"judges", "jobs", "test_case"}
 
 
 def new_folder(root: Path, name: str) -> Path:

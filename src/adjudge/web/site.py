@@ -23,6 +23,7 @@ from adjudge.domain.vote import Outcome
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.evidence import record_html
+from adjudge.reports.pages import measures_html
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
@@ -192,7 +193,7 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html)
+    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html)
     return made
 
 

@@ -68,6 +68,8 @@ class OpenBudget:
         self._line: deque[asyncio.Future[None]] = deque()
         self._entering = 0
         self._reserved = Spent()
+        self._in_batches = Spent()
+        """What batches may take that were sent and not collected yet."""
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → how many times as long as expected its prompts and its answers were at most."""
         self._asking: Counter[str] = Counter()
@@ -149,17 +151,61 @@ class OpenBudget:
             return
         self.account.add(model, usage)
         if self.budget.by_size:
-            prompt, answer = expected_tokens(request)
-            longer, wordier = self._larger.get(model, (0.0, 0.0))
-            self._larger[model] = max(longer, usage.prompt_tokens / prompt), max(wordier, usage.completion_tokens / answer)
+            self.learn(model, request, usage)
 
-    def _sizes(self, model: str, request: Request) -> tuple[Spent, Spent]:
+    # -- batches: set aside when they are planned, counted when they are collected ------
+
+    def set_aside(self, model: str, request: Request) -> Spent | None:
+        """What a request in a batch may take; None where that does not fit any more.
+
+        At most, until the model's answers show how long its largest are; the first one only has to be likely to fit.
+        """
+        likely, most = self._sizes(model, request, in_batch=True)
+        wanted = likely if model in self._larger else most
+        alone = self._in_batches.calls == 0
+        before = self.spent + self._reserved + self._in_batches
+        if self._limited and self._passed(before + (likely if alone else wanted)):
+            return None
+        self._in_batches += wanted
+        return wanted
+
+    def set_aside_again(self, amount: Spent) -> None:
+        """What a batch may take that was sent before."""
+        self._in_batches += amount
+
+    def give_back(self, amount: Spent) -> None:
+        """What a batch may have taken that is collected now, or will not be sent."""
+        self._in_batches -= amount
+        self._wake()
+
+    def collect(self, model: str, usage: Usage) -> None:
+        """A reply came in a batch."""
+        self._spent = None
+        self.account.add(model, usage)
+        self.account.leased += usage.calls
+        self._begun += usage.calls
+        self._leased += usage.calls
+
+    def learn(self, model: str, request: Request, usage: Usage) -> None:
+        """How a model's prompts and answers turn out."""
+        prompt, answer = expected_tokens(request)
+        longer, wordier = self._larger.get(model, (0.0, 0.0))
+        self._larger[model] = max(longer, usage.prompt_tokens / prompt), max(wordier, usage.completion_tokens / answer)
+
+    def over(self) -> str | None:
+        """The limit that is passed already."""
+        return self._passed(self.spent)
+
+    # ------------------------------------------------------------------------------------
+
+    def _sizes(self, model: str, request: Request, *, in_batch: bool = False) -> tuple[Spent, Spent]:
         """What a request is likely to take, and what it takes at most."""
         if not self.budget.by_size:
             return _ONE_CALL, _ONE_CALL
         likely, (prompt, answer) = self._likely(model, request), most_tokens(request)
         most = Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
-        return self.cost(model, likely), self.cost(model, most)
+        sizes = [one.in_batch() if in_batch else one for one in (likely, most)]
+        return self.cost(model, sizes[0]), self.cost(model, sizes[1])
 
     def _likely(self, model: str, request: Request) -> Usage:
         """As the model's largest requests turned out so far."""
@@ -175,7 +221,7 @@ class OpenBudget:
         self.raise_if_halted()
         likely, most = self._sizes(model, request)
         while self._unknown(model) or not self._fits(likely, most):
-            if limit := self._passed(self.spent + likely):
+            if limit := self._passed(self.spent + self._in_batches + likely):
                 self.halt(BudgetSpent(f"the budget is spent: {limit}"))
             self.raise_if_halted()
             known = self._larger.get(model)
@@ -190,8 +236,9 @@ class OpenBudget:
         return self.budget.by_size and model not in self._larger and self._asking[model] > 0
 
     def _fits(self, likely: Spent, most: Spent) -> bool:
+        before = self.spent + self._in_batches
         alone = self._reserved.calls == 0
-        return not self._passed(self.spent + likely) if alone else not self._passed(self.spent + self._reserved + most)
+        return not self._passed(before + likely) if alone else not self._passed(before + self._reserved + most)
 
     def _passed(self, after: Spent) -> str | None:
         """The limit that this would pass."""
@@ -323,6 +370,11 @@ def _let_in(ticket: asyncio.Future[None]) -> bool:
     return ticket.done() and not ticket.cancelled() and ticket.exception() is None
 
 
+def bounded(request: Request, budget: Budget) -> Request:
+    """With a limit on its answer, where money or tokens are limited."""
+    return replace(request, max_tokens=LONGEST_ANSWER) if request.max_tokens is None and budget.by_size else request
+
+
 class Allowed(Layer):
     """Passes on what the run that asks still may spend."""
 
@@ -338,6 +390,4 @@ class Allowed(Layer):
 
     def _bounded(self, request: Request, budget: Budget) -> Request:
         """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
-        if request.max_tokens is not None or not budget.by_size or self.capabilities.exact_logprobs:
-            return request
-        return replace(request, max_tokens=LONGEST_ANSWER)
+        return request if self.capabilities.exact_logprobs else bounded(request, budget)

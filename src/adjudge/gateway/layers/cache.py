@@ -58,9 +58,13 @@ class Cached(Layer):
         if kept is not None:
             return kept
         reply = await self.inner.complete(request)
+        self.keep(request, reply)
+        return reply
+
+    def keep(self, request: Request, reply: Reply) -> None:
+        """Keep a good reply."""
         if reply.text and reply.finish == "stop":
             self.cache.put(self.identity, request, reply)
-        return reply
 
     def forget(self, request: Request) -> None:
         """Let go of a reply that turned out to be none; a cache that only records keeps it."""

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.headers import Headers
-from adjudge.gateway.http import Endpoint, Secret, get_json, post_json
+from adjudge.gateway.http import Endpoint, Secret, encoded_body, get_json, post_json
 from adjudge.gateway.model import PartRejected, Presence
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.redact import shown, without_secrets
@@ -89,13 +89,40 @@ class HttpProvider(ABC):
     async def complete(self, request: Request) -> Reply:
         """Ask once."""
         started = perf_counter()
-        data = await self._post(request)
+        reply = self.reply_in(await self._post(request))
+        return reply.after(perf_counter() - started, self._ignored(request, reply))
+
+    def reply_in(self, data: dict[str, Any]) -> Reply:
+        """The reply in a JSON answer, however that came; a ModelError when there is none."""
         try:
-            reply = self._read(data)
+            return self._read(data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             message = f"the server's answer has no reply in it ({type(error).__name__}: {error})"
             raise self._endpoint("").error(Unavailable, message) from None
-        return reply.after(perf_counter() - started, self._ignored(request, reply))
+
+    def encoded(self, request: Request) -> str:
+        """The request in this protocol's JSON, without what the server is known not to take."""
+        return encoded_body(self._body(self._trimmed(request)))
+
+    def noticed(self, request: Request, reply: Reply) -> Reply:
+        """A reply that came another way, with what was asked for and not done."""
+        return reply.after(reply.latency, self._ignored(request, reply))
+
+    def learns_from(self, request: Request, error: ModelError) -> bool:
+        """Whether ``error`` says that an optional part of ``request`` was not taken, which is left out from now on."""
+        part = self._rejected_part(request, error)
+        if part is not None:
+            self._rejected.add(part)
+        return part is not None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The base URL, in whose name errors speak."""
+        return self._endpoint("")
+
+    async def at(self, path: str) -> Endpoint:
+        """Another path below the base URL, with whatever it takes to be let in."""
+        return await self._authorised(path)
 
     async def probe(self) -> Presence:
         """Reach the server without paying for an answer, and see whether it says that the model is there.
@@ -178,16 +205,16 @@ class HttpProvider(ABC):
 
     async def _post(self, request: Request) -> dict[str, Any]:
         """One request, without what the server is known not to take."""
-        endpoint = await self._authorised(self._path())
-        trimmed = replace(request, **{part: _NOT_ASKED[part] for part in self._rejected}) if self._rejected else request
+        endpoint, trimmed = await self._authorised(self._path()), self._trimmed(request)
         try:
             return await post_json(endpoint, self._body(trimmed))
         except ModelError as error:
-            part = self._rejected_part(trimmed, error)
-            if part is None:
+            if not self.learns_from(trimmed, error):
                 raise
-            self._rejected.add(part)
             raise PartRejected(error.message, provider=error.provider, model=error.model, hint=error.hint) from None
+
+    def _trimmed(self, request: Request) -> Request:
+        return replace(request, **{part: _NOT_ASKED[part] for part in self._rejected}) if self._rejected else request
 
     def _rejected_part(self, request: Request, error: ModelError) -> str | None:
         """The optional part of ``request`` that the server says it does not know, if that is what it says."""

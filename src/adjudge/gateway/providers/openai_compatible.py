@@ -58,17 +58,22 @@ class OpenAICompatible(HttpProvider):
         return self._last_format[1]
 
     def _read(self, data: dict[str, Any]) -> Reply:
-        first = data["choices"][0]
-        message = first["message"]
-        refusal = message.get("refusal")
-        said = {name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)}
-        return Reply(
-            text=refusal or said_in(message),
-            usage=openai_usage(mapping(data.get("usage"))),
-            finish="refusal" if refusal else finish_of(first.get("finish_reason")),
-            logprobs=openai_logprobs(first.get("logprobs")),
-            details=FrozenDict(said),
-        )
+        return openai_reply(data)
+
+
+def openai_reply(data: Mapping[str, Any]) -> Reply:
+    """The reply in a chat completion; KeyError and the like when there is none."""
+    first = data["choices"][0]
+    message = first["message"]
+    refusal = message.get("refusal")
+    said = {name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)}
+    return Reply(
+        text=refusal or said_in(message),
+        usage=openai_usage(mapping(data.get("usage"))),
+        finish="refusal" if refusal else finish_of(first.get("finish_reason")),
+        logprobs=openai_logprobs(first.get("logprobs")),
+        details=FrozenDict(said),
+    )
 
 
 def openai_messages(request: Request) -> Encoded:

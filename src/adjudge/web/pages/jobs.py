@@ -52,8 +52,8 @@ def _resume(request: Request, given: dict[str, str]) -> Response:
 def job_data(site: Site, job: Job) -> dict[str, object]:
     """What is known of a job now."""
     is_running, place = job.is_running, _place(site, job)
-    spent = site.library.kept(place, "spent", lambda: spent_in(place.folder, by_votes=True).usd) if place else 0.0
-    done = _done(site, place) if place else Counter()
+    spent = _spent(site, place, at_once=not is_running) if place else 0.0
+    done = _done(site, place, at_once=not is_running) if place else Counter()
     return {
         "id": job.id,
         "name": job.folder.name,
@@ -79,9 +79,14 @@ def _place(site: Site, job: Job) -> RunPlace | None:
     return next((one for one in site.library.scan() if one.folder == job.folder), None)
 
 
-def _done(site: Site, place: RunPlace) -> Counter[str]:
+def _spent(site: Site, place: RunPlace, *, at_once: bool) -> float:
+    return site.library.kept(place, "spent", lambda: spent_in(place.folder, by_votes=True).usd, at_once=at_once)
+
+
+def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
     """Status → judgments."""
-    return sum((Counter(one.statuses) for one in site.library.counts(place).values()), Counter())
+    counts = site.library.counts(place, at_once=at_once)
+    return sum((Counter(one.statuses) for one in counts.values()), Counter())
 
 
 def _check(site: Site) -> None:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
+from adjudge.ledger.criteria_notes import add_note
 from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
@@ -79,6 +80,9 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
 
 def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str:
     """Do what the key says; what the annotator is told of it."""
+    if given.get("do") == "unclear":
+        add_note(desk.place.folder, desk.criteria, desk.who.name, given.get("unclear", ""))
+        return "Kept as a note on the criteria."
     if given.get("do") == "undo":
         site.sessions.labelled(*desk, None)
         return "Taken back." if work.undo() else "There is nothing to take back."

@@ -13,7 +13,7 @@ from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
 from adjudge.web.home import FoundFile, chosen
 from adjudge.web.plan import own_criteria
-from adjudge.web.site import our_words, site_of
+from adjudge.web.site import site_of
 
 
 def show(request: Request) -> Response:
@@ -48,7 +48,7 @@ def _read(file: FoundFile, language: str) -> dict[str, object]:
 
 def _finding(one: Finding, language: str) -> dict[str, str]:
     about = {"severity": one.severity, "criteria": one.criteria, "field": one.field}
-    return {**about, "message": our_words(one.message, language)}
+    return {**about, "message": localised(one.message, language)}
 
 
 def _entry(one: CatalogEntry) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
@@ -14,17 +14,21 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from adjudge.catalog import criteria as catalog
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.gateway.open import open_model
 from adjudge.prompts.case_writing import TEXT_ACTIONS
 from adjudge.reports.russian import localised
 from adjudge.reports.test_case_files import EXPORTS
-from adjudge.runs.case_file import CaseSettings, TestCase
+from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of
-from adjudge.web.playground.draft import Draft, TextsDraft, first_draft
+from adjudge.web.home import chosen
+from adjudge.web.plan import own_criteria
+from adjudge.web.playground.draft import FIRST, Draft, draft_of
 from adjudge.web.playground.edits import edited
 from adjudge.web.playground.run_rows import case_of_row
 from adjudge.web.playground.shown import trial_data
@@ -40,6 +44,8 @@ _LOOK = 0.1
 """Seconds between two looks at a trial."""
 _AT_MOST = 0.4
 """Seconds between two messages about it."""
+_PATIENCE = 2.0
+"""Seconds for which a trial that is stopped is waited for."""
 Form = list[tuple[str, str]]
 Posted = Callable[[Request, Form], Response]
 
@@ -106,20 +112,34 @@ def show(request: Request) -> Response:
 def _opened(request: Request, site: Site) -> Draft:
     asked, language = request.query_params, site.language_of(request)
     if name := asked.get("case"):
-        wanted = asked.get("version", "")
-        case, number = CaseStore(site.home).read(name, int(wanted) if wanted.isdecimal() else None)
+        case, number = CaseStore(site.home).read(name, _number(asked.get("version")))
         return Draft.of_case(case, name, str(number))
+    models = site.known_models()[:1]
     if run := asked.get("run"):
-        place, row = site.library.find(run), asked.get("row", "1")
-        if not row.isdecimal():
-            raise SetupError(f"{row!r} is no number of a row")
-        return Draft.of_case(case_of_row(place.folder, asked.get("judge", ""), int(row), site.known_models()[:1], language))
-    made = first_draft(language, site.known_models()[:1])
-    if name := asked.get("criteria"):
-        entry = catalog.entry(name, language if language in catalog.languages_of(name) else "en")
-        case = TestCase(entry=entry, settings=CaseSettings(models=made.models, language=language))
-        return replace(Draft.of_case(case), rows=(TextsDraft(), TextsDraft()))
-    return made
+        place, row = site.library.find(run), _number(asked.get("row")) or 1
+        return Draft.of_case(case_of_row(place.folder, asked.get("judge", ""), row, models, language))
+    if file := asked.get("file"):
+        return draft_of(_own_entry(site, file, asked.get("criteria", "")), models, language)
+    name = asked.get("criteria") or FIRST
+    return draft_of(catalog.entry(name, language if language in catalog.languages_of(name) else "en"), models, language)
+
+
+def _number(given: str | None) -> int | None:
+    """What an address says, where it says anything."""
+    if not given:
+        return None
+    if not given.isdecimal():
+        raise SetupError(f"{given!r} is no number")
+    return int(given)
+
+
+def _own_entry(site: Site, file: str, name: str) -> CatalogEntry:
+    """One of the criteria of a file of the user's own."""
+    entries = read_entries(chosen(own_criteria(site.home), file, "file of criteria").path)
+    found = next((one for one in entries if one.criteria.name == name), None if name else entries[0])
+    if found is None:
+        raise SetupError(f"{file} has no criteria {name!r}; it has {', '.join(repr(one.criteria.name) for one in entries)}")
+    return found
 
 
 def _around(request: Request, site: Site, draft: Draft) -> dict[str, object]:
@@ -242,8 +262,7 @@ def show_trial(request: Request) -> Response:
 def stop(request: Request, form: Form) -> Response:  # noqa: ARG001 - nothing is sent along
     """Send nothing more."""
     trial = site_of(request).trials.find(request.path_params["trial"])
-    trial.stop()
-    trial.wait(2)
+    trial.stop(_PATIENCE)
     return trial_answer(request, trial)
 
 

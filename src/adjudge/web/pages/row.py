@@ -21,6 +21,7 @@ LONGEST = 20_000
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "sample", "outcome", "option", "explanation", "reason", "order", "persona")
 _OF_EVIDENCE = ("judge", "row", "fields", "evidence")
+_OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
 _SHOWN_APART = (
     "fields",
     "votes",
@@ -34,6 +35,9 @@ _SHOWN_APART = (
     "score",
     "criteria",
     "evidence",
+    "measures",
+    "parts",
+    "blame",
 )
 
 
@@ -79,6 +83,7 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "more": {name: value for name, value in found.items() if name not in _SHOWN_APART and value not in (None, [], {}, False)},
         "votes": [_vote(vote, prompt, whole=whole) for vote, prompt in zip(found["votes"], prompts, strict=True)],
         "evidence": {name: found.get(name) for name in _OF_EVIDENCE} if found.get("evidence") else None,
+        "measures": {name: found.get(name) for name in _OF_MEASURES} if found.get("measures") else None,
         "python": as_python(place, judge, row),
     }
 

@@ -21,6 +21,7 @@ from adjudge.web.forms import fields_of
 from adjudge.web.home import chosen, data_files, preview
 from adjudge.web.plan import EVAL_FILE, Plan, new_folder, own_criteria, plan_of, suggested_name, trouble_in
 from adjudge.web.site import Site, site_of
+from adjudge.web.spending import refuse_unpriced
 
 _ROOM = 1.2
 """How much more than the estimate is suggested as a budget."""
@@ -56,6 +57,7 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     site, asked = site_of(request), QueryParams(list(given))
     _check(site)
     plan = plan_of(site, asked, asked.getlist)
+    refuse_unpriced(plan.models)
     usd = dollars(asked, site)
     total = asked.get("total", "")
     folder = new_folder(site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from starlette.requests import Request
 from starlette.responses import Response
 
+from adjudge.ledger.criteria_notes import notes_in
 from adjudge.ledger.labels import Conflict, LabelStore
 from adjudge.reports.calibrated import calibration_lines, people_lines
 from adjudge.reports.trusted import trust_sentence
@@ -28,6 +31,7 @@ def _report(place: RunPlace, language: str) -> dict[str, object]:
         "calibrations": [_data(one, language) for one in calibrate_run(place.folder)],
         "conflicts": [_conflict(one) for one in conflicts[:100]],
         "conflict_count": len(conflicts),
+        "notes": [asdict(one) for one in notes_in(place.folder)],
     }
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import as_file, parse_entry
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.frozen import plain
@@ -23,7 +22,8 @@ from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, dumped, 
 
 MOST_ROWS = 200
 """Instances of one test case; more are for a run."""
-_FIRST = "conciseness"
+FIRST = "conciseness"
+"""The ready-made criteria that the playground opens with."""
 _HERE = "the criteria"
 _SWITCHES = ("check_positional_bias", "feedback", "tie_enabled")
 _TYPED = ("strictness", "persona", "temperature", "language")
@@ -281,11 +281,11 @@ def entry_of_yaml(text: str) -> CatalogEntry:
     return parse_entry(place.value, place)
 
 
-def first_draft(language: str, models: Sequence[str]) -> Draft:
-    """What the playground opens with."""
-    entry = catalog.entry(_FIRST, language)
-    made = Draft.of_case(TestCase(entry=entry, settings=CaseSettings(models=tuple(models[:1]), language=language)))
-    return replace(made, rows=(TextsDraft(), TextsDraft()))
+def draft_of(entry: CatalogEntry, models: Sequence[str], language: str) -> Draft:
+    """What the playground opens with: criteria, and their golden examples as instances."""
+    rows = [TextsDraft(one.option, _typed(one.fields), one.explanation) for one in entry.golden]
+    settings = CaseSettings(models=tuple(models), language=language)
+    return replace(Draft.of_case(TestCase(entry=entry, settings=settings)), rows=tuple(rows) or (TextsDraft(), TextsDraft()))
 
 
 def _golden(kept: str) -> object:

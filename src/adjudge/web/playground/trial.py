@@ -105,10 +105,14 @@ class Trial:
         """Begin to judge."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Send nothing more; what was answered stays."""
-        if not self.ended:
-            event_loop.home_loop().call_soon_threadsafe(self._budget.stop, _STOPPED)
+    def stop(self, wait: float = 0.0) -> None:
+        """Send nothing more. What is under way is waited for so long; what comes later still counts, and is paid for."""
+        if self.ended:
+            return
+        event_loop.home_loop().call_soon_threadsafe(self._budget.stop, _STOPPED)
+        if not self.wait(wait):
+            self.error, self.ended = _STOPPED, True
+            self.changes += 1
 
     def wait(self, seconds: float) -> bool:
         """Whether it ended in that time."""

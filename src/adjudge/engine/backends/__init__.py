@@ -1,0 +1,1 @@
+"""Other ways from ballots to votes than one request after the other."""

@@ -1,0 +1,88 @@
+"""What came of a batch, into the ledger: by the ballot, a few hundred at a time, twice without harm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from adjudge.domain.frozen import FrozenDict, plain
+from adjudge.domain.message import Prompt, Reply, Request, Usage
+from adjudge.engine.backends.batch.request_file import parsed_id
+from adjudge.gateway.batches.api import Line, error_data
+from adjudge.gateway.layers.account import measured
+from adjudge.gateway.layers.budget import OpenBudget
+from adjudge.ledger.batches import Asked, Batch, BatchBallot, BatchTable
+
+COMMIT_EVERY = 500
+_NOBODY = Request(Prompt(()))
+
+
+class Collector:
+    """Reads results and keeps them."""
+
+    def __init__(self, table: BatchTable, budget: OpenBudget) -> None:
+        self._table = table
+        self._budget = budget
+
+    async def collect(self, batch: Batch, model: str, lines: Iterable[Line]) -> None:
+        """Keep what came of each request, in any order; what is known already stays as it is."""
+        waiting: dict[tuple[bytes, bytes], BatchBallot] = {}
+        for line in lines:
+            if (found := self._read(batch, model, line, waiting)) is not None:
+                waiting[found.ballot, found.request] = found
+            if len(waiting) >= COMMIT_EVERY:
+                await self._commit(waiting)
+        await self._commit(waiting)
+
+    def is_of(self, batch: Batch, line: Line) -> bool:
+        """Whether a result answers a request of this batch."""
+        known = self._known(line)
+        return known is not None and known.batch == batch.id
+
+    def _known(self, line: Line) -> BatchBallot | None:
+        key = parsed_id(line.id)
+        return self._table.find(*key) if key else None
+
+    def _read(
+        self, batch: Batch, model: str, line: Line, waiting: Mapping[tuple[bytes, bytes], BatchBallot]
+    ) -> BatchBallot | None:
+        known = self._known(line)
+        if known is None or (known.ballot, known.request) in waiting:
+            return None
+        if known.state is not Asked.SENT:
+            if known.batch != batch.id and line.reply:  # sent twice, and paid for twice
+                self._budget.collect(model, _usage(line.reply))
+            return None
+        if line.reply is not None:
+            self._budget.collect(model, _usage(line.reply))
+            return replace(known, state=Asked.ANSWERED, reply=json.dumps(_kept(line.reply)))
+        assert line.error is not None
+        state = Asked.RETRY if line.error.retryable else Asked.FAILED
+        return replace(known, state=state, reply=json.dumps(error_data(line.error)))
+
+    async def _commit(self, waiting: dict[tuple[bytes, bytes], BatchBallot]) -> None:
+        if waiting:
+            await self._table.answer(waiting.values(), self._budget.account.to_dict())
+            waiting.clear()
+
+
+def _usage(reply: Reply) -> Usage:
+    return measured(_NOBODY, reply).usage.in_batch()
+
+
+def _kept(reply: Reply) -> dict[str, object]:
+    whole = {"text": reply.text, "usage": plain(reply.usage), "finish": reply.finish, "details": dict(reply.details)}
+    return whole | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
+
+
+def reply_from(data: Mapping[str, Any]) -> Reply:
+    """As it was collected."""
+    return Reply(
+        text=str(data["text"]),
+        usage=Usage(**data["usage"]),
+        finish=str(data["finish"]),
+        logprobs=tuple(FrozenDict(token) for token in data["logprobs"]) if "logprobs" in data else None,
+        details=FrozenDict(data["details"]),
+    )

@@ -1,0 +1,51 @@
+"""How batches are used, and what is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Orphans = Literal["adopt", "resubmit"]
+Kind = Literal["sent", "waiting", "collected", "cancelled", "twice", "live", "note"]
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """What a user can say of batches."""
+
+    detach: bool = False
+    """End when everything is sent; a later resume collects."""
+    batch_only: bool = False
+    """Ask nothing outside batches, repairs included."""
+    orphans: Orphans | None = None
+    """What to do where it cannot be told whether a batch was sent: wait for those that may be it, or send it again."""
+    api: str | None = None
+    """The batch API that the server speaks, where its model's id does not say."""
+    command: str | None = None
+    """A command on this machine in its place."""
+    poll: float = 15.0
+    """Seconds before the second look at the batches; the wait doubles up to ``poll_most``."""
+    poll_most: float = 300.0
+    most_requests: int | None = None
+    """In one batch, where that is to be less than the provider takes."""
+    live_below: int = 200
+    """So few requests that have to be repeated are not worth a batch."""
+    grace: float = 3.0
+    """Seconds after an interrupt in which a second one cancels the batches."""
+
+
+@dataclass(frozen=True)
+class BatchNews:
+    """Something happened to batches."""
+
+    kind: Kind
+    provider: str = ""
+    batches: int = 1
+    requests: int = 0
+    done: int = 0
+    seconds: float = 0.0
+    text: str = ""
+
+
+Tell = Callable[[BatchNews], None]

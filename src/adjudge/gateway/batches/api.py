@@ -1,0 +1,223 @@
+"""What every batch API has: a way to write requests, to send them, to ask how far they are, and to read what came of each."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar
+
+from adjudge.domain.message import Reply, Request
+from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
+from adjudge.gateway.http import Endpoint, error_for
+from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.redact import struck_out
+from adjudge.gateway.transfer import fetch
+
+Json = dict[str, Any]
+EXPIRED = "the batch ended before this request was answered"
+MARK = "adjudge"
+"""Under which a batch carries our name for it."""
+_DONE = (
+    *("completed", "failed", "succeeded", "errored", "canceled", "expired"),
+    *("succeeded_requests", "failed_requests", "successfulRequestCount", "failedRequestCount"),
+)
+"""What providers call the requests of which it is known what came of them."""
+_KINDS: Mapping[str, type[ModelError]] = {one.__name__: one for one in (ModelError, RateLimited, Refused, Unavailable)}
+
+
+class Phase(StrEnum):
+    """How far a batch is, whatever its provider calls that."""
+
+    WAITING = "waiting"
+    ENDED = "ended"
+    """What was answered can be fetched; what was not answered will not be."""
+    REJECTED = "rejected"
+    """None of it was or will be answered."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A batch as its provider tells of it."""
+
+    id: str
+    phase: Phase
+    said: str
+    """The provider's own word."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    requests: int | None = None
+    """How many it has; None where that is not said."""
+    mark: str = ""
+    """Our name for it, where the provider keeps that."""
+    created: float | None = None
+    expires: float | None = None
+    results: tuple[str, ...] = ()
+    """Where what came of the requests is fetched, below the base URL."""
+    reason: str = ""
+    """Why it was rejected."""
+    too_many: bool = False
+    """Whether it was rejected because too much waits already."""
+
+    @property
+    def done(self) -> int:
+        """Requests of which it is known what came of them."""
+        return sum(self.counts.get(name, 0) for name in _DONE)
+
+
+@dataclass(frozen=True)
+class Line:
+    """What came of one request."""
+
+    id: str
+    reply: Reply | None = None
+    error: ModelError | None = None
+
+
+class BatchApi(ABC):
+    """A provider's batch API, for one model."""
+
+    provider_name: ClassVar[str]
+    most_requests: ClassVar[int] = 50_000
+    most_bytes: ClassVar[int] = 100_000_000
+    marks: ClassVar[bool] = True
+    """Whether a batch can be found again by our name for it."""
+    note: ClassVar[str] = ""
+    """What a user must know before using it."""
+    between: ClassVar[bytes] = b""
+    closing: ClassVar[bytes] = b""
+
+    def __init__(self, provider: HttpProvider) -> None:
+        self.provider = provider
+
+    @property
+    def account(self) -> str:
+        """A digest of who asks where: a batch can be read only by those who sent it."""
+        own = self.provider.connection
+        headers = (f"{name}={value}" for name, value in own.headers.sent.items())
+        told = ("adjudge batch account", self.provider_name, own.base_url, own.key.reveal(), *headers)
+        return sha256("\0".join(told).encode()).hexdigest()[:16]
+
+    def opening(self, mark: str) -> bytes:  # noqa: ARG002 - where the name of a batch stands in its body
+        """What comes before the first request."""
+        return b""
+
+    @abstractmethod
+    def line(self, id: str, request: Request) -> bytes:
+        """A request as it stands among the others."""
+
+    @abstractmethod
+    async def create(self, mark: str, path: Path) -> Remote:
+        """Send the requests in a file."""
+
+    @abstractmethod
+    async def look(self, id: str) -> Remote:
+        """How far a batch is."""
+
+    @abstractmethod
+    async def listed(self, since: float) -> list[Remote]:
+        """The account's batches since then, the newest first."""
+
+    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - where the requests tell
+        """The batches that may be the one of this name, which was sent since then; with names of ours, no others."""
+        found = await self.listed(since)
+        return [one for one in found if one.mark == mark] if self.marks else found
+
+    @abstractmethod
+    async def cancel(self, id: str) -> None:
+        """Have no more of a batch answered; what was answered stays."""
+
+    @abstractmethod
+    def read(self, record: Json) -> Line:
+        """What one record of the results says; KeyError and the like when it is none."""
+
+    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
+        """The files with what came of the requests."""
+        found = []
+        for number, path in enumerate(remote.results):
+            target = folder / f"{number}.results"
+            if not target.exists():
+                await fetch(await self.provider.at(path), target)
+            found.append(target)
+        return found
+
+    def lines(self, path: Path) -> Iterator[Line]:
+        """What came of each request, in any order. What cannot be read says nothing."""
+        for record in self.records(path):
+            try:
+                yield self.read(record)
+            except (KeyError, TypeError, AttributeError, ValueError):
+                continue
+
+    def records(self, path: Path) -> Iterator[Json]:
+        """The records of a results file, one a line; a last line that was cut off is none."""
+        secrets = self.endpoint.secrets
+        with path.open("rb") as file:
+            for raw in file:
+                try:
+                    record = json.loads(struck_out(raw, secrets))
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(record, dict):
+                    yield record
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """In whose name errors speak."""
+        return self.provider.endpoint
+
+    def answered(self, id: str, body: object) -> Line:
+        """A request with the provider's usual answer."""
+        try:
+            return Line(id, self.provider.reply_in(dict(mapping(body))))
+        except ModelError as error:
+            return Line(id, error=error)
+
+    def failed(self, id: str, status: int, body: object) -> Line:
+        """A request with the provider's usual error."""
+        return Line(id, error=error_for(self.endpoint, status, None, json.dumps(body).encode()))
+
+    def unanswered(self, id: str, why: str = EXPIRED) -> Line:
+        """A request that was not answered, nor paid for."""
+        return Line(id, error=self.endpoint.error(Unavailable, why))
+
+
+def as_json(records: Path) -> Json:
+    """A results file that is one JSON object."""
+    data = json.loads(records.read_bytes())
+    return data if isinstance(data, dict) else {}
+
+
+def seconds(value: object) -> float | None:
+    """A moment as a number, whether it came as one or as a date."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None
+
+
+def counts_of(data: object) -> dict[str, int]:
+    """The counts among what a provider tells."""
+    return {name: value for name, value in mapping(data).items() if isinstance(value, int) and not isinstance(value, bool)}
+
+
+def error_data(error: ModelError) -> dict[str, object]:
+    """An error as a JSON-ready dict."""
+    kind = type(error).__name__ if type(error).__name__ in _KINDS else "Unavailable" if error.retryable else "ModelError"
+    return {"kind": kind, "message": error.message, "hint": error.hint, "status": error.status}
+
+
+def error_from(data: Mapping[str, Any], endpoint: Endpoint) -> ModelError:
+    """As ``error_data`` has it."""
+    kind = _KINDS.get(str(data.get("kind")), ModelError)
+    error = endpoint.error(kind, str(data.get("message", "")), str(data.get("hint", "")))
+    error.status = data.get("status")
+    return error

@@ -1,0 +1,131 @@
+"""A batch on this machine: a command that reads OpenAI's lines and writes them, such as ``vllm run-batch``.
+
+The command goes on when adjudge is killed, and is found again by the files it leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import ClassVar
+
+from adjudge.errors import SetupError
+from adjudge.gateway.batches.api import Phase, Remote
+from adjudge.gateway.batches.openai import OpenAIBatches
+from adjudge.gateway.providers.base import HttpProvider
+
+_RUNNER = """
+import os, subprocess, sys
+pid, ended, log, *words = sys.argv[1:]
+child = os.fork()
+if child:
+    with open(pid, "w") as file:
+        file.write(str(child))
+    os._exit(0)
+os.setsid()
+with open(log, "wb") as out:
+    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    code = child.wait()
+with open(ended + ".part", "w") as file:
+    file.write(str(code))
+os.replace(ended + ".part", ended)
+"""
+"""Leaves us, waits for the command and keeps its exit code, whether or not anybody waits for that."""
+
+
+class CommandBatches(OpenAIBatches):
+    """Runs a command with the paths of the requests and of their answers in it."""
+
+    provider_name = "command"
+    most_bytes: ClassVar[int] = 1_000_000_000
+
+    def __init__(self, provider: HttpProvider, command: str) -> None:
+        super().__init__(provider)
+        self._words = shlex.split(command)
+        if not {"{input}", "{output}"} <= set(self._words):
+            raise SetupError(
+                "the batch command must name its two files: write it like 'vllm run-batch -i {input} -o {output} --model MODEL'"
+            )
+
+    @property
+    def account(self) -> str:
+        """The command itself."""
+        return sha256("\0".join(("adjudge batch command", *self._words)).encode()).hexdigest()[:16]
+
+    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - the files are named after it
+        """Start it."""
+        places = {"{input}": str(path), "{output}": str(_beside(path, "out"))}
+        words = [places.get(word, word) for word in self._words]
+        files = [str(_beside(path, ending)) for ending in ("pid", "exit", "log")]
+        _beside(path, "out").unlink(missing_ok=True)
+        _beside(path, "exit").unlink(missing_ok=True)
+        started = [sys.executable, "-c", _RUNNER, *files, *words]
+        await asyncio.to_thread(subprocess.run, started, stdin=subprocess.DEVNULL, check=True)
+        return Remote(str(path), Phase.WAITING, "running")
+
+    async def look(self, id: str) -> Remote:
+        """By its exit code, where it has one."""
+        path = Path(id)
+        ended, output = _beside(path, "exit"), _beside(path, "out")
+        if ended.exists():
+            code = ended.read_text().strip()
+            if output.exists():
+                return Remote(id, Phase.ENDED, f"exit code {code}")
+            return Remote(id, Phase.REJECTED, f"exit code {code}", reason=_last_line(_beside(path, "log")))
+        if _alive(_beside(path, "pid")):
+            return Remote(id, Phase.WAITING, "running")
+        return Remote(id, Phase.ENDED, "gone")  # what it wrote is whole lines, and the rest is asked again
+
+    async def listed(self, since: float) -> list[Remote]:  # noqa: ARG002 - there is no such list
+        """None: it is found by its files."""
+        return []
+
+    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - its file has the name
+        """By the files beside the requests."""
+        return [await self.look(str(path))] if _beside(path, "pid").exists() else []
+
+    async def cancel(self, id: str) -> None:
+        """Have it end, with what it started."""
+        pid = _pid(_beside(Path(id), "pid"))
+        if pid and _alive(_beside(Path(id), "pid")):
+            os.killpg(pid, 15)
+
+    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:  # noqa: ARG002 - it is here already
+        """Where the command was told to write."""
+        output = _beside(Path(remote.id), "out")
+        return [output] if output.exists() else []
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_suffix(f".{ending}")
+
+
+def _pid(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _alive(path: Path) -> bool:
+    pid = _pid(path)
+    if pid is None:
+        return False
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _last_line(log: Path) -> str:
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1][:300] if lines else ""

@@ -1,0 +1,269 @@
+"""Batches whose requests stand in the body of the request that creates them: Anthropic, OpenRouter, Gemini."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from adjudge.domain.message import Request
+from adjudge.errors import ModelError
+from adjudge.gateway.batches.api import BatchApi, Json, Line, Phase, Remote, as_json, counts_of, seconds
+from adjudge.gateway.http import Endpoint, get_json, post_json
+from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.transfer import fetch, send_file
+
+_STATUS_OF: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+class AnthropicBatches(BatchApi):
+    """``POST {base_url}/messages/batches``; a batch carries no name of ours."""
+
+    provider_name = "anthropic"
+    most_requests = 100_000
+    most_bytes = 250_000_000
+    marks = False
+    note = "Anthropic keeps batches and their results for 29 days, also for accounts with zero data retention"
+    between: ClassVar[bytes] = b",\n"
+    closing: ClassVar[bytes] = b"]}"
+
+    def opening(self, mark: str) -> bytes:  # noqa: ARG002 - there is no place for it
+        """The only key there is."""
+        return b'{"requests": ['
+
+    def line(self, id: str, request: Request) -> bytes:
+        """``{custom_id, params}``."""
+        return f'{{"custom_id": "{id}", "params": {self.provider.encoded(request)}}}'.encode()
+
+    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - there is no place for it
+        """Send the body."""
+        return self._remote(await send_file(await self.provider.at("/messages/batches"), path))
+
+    async def look(self, id: str) -> Remote:
+        """One batch."""
+        return self._remote(await get_json(await self.provider.at(f"/messages/batches/{id}")))
+
+    async def listed(self, since: float) -> list[Remote]:
+        """Page by page, until they are older."""
+        found: list[Remote] = []
+        after = ""
+        while True:
+            page = await get_json(await self.provider.at(f"/messages/batches?limit=100{f'&after_id={after}' if after else ''}"))
+            data = page.get("data")
+            found += [self._remote(one) for one in (data if isinstance(data, list) else [])]
+            if not page.get("has_more") or not data or (found[-1].created or since) < since:
+                return [one for one in found if one.created is None or one.created >= since]
+            after = found[-1].id
+
+    async def cancel(self, id: str) -> None:
+        """It goes on for a while as "canceling"."""
+        await post_json(await self.provider.at(f"/messages/batches/{id}/cancel"), {})
+
+    def read(self, record: Json) -> Line:
+        """``{custom_id, result {type, message | error}}``."""
+        id, result = str(record["custom_id"]), mapping(record["result"])
+        if result["type"] == "succeeded":
+            return self.answered(id, result["message"])
+        if result["type"] != "errored":
+            return self.unanswered(id)
+        problem = mapping(mapping(result.get("error")).get("error")) or mapping(result.get("error"))
+        return self.failed(id, _STATUS_OF.get(str(problem.get("type")), 500), {"error": problem})
+
+    def _remote(self, data: Mapping[str, Any]) -> Remote:
+        said, counts = str(data.get("processing_status", "")), counts_of(data.get("request_counts"))
+        id = str(data["id"])
+        return Remote(
+            id=id,
+            phase=Phase.ENDED if said == "ended" else Phase.WAITING,
+            said=said,
+            counts=counts,
+            requests=sum(counts.values()) or None,
+            created=seconds(data.get("created_at")),
+            expires=seconds(data.get("expires_at")),
+            results=(f"/messages/batches/{id}/results",) if said == "ended" else (),
+        )
+
+
+class OpenRouterBatches(BatchApi):
+    """``POST {base_url}/batches``, ``endpoint`` and ``model`` before ``requests``; results stand in what GET answers."""
+
+    provider_name = "openrouter"
+    most_requests = 5_000
+    most_bytes = 50_000_000
+    marks = False
+    between: ClassVar[bytes] = b",\n"
+    closing: ClassVar[bytes] = b"]}"
+
+    def __init__(self, provider: HttpProvider) -> None:
+        super().__init__(provider)
+        self._path = "/batches"
+
+    def opening(self, mark: str) -> bytes:  # noqa: ARG002 - there is no place for it
+        """What has to come first."""
+        model = json.dumps(self.provider.connection.model)
+        return f'{{"endpoint": "/v1/chat/completions", "model": {model}, "requests": ['.encode()
+
+    def line(self, id: str, request: Request) -> bytes:
+        """``{custom_id, body}``."""
+        return f'{{"custom_id": "{id}", "body": {self.provider.encoded(request)}}}'.encode()
+
+    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - there is no place for it
+        """Send the body; some pages of the documentation have another path for it."""
+        try:
+            return self._remote(await send_file(await self._at(""), path))
+        except ModelError as error:
+            if error.status != 404 or self._path != "/batches":
+                raise
+        self._path = "/../beta/batches"
+        return self._remote(await send_file(await self._at(""), path))
+
+    async def _at(self, rest: str) -> Endpoint:
+        return await self.provider.at(f"{self._path}{rest}")
+
+    async def look(self, id: str) -> Remote:
+        """One batch."""
+        return self._remote(await get_json(await self._at(f"/{id}?results=false"), of_error=True))
+
+    async def listed(self, since: float) -> list[Remote]:
+        """The first page, which holds the newest."""
+        data = (await get_json(await self._at("?limit=100"))).get("data")
+        found = [self._remote(one) for one in (data if isinstance(data, list) else [])]
+        return [one for one in found if one.created is None or one.created >= since]
+
+    async def cancel(self, id: str) -> None:
+        """It ends as "cancelled"."""
+        await post_json(await self._at(f"/{id}/cancel"), {})
+
+    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
+        """One JSON object."""
+        target = folder / "0.results"
+        if not target.exists():
+            await fetch(await self._at(f"/{remote.id}"), target)
+        return [target]
+
+    def records(self, path: Path) -> Iterator[Json]:
+        """Its ``results``."""
+        yield from as_json(path).get("results") or []
+
+    def read(self, record: Json) -> Line:
+        """``{custom_id, response | error}``."""
+        id, response, error = str(record["custom_id"]), mapping(record.get("response")), mapping(record.get("error"))
+        if error:
+            code = error.get("code") or error.get("status_code")
+            return self.unanswered(id) if "expired" in str(code) else self.failed(id, _status(code), {"error": error})
+        status = int(response.get("status_code", 200))
+        body = response.get("body", response)
+        return self.answered(id, body) if status == 200 else self.failed(id, status, body)
+
+    def _remote(self, data: Mapping[str, Any]) -> Remote:
+        said, counts = str(data.get("status", "")).lower(), counts_of(data.get("request_counts"))
+        ended = said in ("completed", "expired", "cancelled")
+        return Remote(
+            id=str(data["id"]),
+            phase=Phase.ENDED if ended else Phase.REJECTED if said == "failed" else Phase.WAITING,
+            said=said,
+            counts=counts,
+            requests=counts.get("total"),
+            created=seconds(data.get("created_at")),
+            expires=seconds(data.get("expires_at")),
+            reason=str(mapping(data.get("error")).get("message") or ""),
+        )
+
+
+def _status(code: object) -> int:
+    """An error without an HTTP status is the server's."""
+    return code if isinstance(code, int) and 400 <= code < 600 else 500
+
+
+class GeminiBatches(BatchApi):
+    """``POST {base_url}/models/{model}:batchGenerateContent``; a batch is found again by its display name."""
+
+    provider_name = "google"
+    most_requests = 10_000
+    most_bytes = 19_000_000
+    between: ClassVar[bytes] = b",\n"
+    closing: ClassVar[bytes] = b"]}}}}"
+    _GOOGLE: ClassVar[Mapping[int, int]] = {3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401}
+    """Google's numbers of errors, as HTTP has them."""
+
+    def line(self, id: str, request: Request) -> bytes:
+        """``{request, metadata {key}}``."""
+        return f'{{"request": {self.provider.encoded(request)}, "metadata": {{"key": "{id}"}}}}'.encode()
+
+    def opening(self, mark: str) -> bytes:
+        """The batch's name stands here."""
+        name = json.dumps(f"adjudge-{mark}")
+        return f'{{"batch": {{"display_name": {name}, "input_config": {{"requests": {{"requests": ['.encode()
+
+    async def create(self, mark: str, path: Path) -> Remote:  # noqa: ARG002 - it stands in the file
+        """Send the body."""
+        at = await self.provider.at(f"/models/{self.provider.connection.model}:batchGenerateContent")
+        return self._remote(await send_file(at, path))
+
+    async def look(self, id: str) -> Remote:
+        """One batch."""
+        return self._remote(await get_json(await self.provider.at(f"/{id}?fields=name,metadata,done,error"), of_error=True))
+
+    async def listed(self, since: float) -> list[Remote]:
+        """Page by page."""
+        found: list[Remote] = []
+        token = ""
+        while True:
+            page = await get_json(await self.provider.at(f"/batches?pageSize=100{f'&pageToken={token}' if token else ''}"))
+            data = page.get("operations")
+            found += [self._remote(one) for one in (data if isinstance(data, list) else [])]
+            token = str(page.get("nextPageToken") or "")
+            if not token or (found[-1].created or since) < since:
+                return [one for one in found if one.created is None or one.created >= since]
+
+    async def cancel(self, id: str) -> None:
+        """It ends as "CANCELLED"."""
+        await post_json(await self.provider.at(f"/{id}:cancel"), {})
+
+    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
+        """One JSON object."""
+        target = folder / "0.results"
+        if not target.exists():
+            await fetch(await self.provider.at(f"/{remote.id}"), target)
+        return [target]
+
+    def records(self, path: Path) -> Iterator[Json]:
+        """The inlined responses."""
+        data = as_json(path)
+        held = mapping(data.get("response")) or mapping(mapping(data.get("metadata")).get("output"))
+        yield from mapping(held.get("inlinedResponses")).get("inlinedResponses") or []
+
+    def read(self, record: Json) -> Line:
+        """``{metadata {key}, response | error}``."""
+        id, error = str(mapping(record["metadata"])["key"]), mapping(record.get("error"))
+        if error:
+            return self.failed(id, self._GOOGLE.get(int(error.get("code", 13)), 500), {"error": error})
+        return self.answered(id, record["response"])
+
+    def _remote(self, data: Mapping[str, Any]) -> Remote:
+        told = mapping(data.get("metadata"))
+        said = str(told.get("state", "")).rpartition("STATE_")[2].lower()
+        counts = {name: int(value) for name, value in mapping(told.get("batchStats")).items() if str(value).isdigit()}
+        ended = said in ("succeeded", "partially_succeeded", "cancelled", "expired")
+        return Remote(
+            id=str(data["name"]),
+            phase=Phase.ENDED if ended else Phase.REJECTED if said == "failed" else Phase.WAITING,
+            said=said,
+            counts=counts,
+            requests=counts.get("requestCount"),
+            mark=str(told.get("displayName", "")).removeprefix("adjudge-"),
+            created=seconds(told.get("createTime")),
+            reason=str(mapping(data.get("error")).get("message") or ""),
+        )

@@ -1,0 +1,199 @@
+"""OpenAI's batches: a file of lines goes up, two files of lines come down. Azure, Groq and Together differ in little."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from adjudge.domain.message import Request
+from adjudge.gateway.batches.api import EXPIRED, MARK, BatchApi, Json, Line, Phase, Remote, counts_of, seconds
+from adjudge.gateway.http import get_json, post_json
+from adjudge.gateway.providers.base import mapping
+from adjudge.gateway.transfer import upload
+
+_ENDED = ("completed", "expired", "cancelled")
+_UNANSWERED = ("batch_expired", "batch_cancelled", "request_timeout")
+
+
+class OpenAIBatches(BatchApi):
+    """``POST {base_url}/files``, then ``POST {base_url}/batches``."""
+
+    provider_name = "openai"
+    most_bytes = 200_000_000
+    between: ClassVar[bytes] = b"\n"
+    closing: ClassVar[bytes] = b"\n"
+    asked_at: ClassVar[str] = "/v1/chat/completions"
+    upload_path: ClassVar[str] = "/files"
+    purpose: ClassVar[str] = "batch"
+    keeps_metadata: ClassVar[bool] = True
+
+    def line(self, id: str, request: Request) -> bytes:
+        """``{custom_id, method, url, body}``."""
+        return f'{{"custom_id": "{id}", "method": "POST", "url": "{self.asked_at}", "body": {self._body(request)}}}'.encode()
+
+    def _body(self, request: Request) -> str:
+        return self.provider.encoded(request)
+
+    async def create(self, mark: str, path: Path) -> Remote:
+        """Upload, then create."""
+        sent = await upload(await self.provider.at(self.upload_path), path, self._fields(path))
+        wanted: Json = {"input_file_id": str(sent["id"]), "endpoint": self.asked_at, "completion_window": "24h"}
+        if self.keeps_metadata:
+            wanted["metadata"] = {MARK: mark}
+        return self._remote(await post_json(await self.provider.at("/batches"), wanted))
+
+    def _fields(self, path: Path) -> dict[str, str]:  # noqa: ARG002 - some want the file's name as a field
+        return {"purpose": self.purpose}
+
+    async def look(self, id: str) -> Remote:
+        """One batch."""
+        return self._remote(await get_json(await self.provider.at(f"/batches/{id}"), of_error=True))
+
+    async def listed(self, since: float) -> list[Remote]:
+        """Page by page, until they are older; those without our name on them are known by the name of their file."""
+        found: list[Remote] = []
+        after = ""
+        while True:
+            page = await get_json(await self.provider.at(f"/batches?limit=100{f'&after={after}' if after else ''}"))
+            data = [one for one in _listed(page) if isinstance(one, dict)]
+            for one in data:
+                remote = self._remote(one)
+                found.append(remote if remote.mark else await self._by_file(remote, one))
+            oldest = min((one.created for one in found if one.created is not None), default=since)
+            if not page.get("has_more") or not data or oldest < since:
+                return [one for one in found if one.created is None or one.created >= since]
+            after = found[-1].id
+
+    async def _by_file(self, remote: Remote, data: Mapping[str, Any]) -> Remote:
+        if self.keeps_metadata or not data.get("input_file_id"):
+            return remote
+        file = await get_json(await self.provider.at(f"/files/{data['input_file_id']}"))
+        return Remote(**{**vars(remote), "mark": str(file.get("filename", "")).removesuffix(".jsonl")})
+
+    async def cancel(self, id: str) -> None:
+        """It goes on for a while as "cancelling"."""
+        await post_json(await self.provider.at(f"/batches/{id}/cancel"), {})
+
+    def read(self, record: Json) -> Line:
+        """``{custom_id, response {status_code, body}, error}``."""
+        id, response, error = str(record["custom_id"]), mapping(record.get("response")), record.get("error")
+        if not response:
+            problem = mapping(error)
+            if problem.get("code") in _UNANSWERED or not problem:
+                return self.unanswered(id, str(problem.get("message") or EXPIRED))
+            return self.failed(id, 500 if "server" in str(problem.get("code")) else 400, {"error": problem})
+        status = int(response.get("status_code", 200))
+        return self.answered(id, response["body"]) if status == 200 else self.failed(id, status, response.get("body"))
+
+    def _remote(self, data: Mapping[str, Any]) -> Remote:
+        data = mapping(data.get("job")) or data
+        said = str(data.get("status", "")).lower()
+        files = [data.get(name) for name in ("output_file_id", "error_file_id")]
+        problems = [mapping(one) for one in _listed(mapping(data.get("errors")))]
+        counts = counts_of(data.get("request_counts"))
+        return Remote(
+            id=str(data["id"]),
+            phase=Phase.ENDED if said in _ENDED else Phase.REJECTED if said == "failed" else Phase.WAITING,
+            said=said,
+            counts=counts,
+            requests=counts.get("total"),
+            mark=str(mapping(data.get("metadata")).get(MARK, "")),
+            created=seconds(data.get("created_at")),
+            expires=seconds(data.get("expires_at")),
+            results=tuple(f"/files/{one}/content" for one in files if one),
+            reason="; ".join(str(one.get("message")) for one in problems[:3]) or str(data.get("error") or ""),
+            too_many=any(one.get("code") == "token_limit_exceeded" for one in problems),
+        )
+
+
+def _listed(page: Mapping[str, Any]) -> list[Any]:
+    data = page.get("data")
+    return data if isinstance(data, list) else []
+
+
+class AzureBatches(OpenAIBatches):
+    """Lines name their endpoint without the version; the model is a deployment of the kind GlobalBatch."""
+
+    provider_name = "azure"
+    most_requests = 100_000
+    asked_at: ClassVar[str] = "/chat/completions"
+
+
+class GroqBatches(OpenAIBatches):
+    """As OpenAI's, with smaller files."""
+
+    provider_name = "groq"
+    most_bytes = 100_000_000
+
+
+class TogetherBatches(OpenAIBatches):
+    """Shorter lines, another purpose, and no metadata: a batch is found again by the name of its file."""
+
+    provider_name = "together"
+    most_bytes = 100_000_000
+    keeps_metadata: ClassVar[bool] = False
+    upload_path: ClassVar[str] = "/files/upload"
+    purpose: ClassVar[str] = "batch-api"
+
+    def line(self, id: str, request: Request) -> bytes:
+        """``{custom_id, body}``."""
+        return f'{{"custom_id": "{id}", "body": {self._body(request)}}}'.encode()
+
+    def _fields(self, path: Path) -> dict[str, str]:
+        return {"purpose": self.purpose, "file_name": path.name, "file_type": "jsonl"}
+
+
+class MistralBatches(OpenAIBatches):
+    """``POST {base_url}/files``, then ``POST {base_url}/batch/jobs``, where the model is named."""
+
+    provider_name = "mistral"
+    _PHASES: ClassVar[Mapping[str, Phase]] = {
+        **dict.fromkeys(("SUCCESS", "TIMEOUT_EXCEEDED", "CANCELLED"), Phase.ENDED),
+        "FAILED": Phase.REJECTED,
+    }
+
+    def line(self, id: str, request: Request) -> bytes:
+        """``{custom_id, body}``."""
+        return f'{{"custom_id": "{id}", "body": {self._body(request)}}}'.encode()
+
+    async def create(self, mark: str, path: Path) -> Remote:
+        """Upload, then create."""
+        sent = await upload(await self.provider.at("/files"), path, {"purpose": "batch"})
+        model = self.provider.connection.model
+        wanted: Json = {"input_files": [sent["id"]], "model": model, "endpoint": self.asked_at, "metadata": {MARK: mark}}
+        return self._remote(await post_json(await self.provider.at("/batch/jobs"), wanted))
+
+    async def look(self, id: str) -> Remote:
+        """One job."""
+        return self._remote(await get_json(await self.provider.at(f"/batch/jobs/{id}"), of_error=True))
+
+    async def listed(self, since: float) -> list[Remote]:
+        """Page by page, until they are older."""
+        found: list[Remote] = []
+        for page in range(100):
+            data = _listed(await get_json(await self.provider.at(f"/batch/jobs?page={page}&page_size=100")))
+            found += [self._remote(one) for one in data]
+            if len(data) < 100 or (found[-1].created or since) < since:
+                break
+        return [one for one in found if one.created is None or one.created >= since]
+
+    async def cancel(self, id: str) -> None:
+        """It ends as "CANCELLED"."""
+        await post_json(await self.provider.at(f"/batch/jobs/{id}/cancel"), {})
+
+    def _remote(self, data: Mapping[str, Any]) -> Remote:
+        said = str(data.get("status", ""))
+        files = [data.get(name) for name in ("output_file", "error_file")]
+        problems = [mapping(one) for one in data.get("errors") or []]
+        return Remote(
+            id=str(data["id"]),
+            phase=self._PHASES.get(said, Phase.WAITING),
+            said=said.lower(),
+            counts=counts_of(data),
+            requests=counts_of(data).get("total_requests"),
+            mark=str(mapping(data.get("metadata")).get(MARK, "")),
+            created=seconds(data.get("created_at")),
+            results=tuple(f"/files/{one}/content" for one in files if one),
+            reason="; ".join(str(one.get("message")) for one in problems[:3]),
+        )

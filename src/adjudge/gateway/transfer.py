@@ -1,0 +1,85 @@
+"""Whole files to a provider and back: sent piece by piece, and fetched on from where a connection broke off."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from adjudge.errors import AdjudgeError, ModelError, Unavailable
+from adjudge.gateway.http import Endpoint, Exchange, error_for, failure_for, http_client, no_answer, post_form, retry_after
+from adjudge.gateway.proxies import proxy_for
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_PIECE = 1 << 16
+_TRIES = 5
+"""How often in a row a download may bring nothing new."""
+_WAIT = 0.5
+_MOST_OF_AN_ERROR = 100_000
+
+
+def upload(endpoint: Endpoint, path: Path, fields: dict[str, str]) -> Exchange:
+    """Send a file as a form with these further fields; the JSON object that answers it."""
+    headers = {name: value for name, value in endpoint.headers.items() if name.lower() != "content-type"}
+
+    def form() -> aiohttp.FormData:
+        import aiohttp
+
+        made = aiohttp.FormData(fields)
+        made.add_field("file", path.open("rb"), filename=path.name, content_type="application/jsonl")
+        return made
+
+    return post_form(replace(endpoint, headers=headers), form)
+
+
+def send_file(endpoint: Endpoint, path: Path) -> Exchange:
+    """Send what a file holds as the body of a request; the JSON object that answers it."""
+    return post_form(endpoint, lambda: path.open("rb"))
+
+
+async def fetch(endpoint: Endpoint, target: Path) -> None:
+    """Have all of what is at ``endpoint`` in ``target``. What is there already is not fetched again."""
+    part = target.with_name(f"{target.name}.part")
+    idle = 0
+    while True:
+        before = part.stat().st_size if part.exists() else 0
+        try:
+            await _fetch(endpoint, part)
+            break
+        except Unavailable:
+            idle = 0 if part.exists() and part.stat().st_size > before else idle + 1
+            if idle >= _TRIES:
+                raise
+            await asyncio.sleep(_WAIT * idle)
+    part.replace(target)
+
+
+async def _fetch(endpoint: Endpoint, part: Path) -> None:
+    with part.open("ab") as file:
+        try:
+            failure: AdjudgeError | None = await _append(endpoint, file)
+        except no_answer() as trouble:
+            failure = failure_for(endpoint, trouble)
+        if failure is not None:
+            raise failure  # here and not above: the client's exceptions hold headers, and so the key
+
+
+async def _append(endpoint: Endpoint, file: BinaryIO) -> ModelError | None:
+    """Put what is missing behind what there is; what went wrong is returned."""
+    have = file.tell()
+    headers = {**endpoint.headers, **({"Range": f"bytes={have}-"} if have else {})}
+    asked = http_client().session.get(endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False)
+    async with asked as response:
+        if response.status == 416 and have:  # nothing is missing
+            return None
+        if response.status not in (200, 206):
+            raw = await response.content.read(_MOST_OF_AN_ERROR)
+            return error_for(endpoint, response.status, retry_after(response.headers.get("Retry-After")), raw)
+        if response.status == 200 and have:  # it does not send parts
+            file.truncate(0)
+        async for piece in response.content.iter_chunked(_PIECE):
+            file.write(piece)
+    return None

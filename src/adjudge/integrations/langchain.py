@@ -1,0 +1,81 @@
+"""LangChain: our judges as its string and pairwise evaluators. What has no verdict raises, as its own evaluators do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from langchain_classic.evaluation.schema import PairwiseStringEvaluator, StringEvaluator
+
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import PairwiseInstance
+from adjudge.errors import RunError
+from adjudge.integrations.neighbours import Asked, TextJudge, text_of
+from adjudge.judges.pairwise import PairwiseJudge
+
+Evaluated = dict[str, object]
+_CHOSEN: Mapping[int | str, tuple[str | None, float]] = {0: ("A", 1.0), 1: ("B", 0.0), "tie": (None, 0.5)}
+
+
+class AdjudgeEvaluator(StringEvaluator):  # type: ignore[misc]
+    """``evaluate_strings(prediction=, input=, reference=)`` → ``score`` from 0 to 1, ``value``, ``reasoning``."""
+
+    def __init__(self, judge: TextJudge, criteria: str | Criteria | None = None, *, requires_reference: bool = False) -> None:
+        """``requires_reference``: whether the criteria reads one; LangChain warns when it is missing."""
+        self._asked = Asked(judge, criteria)
+        self._requires_reference = requires_reference
+
+    @property
+    def evaluation_name(self) -> str:
+        """The criteria."""
+        return self._asked.name
+
+    @property
+    def requires_input(self) -> bool:
+        """The criteria says what it reads."""
+        return False
+
+    @property
+    def requires_reference(self) -> bool:
+        """As it was said."""
+        return self._requires_reference
+
+    def _evaluate_strings(self, *, prediction: object, reference: object = None, input: object = None) -> Evaluated:
+        found = self._asked.verdict(_cells(prediction, reference, input)).scored_or_raise()
+        return {"score": found.score, "value": found.label, "reasoning": found.result.explanation, **found.facts}
+
+    async def _aevaluate_strings(self, *, prediction: object, reference: object = None, input: object = None) -> Evaluated:
+        found = (await self._asked.averdict(_cells(prediction, reference, input))).scored_or_raise()
+        return {"score": found.score, "value": found.label, "reasoning": found.result.explanation, **found.facts}
+
+
+class AdjudgePairwiseEvaluator(PairwiseStringEvaluator):  # type: ignore[misc]
+    """``evaluate_string_pairs(prediction=, prediction_b=)`` → ``value`` "A", "B" or None for a tie; ``score`` 1, 0 or 0.5."""
+
+    def __init__(self, judge: PairwiseJudge, criteria: str | Criteria) -> None:
+        self._judge = judge
+        self._criteria = criteria
+
+    @property
+    def requires_input(self) -> bool:
+        """The criteria says what it reads."""
+        return False
+
+    @property
+    def requires_reference(self) -> bool:
+        """The criteria says what it reads."""
+        return False
+
+    def _evaluate_string_pairs(
+        self, *, prediction: str, prediction_b: str, reference: str | None = None, input: str | None = None
+    ) -> Evaluated:
+        beside = {name: text for name, text in (("user_input", input), ("reference", reference)) if text is not None}
+        row = PairwiseInstance(responses=[prediction, prediction_b], context=beside)
+        (result,) = self._judge.evaluate([row], self._criteria)
+        if result.selected_option is None:
+            raise RunError(f"{result.criteria.name}: no verdict: {result.reason}")
+        value, score = _CHOSEN[result.selected_option]
+        return {"value": value, "score": score, "reasoning": result.explanation, "certainty": result.certainty}
+
+
+def _cells(prediction: object, reference: object, question: object) -> dict[str, object]:
+    return {"user_input": text_of(question), "reference": text_of(reference), "response": text_of(prediction)}

@@ -1,0 +1,186 @@
+"""What a run has sent in batches: a batch is in the ledger before anything of it is sent, and what came of its requests before
+anybody reads it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from adjudge.ledger.ledger import Ledger
+from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checked, columns_in, insert, sealed, select
+
+FOLDER = "batches"
+"""In a run's folder: what is about to be sent, and what was fetched."""
+Statement = tuple[str, Sequence[object]]
+_KEEP = insert("batches")
+_KEEP_BALLOT = insert("batch_ballots")
+_CONSUMED = "DELETE FROM batch_ballots WHERE ballot = ? AND state IN ('answered', 'retry')"
+_ADRIFT = "state = 'sent' AND batch NOT IN (SELECT id FROM batches WHERE state IN ('intended', 'open', 'cancelling'))"
+"""Requests whose batch was lost to damage."""
+
+
+class State(StrEnum):
+    """How far a batch is, as the run knows."""
+
+    INTENDED = "intended"
+    """About to be sent, or sent: whoever was killed then did not learn which."""
+    OPEN = "open"
+    CANCELLING = "cancelling"
+    COLLECTED = "collected"
+    REJECTED = "rejected"
+    """None of it was answered."""
+
+
+UNDER_WAY = (State.INTENDED, State.OPEN, State.CANCELLING)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as the ledger has it."""
+
+    id: str
+    provider: str
+    model: str
+    """The identity of the model that it asks."""
+    account: str
+    """A digest of who sent it."""
+    state: State
+    created: float
+    request_sha: str
+    """Of the very bytes that are sent."""
+    remote_id: str | None = None
+    expires: float | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """As the provider told last."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """``requests``, ``reserved``, ``said``; ``candidates`` among which it may be; ``twice`` where it may have been paid twice."""
+
+    @property
+    def requests(self) -> int:
+        """How many it has."""
+        return int(self.more.get("requests", 0))
+
+    def row(self) -> tuple[object, ...]:
+        """As the ledger keeps it."""
+        told = json.dumps(dict(self.counts)), json.dumps(dict(self.more))
+        known = self.id, self.provider, self.model, self.account, self.state.value, self.created, self.request_sha
+        return sealed(*known, self.remote_id, self.expires, *told)
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Batch:
+        """As the ledger keeps it."""
+        id, provider, model, account, state, created, sha, remote_id, expires, counts, more = row
+        known = id, provider, model, account, State(state), created, sha, remote_id, expires
+        return cls(*known, json.loads(counts), json.loads(more))
+
+
+class Asked(StrEnum):
+    """What is known of a request in a batch."""
+
+    SENT = "sent"
+    ANSWERED = "answered"
+    FAILED = "failed"
+    """For good."""
+    RETRY = "retry"
+    """To be asked again."""
+
+
+@dataclass(frozen=True)
+class BatchBallot:
+    """One request of a batch."""
+
+    ballot: bytes
+    request: bytes
+    """A digest of what is asked: a ballot may take more than one request."""
+    batch: str
+    attempt: int
+    state: Asked
+    reply: str | None = None
+    """What came of it, as JSON."""
+
+    def row(self) -> tuple[object, ...]:
+        """As the ledger keeps it."""
+        return sealed(self.ballot, self.request, self.batch, self.attempt, self.state.value, self.reply)
+
+
+class BatchTable:
+    """The batches of a run that is under way."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def under_way(self) -> list[Batch]:
+        """Batches that may still bring answers, the oldest first."""
+        marks = ",".join("?" * len(UNDER_WAY))
+        rows = self._ledger.rows(f"{select('batches')} WHERE state IN ({marks}) ORDER BY created, id", UNDER_WAY)
+        return [Batch.of(checked("batches", row)) for row in rows]
+
+    def remote_ids(self) -> set[str]:
+        """All that are known."""
+        return {id for (id,) in self._ledger.rows("SELECT remote_id FROM batches WHERE remote_id IS NOT NULL")}
+
+    def ids(self) -> set[str]:
+        """All names that we gave."""
+        return {id for (id,) in self._ledger.rows("SELECT id FROM batches")}
+
+    def find(self, ballot: bytes, request: bytes) -> BatchBallot | None:
+        """What is known of a request."""
+        rows = self._ledger.rows(f"{select('batch_ballots')} WHERE ballot = ? AND request = ?", (ballot, request))
+        if not rows:
+            return None
+        found_ballot, found_request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
+        return BatchBallot(found_ballot, found_request, batch, attempt, Asked(state), reply)
+
+    def waiting(self, state: Asked) -> int:
+        """How many requests are in this state."""
+        ((count,),) = self._ledger.rows("SELECT count(*) FROM batch_ballots WHERE state = ?", (state.value,))
+        return int(count)
+
+    async def keep(self, batch: Batch, *others: Statement) -> None:
+        """Store how far a batch is."""
+        await self._ledger.write_all([(_KEEP, batch.row()), *others])
+
+    async def intend(self, batch: Batch, requests: Iterable[BatchBallot]) -> None:
+        """Store a batch with its requests, in one commit."""
+        await self.keep(batch, *((_KEEP_BALLOT, one.row()) for one in requests))
+
+    async def answer(self, requests: Iterable[BatchBallot], spending: Mapping[str, object]) -> None:
+        """Store what came of requests, with what was spent by then, in one commit."""
+        statements: list[Statement] = [(_KEEP_BALLOT, one.row()) for one in requests]
+        self._ledger.note_soon("spending", spending)
+        await self._ledger.write_all(statements)
+
+    def unanswered(self, batch: str, reply: str) -> Statement:
+        """What has the rest of a batch asked again; ``reply`` says why."""
+        values = ", ".join({"state": "'retry'", "reply": "?"}.get(name, name) for name in COLUMNS["batch_ballots"])
+        set_to = f"state = 'retry', reply = ?, checksum = {CHECKSUM_SQL}({values})"
+        return f"UPDATE batch_ballots SET {set_to} WHERE batch = ? AND state = 'sent'", (reply, reply, batch)  # noqa: S608
+
+    def let_go(self, batch: str) -> Statement:
+        """What has a batch's requests forgotten, as if it had never been."""
+        return "DELETE FROM batch_ballots WHERE batch = ? AND state = 'sent'", (batch,)
+
+    def consumed(self, ballot: bytes) -> None:
+        """Forget a reply whose vote is on the disk."""
+        self._ledger.write_soon([(_CONSUMED, (ballot,))])
+
+    async def forget_failures(self) -> None:
+        """Have what failed before asked again."""
+        await self._ledger.write_all([(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())])  # noqa: S608
+
+
+def batches_in(connection: sqlite3.Connection) -> list[Batch]:
+    """The batches of a ledger, the oldest first; an older ledger has none."""
+    if not columns_in(connection, "batches"):
+        return []
+    rows = connection.execute(f"{select('batches')} ORDER BY created, id").fetchall()
+    found = []
+    for row in rows:
+        with suppress(ValueError, TypeError):  # a ledger may come from anybody
+            found.append(Batch.of(checked("batches", row)))
+    return found

@@ -1,0 +1,68 @@
+"""What annotators say of criteria themselves, such as that they are unclear: a file beside the labels, only ever added to."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from adjudge.aio.files import locked
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.file import refuse_links
+from adjudge.ledger.labels import LOCK, NOTES, OWN
+
+_LONGEST = 2000
+_MOST_READ = 1000
+"""Notes, the last ones: nobody reads more."""
+_LARGEST = 10_000_000
+
+
+@dataclass(frozen=True)
+class CriteriaNote:
+    """What somebody said of the wording, not of a row."""
+
+    criteria: str
+    annotator: str
+    note: str
+    at: float = 0.0
+
+
+def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> None:
+    """Keep a note; it is on the disk when this returns."""
+    text = note.strip()
+    if not text:
+        raise SetupError("say what is unclear about the criteria")
+    line = json.dumps(asdict(CriteriaNote(criteria, annotator, text[:_LONGEST], time.time())), ensure_ascii=False)
+    path = Path(folder) / NOTES
+    try:
+        refuse_links(Path(folder), OWN)
+        with locked(Path(folder) / LOCK), path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def notes_in(folder: str | Path) -> list[CriteriaNote]:
+    """The notes of a run, in the order they came; a line that is none of ours is passed over."""
+    refuse_links(Path(folder), OWN)
+    path = Path(folder) / NOTES
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return []
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    return list(_read(lines[-_MOST_READ:]))
+
+
+def _read(lines: list[str]) -> Iterator[CriteriaNote]:
+    for line in lines:
+        try:
+            yield CriteriaNote(**json.loads(line))
+        except (ValueError, TypeError):
+            continue

@@ -1,0 +1,147 @@
+"""``adjudge run --batch``, ``resume`` of what it sent, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from adjudge.cli.main import main
+from adjudge.runs.folder import run_info
+from support.asking import marked
+from support.fake_batches import BatchProvider
+from support.fake_provider import KEY
+
+Adjudge = Callable[..., tuple[int, str, str]]
+QUICK = ("--batch", "--batch-poll", "0.01", "--no-cache")
+
+
+@pytest.fixture
+def batches() -> Iterator[BatchProvider]:
+    with BatchProvider() as running:
+        yield running
+
+
+@pytest.fixture
+def adjudge(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Adjudge:
+    """A command, in this process: (exit code, what it printed, what it said beside)."""
+    rows = "".join(f"r{number},{text}\n" for number, text in enumerate(marked(4)))
+    (tmp_path / "rows.csv").write_text(f"id,answer\n{rows}")
+    judge = "{kind: aspect, criteria: The mark must end in Y.}"
+    (tmp_path / "eval.yaml").write_text(f"data: rows.csv\nmodels: openai/gpt-4o-mini\njudges: [{judge}]\nrun: out\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", batches.batch_url("openai"))
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["adjudge", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_a_run_in_batches_ends_as_any_other(adjudge: Adjudge, batches: BatchProvider) -> None:
+    code, _, said = adjudge("run", "eval.yaml", *QUICK)
+    assert code == 0
+    assert not batches.requests
+    assert "sent a batch to openai: 4 requests" in said
+    assert "collected a batch from openai: 4 requests" in said
+
+
+def test_what_nobody_waits_for_is_collected_by_resume(adjudge: Adjudge, batches: BatchProvider) -> None:
+    batches.looks_until_end = 4
+    code, _, said = adjudge("run", "eval.yaml", *QUICK, "--detach")
+    assert code == 3
+    assert "batches under way: 1, with 4 requests; they go on at the provider. Collect them with: adjudge resume out" in said
+    code, shown, _ = adjudge("runs", "show", "out")
+    assert f"batch {batches.batches[0].id} at openai: open (in_progress), 4 requests" in shown
+    assert adjudge("resume", "out")[0] == 3
+    code, _, _ = adjudge("resume", "out")
+    assert code == 0
+    assert len(batches.batches) == 1
+    assert run_info("out").rows == 4
+    assert "collected (completed)" in adjudge("runs", "show", "out")[1]
+
+
+def test_resume_can_wait(adjudge: Adjudge, batches: BatchProvider) -> None:
+    batches.looks_until_end = 20
+    assert adjudge("run", "eval.yaml", *QUICK, "--detach")[0] == 3
+    assert adjudge("resume", "out", "--wait")[0] == 0
+    assert "--detach" not in run_info("out").facts["command"]["argv"]
+
+
+def test_what_is_said_of_one_batch_is_not_said_of_the_next(adjudge: Adjudge) -> None:
+    assert adjudge("run", "eval.yaml", *QUICK)[0] == 0
+    assert adjudge("resume", "out", "--batch", "resubmit")[0] == 0
+    assert "resubmit" in run_info("out").facts["command"]["argv"]
+    assert adjudge("resume", "out")[0] == 0
+    assert "resubmit" not in run_info("out").facts["command"]["argv"]
+
+
+def test_a_dry_run_says_rounds_price_and_saving(adjudge: Adjudge, batches: BatchProvider) -> None:
+    code, said, _ = adjudge("run", "eval.yaml", *QUICK, "--dry-run")
+    assert code == 0
+    assert not batches.batches
+    assert "rounds of batches: 1" in said
+    low, high, saved = map(float, re.findall(r"in batches: \$([\d.]+) to \$([\d.]+), \$([\d.]+) less", said)[0])
+    assert low <= high and high > 0
+    assert saved == pytest.approx(high, abs=1e-4)
+    found = json.loads(adjudge("run", "eval.yaml", *QUICK, "--dry-run", "--json")[1])["results"][0]
+    assert found["batch"]["rounds"] == {"lower": 1, "upper": 1}
+    assert found["batch"]["cost_usd"]["upper"] == pytest.approx(found["cost_usd"]["upper"] / 2)
+
+
+def test_the_json_of_a_run_has_its_batches(adjudge: Adjudge) -> None:
+    adjudge("run", "eval.yaml", *QUICK)
+    (batch,) = json.loads(adjudge("runs", "show", "out", "--json")[1])["run"]["batches"]
+    assert (batch["provider"], batch["state"], batch["requests"]) == ("openai", "collected", 4)
+
+
+def test_options_of_batches_need_batches(adjudge: Adjudge) -> None:
+    code, _, said = adjudge("run", "eval.yaml", "--detach")
+    assert code == 2
+    assert "add --batch" in said
+
+
+def test_a_command_that_somebody_else_put_there_is_shown(adjudge: Adjudge, tmp_path: Path) -> None:
+    command = f"{sys.executable} -c pass {{input}} {{output}}"
+    adjudge("run", "eval.yaml", *QUICK, "--batch-command", command)
+    from adjudge.ledger.file import FILE, connect, write_meta
+
+    with connect(tmp_path / "out" / FILE) as ledger:
+        kept = run_info("out").facts["command"]
+        write_meta(ledger, {"command": {**kept, "signature": "not ours"}})
+    code, _, said = adjudge("resume", "out")
+    assert code == 1
+    assert f"runs    {command}" in said
+
+
+def test_batches_are_told_of_in_russian(adjudge: Adjudge, batches: BatchProvider) -> None:
+    batches.looks_until_end = 4
+    _, _, said = adjudge("run", "eval.yaml", *QUICK, "--detach", "--language", "ru")
+    assert "отправлен пакет в openai: 4 запроса" in said
+    assert "Получить их: adjudge resume out" in said
+    assert "batches under way" not in said
+    shown = adjudge("runs", "show", "out", "--language", "ru")[1]
+    assert "пакет" in shown
+
+
+def test_a_run_with_open_batches_is_not_deleted(adjudge: Adjudge, batches: BatchProvider, tmp_path: Path) -> None:
+    batches.looks_until_end = 9
+    adjudge("run", "eval.yaml", *QUICK, "--detach")
+    said = adjudge("runs", "gc", ".", "--older-than", "0", "--yes")[1]
+    assert "its batches are under way, and would be lost: collect them with 'adjudge resume out'" in said
+    assert list((tmp_path / "out" / "batches").iterdir())
+    assert adjudge("resume", "out", "--wait")[0] == 0
+    adjudge("runs", "gc", ".", "--older-than", "0", "--yes")
+    assert not (tmp_path / "out").exists()

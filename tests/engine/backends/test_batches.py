@@ -1,0 +1,546 @@
+"""Runs through providers' batch APIs: the same results, half the price, nothing lost and nothing paid twice."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adjudge.domain.vote import Outcome
+from adjudge.engine.backends.batch import collect
+from adjudge.errors import BatchesOpen, BudgetSpent, ModelUnusable, RunError, SetupError
+from adjudge.gateway.layers.budget import Budget
+from adjudge.ledger.batches import FOLDER, State
+from adjudge.ledger.file import FILE
+from adjudge.reports.cost import cost_of
+from adjudge.runs.folder import run_info
+from support.asking import marked, truth
+from support.batching import MODELS, QUICK, eval_run, exported, judged, news, results
+from support.fake_batches import BatchProvider, CutsAfterCreating
+from support.fake_provider import KEY, Status
+
+ALL_IN_BATCHES = replace(QUICK, live_below=0)
+DETACHED = replace(QUICK, detach=True)
+
+
+@pytest.fixture
+def batches(fast_retries: None) -> Iterator[BatchProvider]:
+    with BatchProvider() as running:
+        yield running
+
+
+def sizes(provider: BatchProvider) -> list[int]:
+    return [len(batch.lines) for batch in provider.batches]
+
+
+def is_right(folder: Path, rows: int = 6) -> bool:
+    _, records = exported(folder)
+    return [row["verdict"] for row in records] == [truth(text) for text in marked(rows)]
+
+
+# -- the same as one by one --------------------------------------------------------
+
+
+@pytest.mark.parametrize("api", MODELS)
+def test_a_batch_gives_what_asking_one_by_one_gives(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+    """Results come out of order; the exports are the same, byte for byte."""
+    judged(eval_run(tmp_path, batches, api, votes=3, run="live"), None)
+    asked = len(batches.requests)
+    settings = replace(QUICK, api="azure") if api == "azure" else QUICK
+    seen = judged(eval_run(tmp_path, batches, api, votes=3), settings)
+    assert len(batches.requests) == asked == 18
+    assert sizes(batches) == [18]
+    assert exported(tmp_path / "run") == exported(tmp_path / "live")
+    assert [one.row for one in results(seen)] == list(range(6))
+    assert {"sent", "collected"} <= set(news(seen))
+    assert not any((tmp_path / "run" / FOLDER).iterdir())
+
+
+def test_lines_name_the_endpoint_as_each_provider_wants_it(tmp_path: Path, batches: BatchProvider) -> None:
+    wanted = {"openai": "/v1/chat/completions", "azure": "/chat/completions", "together": None, "mistral": None}
+    for api, url in wanted.items():
+        judged(eval_run(tmp_path / api, batches, api, rows=1), replace(QUICK, api="azure") if api == "azure" else QUICK)
+        assert batches.batches[-1].lines[0].get("url") == url
+
+
+def test_many_rows_go_in_several_batches(tmp_path: Path, batches: BatchProvider) -> None:
+    judged(eval_run(tmp_path, batches, rows=25), replace(QUICK, most_requests=10))
+    assert sizes(batches) == [10, 10, 5]
+    assert is_right(tmp_path / "run", 25)
+
+
+def test_a_panel_has_a_batch_for_each_provider(tmp_path: Path, batches: BatchProvider) -> None:
+    both = ", ".join(f"{{model: {MODELS[api]}, base_url: {batches.batch_url(api)}}}" for api in ("openai", "anthropic"))
+    run = eval_run(tmp_path, batches, models=f"{both}, scripted")
+    judged(run)
+    assert sorted(batch.api for batch in batches.batches) == ["anthropic", "openai"]
+    _, rows = exported(tmp_path / "run")
+    assert all(len(row["votes"]) == 3 for row in rows)
+
+
+def test_two_judges_send_their_batches_together(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.looks_until_end = 2
+    run = eval_run(tmp_path, batches, other_judge="{kind: aspect, name: other, criteria: The mark ends in a letter.}")
+    judged(run)
+    assert sizes(batches) == [12]
+    assert run_info(tmp_path / "run").rows == 12
+
+
+def test_equal_rows_are_asked_once(tmp_path: Path, batches: BatchProvider) -> None:
+    run = eval_run(tmp_path, batches, rows=2)
+    (tmp_path / "rows.jsonl").write_text('{"answer": "REC-00001-Y"}\n' * 3)
+    judged(run)
+    assert sizes(batches) == [1]
+    assert run_info(tmp_path / "run").rows == 3
+
+
+def test_what_the_cache_knows_is_not_sent(tmp_path: Path, batches: BatchProvider) -> None:
+    judged(eval_run(tmp_path, batches, run="first", cache=True))
+    judged(eval_run(tmp_path, batches, run="second", cache=True))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "second")
+
+
+# -- lines that bring nothing --------------------------------------------------------
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter", "google"])
+@pytest.mark.parametrize("outcome", ["missing", "expired", Status(500), Status(429)], ids=str)
+def test_a_line_without_an_answer_goes_into_the_next_batch(
+    tmp_path: Path, batches: BatchProvider, api: str, outcome: Any
+) -> None:
+    batches.outcome = lambda record, attempt: outcome if record % 2 and attempt == 0 else "ok"
+    judged(eval_run(tmp_path, batches, api), ALL_IN_BATCHES)
+    assert sizes(batches) == [6, 3]
+    assert all(id.endswith("-a2") for id in batches.batches[1].ids)
+    assert is_right(tmp_path / "run")
+    assert not batches.requests
+
+
+def test_a_few_lines_without_an_answer_are_asked_one_by_one(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "expired" if record < 2 else "ok"
+    batches.ends_as = "expired"
+    seen = judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert len(batches.requests) == 2
+    assert "live" in news(seen)
+    assert is_right(tmp_path / "run")
+
+
+def test_what_no_batch_answers_is_asked_alone_in_the_end(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "missing" if record == 3 else "ok"
+    judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
+    assert sizes(batches) == [6, 1, 1]
+    assert [request.record for request in batches.requests] == [3]
+    assert is_right(tmp_path / "run")
+
+
+def test_with_batches_only_it_fails_in_the_end(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "missing" if record == 3 else "ok"
+    seen = judged(eval_run(tmp_path, batches), replace(QUICK, batch_only=True))
+    assert sizes(batches) == [6, 1, 1, 1]
+    assert not batches.requests
+    (failed,) = [one.result for one in results(seen) if one.result.score is None]
+    assert "the batch brought no answer" in str(failed.votes[0].reason)
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter"])
+def test_a_bad_line_fails_as_a_bad_request_does(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+    refused = Status(400, "this text is not taken")
+    batches.faults = lambda record, attempt: refused if record == 2 else None
+    judged(eval_run(tmp_path, batches, api, run="live"), None)
+    batches.outcome = lambda record, attempt: refused if record == 2 else "ok"
+    seen = judged(eval_run(tmp_path, batches, api))
+    assert sizes(batches) == [6]
+    (vote,) = results(seen)[2].result.votes
+    assert vote.outcome is Outcome.MODEL_ERROR
+    assert exported(tmp_path / "run")[0] == exported(tmp_path / "live")[0]
+
+
+def test_calls_that_failed_are_asked_again_by_the_next_resume(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: Status(400, "no") if record == 2 and attempt == 0 else "ok"
+    judged(eval_run(tmp_path, batches))
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6, 1]
+    assert is_right(tmp_path / "run")
+
+
+def test_a_part_that_the_model_does_not_take_is_left_out_of_the_next_batch(tmp_path: Path, batches: BatchProvider) -> None:
+    wrong = Status(400, "Unsupported parameter: 'temperature' is not supported with this model.")
+    batches.outcome = lambda record, attempt: wrong if len(batches.batches) == 1 else "ok"
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6, 6]
+    assert ["temperature" in batch.lines[0]["body"] for batch in batches.batches] == [True, False]
+    assert is_right(tmp_path / "run")
+
+
+# -- repairs and rounds --------------------------------------------------------------
+
+
+def test_an_unreadable_reply_is_repaired_one_by_one(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "prose" if record == 4 else "ok"
+    seen = judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert [request.record for request in batches.requests] == [4]
+    (vote,) = results(seen)[4].result.votes
+    assert vote.outcome is Outcome.REPAIRED
+    assert vote.usage.calls == 2
+    assert 0 < vote.usage.batch_prompt_tokens < vote.usage.prompt_tokens
+
+
+def test_with_batches_only_repairs_wait_for_one_too(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "prose" if record == 4 and len(batches.batches) == 1 else "ok"
+    seen = judged(eval_run(tmp_path, batches), replace(QUICK, batch_only=True))
+    assert sizes(batches) == [6, 1]
+    assert not batches.requests
+    (vote,) = results(seen)[4].result.votes
+    assert vote.outcome is Outcome.REPAIRED
+
+
+def test_early_stop_goes_in_rounds(tmp_path: Path, batches: BatchProvider) -> None:
+    run = eval_run(tmp_path, batches, votes=3, judge=", early_stop: true")
+    assert run.estimate().rounds == 2
+    judged(run)
+    assert sizes(batches) == [12]
+    assert is_right(tmp_path / "run")
+
+
+# -- sending -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [409, 429])
+def test_a_batch_that_is_not_taken_is_sent_again(tmp_path: Path, batches: BatchProvider, status: int) -> None:
+    batches.create_faults = [Status(status, "later", {"Retry-After": "0"} if status == 429 else {})]
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+@pytest.mark.parametrize("api", MODELS)
+def test_a_batch_that_arrived_is_not_sent_again_when_the_answer_was_lost(
+    tmp_path: Path, batches: BatchProvider, api: str
+) -> None:
+    batches.create_faults = [CutsAfterCreating()]
+    judged(eval_run(tmp_path, batches, api), replace(QUICK, api="azure") if api == "azure" else QUICK)
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+def test_a_wrong_key_ends_the_run_and_leaves_no_batch_behind(tmp_path: Path, batches: BatchProvider) -> None:
+    with pytest.raises(ModelUnusable, match="Incorrect API key"):
+        judged(eval_run(tmp_path, batches, key="sk-wrong"))
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+def test_a_batch_that_is_rejected_ends_the_run(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.rejects_with = ["invalid_json_line"]
+    with pytest.raises(ModelUnusable, match="the batch was rejected: The batch was not valid"):
+        judged(eval_run(tmp_path, batches))
+    assert [batch.state for batch in run_info(tmp_path / "run").batches] == [State.REJECTED]
+    judged(eval_run(tmp_path, batches))
+    assert is_right(tmp_path / "run")
+
+
+def test_where_too_much_waits_the_next_batches_are_smaller(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.rejects_with = ["token_limit_exceeded"]
+    judged(eval_run(tmp_path, batches), replace(QUICK, most_requests=6))
+    assert sizes(batches) == [6, 3, 3]
+    assert is_right(tmp_path / "run")
+
+
+def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
+    run = eval_run(tmp_path, batches, models="scripted")
+    with pytest.raises(SetupError, match="scripted has no batch API"):
+        judged(run)
+
+
+# -- results ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranges", [True, False], ids=["by bytes", "from the start"])
+def test_results_that_were_cut_are_fetched_on(tmp_path: Path, batches: BatchProvider, ranges: bool) -> None:
+    batches.cut_at, batches.takes_ranges = [700, 900], ranges
+    judged(eval_run(tmp_path, batches))
+    assert is_right(tmp_path / "run")
+    assert not batches.requests
+    assert batches.ranges[0] == "" and batches.ranges[1].startswith("bytes=")
+    assert ("bytes=1600-" in batches.ranges) is ranges
+
+
+def test_lines_that_stand_twice_are_counted_once(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.repeats = 2
+    seen = judged(eval_run(tmp_path, batches))
+    spent = results(seen)[-1].spent
+    assert spent is not None and spent.calls == 6
+
+
+def test_collecting_twice_does_no_harm(tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends when a part of the results is kept; the next one reads them all again."""
+    monkeypatch.setattr(collect, "COMMIT_EVERY", 2)
+    commit = collect.Collector._commit
+    ended = Counter[str]()
+
+    async def ends(self: collect.Collector, waiting: Any) -> None:
+        await commit(self, waiting)
+        ended["commits"] += 1
+        if ended["commits"] == 2:
+            raise RunError("ended here")
+
+    monkeypatch.setattr(collect.Collector, "_commit", ends)
+    with pytest.raises(RunError, match="ended here"):
+        judged(eval_run(tmp_path, batches))
+    seen = judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+    spent = results(seen)[-1].spent
+    assert spent is not None and spent.calls == 6
+
+
+def test_a_batch_that_is_gone_is_asked_again(tmp_path: Path, batches: BatchProvider) -> None:
+    detached(tmp_path, batches, "openai")
+    batches.batches.clear()
+    judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
+    assert is_right(tmp_path / "run")
+
+
+# -- leaving and coming back -----------------------------------------------------------
+
+
+def test_a_detached_run_is_collected_later(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.looks_until_end = 4
+    with pytest.raises(BatchesOpen, match="batches under way: 1, with 6 requests"):
+        judged(eval_run(tmp_path, batches), DETACHED)
+    info = run_info(tmp_path / "run")
+    assert info.state.startswith("batches under way")
+    assert [(batch.state, batch.requests) for batch in info.batches] == [(State.OPEN, 6)]
+    with pytest.raises(BatchesOpen):
+        judged(eval_run(tmp_path, batches), DETACHED)
+    judged(eval_run(tmp_path, batches), DETACHED)
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+    assert run_info(tmp_path / "run").state == "complete"
+
+
+def test_batches_are_read_only_by_who_sent_them(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.looks_until_end = 9
+    with pytest.raises(BatchesOpen):
+        judged(eval_run(tmp_path, batches), DETACHED)
+    batches.keys.add("sk-another")
+    with pytest.raises(RunError, match=r"was sent to openai with another key, address or command, and only that can read it"):
+        judged(eval_run(tmp_path, batches, key="sk-another"), DETACHED)
+    ledger = (tmp_path / "run" / FILE).read_bytes()
+    assert KEY.encode() not in ledger
+
+
+def test_rows_may_be_added_between(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.looks_until_end = 4
+    with pytest.raises(BatchesOpen):
+        judged(eval_run(tmp_path, batches, rows=4), DETACHED)
+    judged(eval_run(tmp_path, batches, rows=6))
+    assert sizes(batches) == [4, 2]
+    assert is_right(tmp_path / "run")
+
+
+# -- after a kill: what may have been sent ---------------------------------------------
+
+
+def as_killed_before_the_answer(folder: Path) -> None:
+    """The ledger as it is when the process ended between sending a batch and hearing of it."""
+    with closing(sqlite3.connect(folder / FILE)) as ledger:
+        from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
+
+        ledger.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
+        ledger.execute("UPDATE batches SET state = 'intended', remote_id = NULL")
+        ledger.execute(f"UPDATE batches SET checksum = {CHECKSUM_SQL}({', '.join(COLUMNS['batches'])})")
+        ledger.commit()
+
+
+def detached(folder: Path, provider: BatchProvider, api: str) -> None:
+    provider.looks_until_end = 3
+    with pytest.raises(BatchesOpen):
+        judged(eval_run(folder, provider, api), DETACHED)
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter", "google", "mistral", "together"])
+def test_a_batch_that_was_sent_before_a_kill_is_found(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+    detached(tmp_path, batches, api)
+    as_killed_before_the_answer(tmp_path / "run")
+    judged(eval_run(tmp_path, batches, api))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_batch_that_was_not_sent_before_a_kill_is_sent(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+    detached(tmp_path, batches, api)
+    as_killed_before_the_answer(tmp_path / "run")
+    sent = batches.batches.pop()
+    judged(eval_run(tmp_path, batches, api))
+    assert batches.batches[0].lines == sent.lines
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+def two_that_may_be_it(folder: Path, provider: BatchProvider) -> None:
+    """Somebody else's batch of the same size beside ours."""
+    detached(folder, provider, "anthropic")
+    judged(eval_run(folder / "other", provider, "anthropic"), QUICK)
+    as_killed_before_the_answer(folder / "run")
+
+
+def test_where_two_may_be_it_the_user_is_asked(tmp_path: Path, batches: BatchProvider) -> None:
+    two_that_may_be_it(tmp_path, batches)
+    with pytest.raises(RunError, match=r"2 batches at anthropic may be the one .*adjudge resume RUN --batch adopt"):
+        judged(eval_run(tmp_path, batches, "anthropic"))
+    assert len(batches.batches) == 2
+
+
+def test_adopting_takes_the_one_whose_results_fit(tmp_path: Path, batches: BatchProvider) -> None:
+    two_that_may_be_it(tmp_path, batches)
+    for batch in batches.batches[1:]:
+        batch.lines[:] = [{**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(batch.lines)]
+        batch.attempts = dict.fromkeys(batch.ids, 0)
+    seen = judged(eval_run(tmp_path, batches, "anthropic"), replace(QUICK, orphans="adopt"))
+    assert len(batches.batches) == 2
+    assert "twice" not in news(seen)
+    assert is_right(tmp_path / "run")
+    assert run_info(tmp_path / "run").batches[0].remote_id == batches.batches[0].id
+
+
+def test_what_only_looked_like_ours_is_sent_after_all(tmp_path: Path, batches: BatchProvider) -> None:
+    two_that_may_be_it(tmp_path, batches)
+    del batches.batches[0]
+    (theirs,) = batches.batches
+    theirs.lines[:] = [{**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(theirs.lines)]
+    theirs.attempts = dict.fromkeys(theirs.ids, 0)
+    judged(eval_run(tmp_path, batches, "anthropic"))
+    assert sizes(batches) == [6, 6]
+    assert is_right(tmp_path / "run")
+
+
+def test_sending_again_is_said(tmp_path: Path, batches: BatchProvider) -> None:
+    two_that_may_be_it(tmp_path, batches)
+    seen = judged(eval_run(tmp_path, batches, "anthropic"), replace(QUICK, orphans="resubmit"))
+    assert len(batches.batches) == 3
+    assert news(seen).count("twice") == 1
+    assert run_info(tmp_path / "run").batches[0].more["twice"] == [batches.batches[1].id, batches.batches[0].id]
+    assert is_right(tmp_path / "run")
+
+
+def test_requests_that_are_gone_are_planned_again(tmp_path: Path, batches: BatchProvider) -> None:
+    detached(tmp_path, batches, "openai")
+    as_killed_before_the_answer(tmp_path / "run")
+    batches.batches.clear()
+    for path in (tmp_path / "run" / FOLDER).glob("*.jsonl"):
+        path.write_text("something else")
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+# -- money -----------------------------------------------------------------------------
+
+
+def test_batches_cost_half(tmp_path: Path, batches: BatchProvider) -> None:
+    live = results(judged(eval_run(tmp_path, batches, run="live"), None))[-1].spent
+    half = results(judged(eval_run(tmp_path, batches)))[-1].spent
+    assert live is not None and half is not None
+    assert half.calls == live.calls == 6
+    usages = [run_info(tmp_path / name).usage for name in ("run", "live")]
+    cheap, full = (cost_of(usage)["cost_usd"] for usage in usages)
+    assert cheap is not None and full is not None
+    assert full * 0.5 <= cheap < full * 0.7  # what the provider's cache had is counted in full
+    assert half.usd == pytest.approx(cheap)
+
+
+def test_a_limit_holds_when_batches_are_planned(tmp_path: Path, batches: BatchProvider) -> None:
+    with pytest.raises(BudgetSpent, match="the budget is spent"):
+        judged(eval_run(tmp_path, batches), budget=Budget(max_calls=4))
+    assert sizes(batches) == [4]
+    assert run_info(tmp_path / "run").rows == 4
+    judged(eval_run(tmp_path, batches), budget=Budget(max_calls=6))
+    assert sizes(batches) == [4, 2]
+    assert is_right(tmp_path / "run")
+
+
+def test_a_limit_in_dollars_is_not_passed_by_a_batch(tmp_path: Path, batches: BatchProvider) -> None:
+    each = 458 * 0.15e-6 + 16 * 0.6e-6
+    with pytest.raises(BudgetSpent):
+        judged(eval_run(tmp_path, batches, rows=40), budget=Budget(max_usd=20 * each))
+    spent = cost_of(run_info(tmp_path / "run").usage)["cost_usd"]
+    assert spent is not None and 10 * each < spent <= 20 * each
+
+
+def test_what_a_batch_may_take_stays_set_aside_after_a_resume(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.looks_until_end = 5
+    with pytest.raises(BatchesOpen):
+        judged(eval_run(tmp_path, batches, rows=4), DETACHED, Budget(max_calls=5))
+    with pytest.raises(BatchesOpen):
+        judged(eval_run(tmp_path, batches, rows=6), DETACHED, Budget(max_calls=5))
+    assert sizes(batches) == [4, 1]
+
+
+def test_a_spent_budget_cancels_what_is_open_and_keeps_what_is_done(tmp_path: Path, batches: BatchProvider) -> None:
+    settings = replace(QUICK, most_requests=5)
+    batches.looks_until_end = 1
+    ends = {0: 1, 1: 1000}
+
+    def state(batch: Any) -> str:
+        number = batches.batches.index(batch)
+        return "cancelled" if batch.cancelled else "completed" if batch.looks >= ends[number] else "in_progress"
+
+    batches._state = state  # type: ignore[method-assign]
+    batches.tokens_of_answers = 20_000  # the server does not keep to the limit that it was sent
+    batches.outcome = lambda record, attempt: "expired" if record >= 8 else "ok"
+    with pytest.raises(BudgetSpent, match="max_tokens"):
+        judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=60_000))
+    assert [batch.cancelled for batch in batches.batches] == [False, True]
+    assert run_info(tmp_path / "run").votes == 0  # nothing more is read; what came is kept
+    judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=1_000_000))
+    assert is_right(tmp_path / "run", 10)
+    assert len(batches.batches) == 2
+
+
+# -- on this machine -------------------------------------------------------------------
+
+ANSWERS = """
+import json, re, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+with open(sys.argv[2], "w") as out:
+    for line in reversed(lines):
+        record, truth = re.findall(r"REC-(\\d+)-([YN])", json.dumps(line))[-1]
+        said = {"explanation": f"REC-{record}-{truth} says so.", "selected_option": "PASS" if truth == "Y" else "FAIL"}
+        choice = {"message": {"role": "assistant", "content": json.dumps(said)}, "finish_reason": "stop"}
+        body = {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 3}}
+        response = {"status_code": 200, "body": body}
+        print(json.dumps({"custom_id": line["custom_id"], "response": response, "error": None}), file=out)
+"""
+
+
+def test_a_command_on_this_machine_answers_batches(tmp_path: Path, batches: BatchProvider) -> None:
+    script = tmp_path / "answers.py"
+    script.write_text(ANSWERS)
+    command = f"{sys.executable} {script} {{input}} {{output}}"
+    judged(eval_run(tmp_path, batches), replace(QUICK, command=command))
+    assert is_right(tmp_path / "run")
+    assert not batches.batches and not batches.requests
+
+
+def test_a_command_that_fails_says_so(tmp_path: Path, batches: BatchProvider) -> None:
+    command = f"{sys.executable} -c 'import sys; sys.exit(\"no such model\")' {{input}} {{output}}"
+    with pytest.raises(ModelUnusable, match="the batch was rejected: no such model"):
+        judged(eval_run(tmp_path, batches), replace(QUICK, command=command))
+
+
+def test_a_command_names_both_its_files(tmp_path: Path, batches: BatchProvider) -> None:
+    with pytest.raises(SetupError, match="must name its two files"):
+        judged(eval_run(tmp_path, batches), replace(QUICK, command="vllm run-batch -i {input}"))

@@ -1,0 +1,102 @@
+"""Runs in batches that are killed −9 after each step: nothing is lost, and nothing is paid for twice without a word.
+
+``ADJUDGE_BATCH_KILLS`` says how often after each (``make test-scale``: 20).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adjudge.ledger.batches import State
+from adjudge.runs.folder import run_info
+from support.asking import marked, truth, wait_until
+from support.batching import QUICK, eval_run, exported, judged, news, results
+from support.fake_batches import BatchProvider
+from support.killed_batches import INTERRUPTED, POINTS, Forks, forks
+
+KILLS = int(os.environ.get("ADJUDGE_BATCH_KILLS", "1"))
+ROWS, SIZE = 12, 5
+INLINE = ("anthropic", "google", "openrouter") if KILLS > 1 else ("anthropic",)
+SENDING = ("the batch is in the ledger", "the batch is created", "its id is in the ledger")
+PAIRS = [
+    *((point, "openai") for point in POINTS),
+    *((point, api) for api in INLINE for point in (SENDING if KILLS == 1 else POINTS) if point != "the file is uploaded"),
+]
+"""After what to kill a run, and who answers it; those that take no files have none to upload."""
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[Forks]:
+    with forks() as running:
+        yield running
+
+
+@pytest.fixture
+def batches() -> Iterator[BatchProvider]:
+    with BatchProvider() as running:
+        yield running
+
+
+def order(folder: Path, provider: BatchProvider, api: str) -> dict[str, object]:
+    base = provider.batch_url(api).removeprefix(provider.url)
+    return {"folder": str(folder), "url": provider.url, "bases": {api: base}, "api": api, "rows": ROWS, "size": SIZE}
+
+
+@pytest.mark.parametrize(("point", "api"), PAIRS)
+def test_nothing_is_lost_or_paid_twice_by_a_kill_after(
+    tmp_path: Path, batches: BatchProvider, children: Forks, point: str, api: str
+) -> None:
+    pick = random.Random(f"{point} {api}")
+    for kill in range(KILLS):
+        folder = tmp_path / str(kill)
+        batches.batches.clear()
+        once = point == "the round has ended"
+        children.start(**order(folder, batches, api), point=point, nth=1 if once or KILLS == 1 else pick.randint(1, 3))
+        assert children.wait() == -signal.SIGKILL
+        seen = judged(eval_run(folder, batches, api, rows=ROWS), replace(QUICK, most_requests=SIZE))
+        assert "twice" not in news(seen)
+        assert sum(len(batch.lines) for batch in batches.batches) == ROWS
+        assert not batches.requests
+        _, rows = exported(folder / "run")
+        assert [row["verdict"] for row in rows] == [truth(text) for text in marked(ROWS)]
+        spent = results(seen)[-1].spent
+        assert spent is not None and spent.calls == ROWS
+        assert {batch.state for batch in run_info(folder / "run").batches} == {State.COLLECTED}
+
+
+def test_an_interrupt_leaves_the_batches_to_go_on(tmp_path: Path, batches: BatchProvider, children: Forks) -> None:
+    batches.looks_until_end = 10_000
+    child = children.start(**order(tmp_path, batches, "openai"))
+    assert wait_until(lambda: len(batches.batches) == 3 and all(batch.looks for batch in batches.batches))
+    os.kill(child, signal.SIGINT)
+    assert children.wait() == 1
+    assert not any(batch.cancelled for batch in batches.batches)
+    assert run_info(tmp_path / "run").state.startswith("batches under way: 3")
+    batches.looks_until_end = 1
+    judged(eval_run(tmp_path, batches, rows=ROWS))
+    assert len(batches.batches) == 3
+
+
+def test_a_second_interrupt_cancels_them_and_what_was_answered_is_collected(
+    tmp_path: Path, batches: BatchProvider, children: Forks
+) -> None:
+    batches.looks_until_end = 10_000
+    child = children.start(**order(tmp_path, batches, "openai"), grace=60)
+    assert wait_until(lambda: len(batches.batches) == 3 and all(batch.looks for batch in batches.batches))
+    os.kill(child, signal.SIGINT)
+    assert wait_until((tmp_path / INTERRUPTED).exists)
+    os.kill(child, signal.SIGINT)
+    assert children.wait() == 130
+    assert all(batch.cancelled for batch in batches.batches)
+    assert {batch.state for batch in run_info(tmp_path / "run").batches} == {State.CANCELLING}
+    batches.outcome = lambda record, attempt: "expired" if record >= 9 else "ok"
+    judged(eval_run(tmp_path, batches, rows=ROWS))
+    assert len(batches.batches) == 3
+    assert sorted(request.record for request in batches.requests) == [9, 10, 11]

@@ -1,0 +1,86 @@
+"""Shorthands to run an eval file in batches at the fake provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
+from adjudge.gateway.layers.budget import Budget
+from adjudge.reports.export import export
+from adjudge.runs.eval_file import parse_eval
+from adjudge.runs.execute import EvalRun, Event, Judged
+from support.asking import marked
+from support.fake_provider import KEY
+
+QUICK = BatchSettings(poll=0.005, poll_most=0.01, grace=0.05)
+MODELS = {
+    "openai": "openai/gpt-4o-mini",
+    "azure": "openai/my-deployment",
+    "anthropic": "anthropic/claude-3-5-haiku-latest",
+    "openrouter": "openrouter/meta-llama/llama-3.3-70b-instruct",
+    "mistral": "mistral/mistral-small-latest",
+    "google": "google/gemini-2.5-flash",
+    "groq": "groq/llama-3.3-70b-versatile",
+    "together": "together/meta-llama/Llama-3.3-70B-Instruct-Turbo",
+}
+
+
+class Served(Protocol):
+    """A server, also one of another process."""
+
+    def batch_url(self, api: str) -> str: ...
+
+
+def eval_run(
+    folder: Path,
+    provider: Served,
+    api: str = "openai",
+    *,
+    rows: int = 6,
+    votes: int = 1,
+    run: str = "run",
+    key: str = KEY,
+    judge: str = "",
+    other_judge: str = "",
+    models: str = "",
+    cache: bool = False,
+) -> EvalRun:
+    """An aspect critic over marked texts, asked at the fake provider."""
+    folder.mkdir(exist_ok=True)
+    (folder / "rows.jsonl").write_text(
+        "\n".join(json.dumps({"id": str(n), "answer": text}) for n, text in enumerate(marked(rows)))
+    )
+    server = f"{{model: {MODELS[api]}, base_url: {provider.batch_url(api)}}}"
+    judged = f"{{kind: aspect, criteria: The mark must end in Y., strictness: {votes}{judge}}}"
+    text = f"data: rows.jsonl\nmodels: [{models or server}]\njudges: [{judged}{', ' if other_judge else ''}{other_judge}]\n"
+    return EvalRun.of(parse_eval(text, folder / "eval.yaml"), cache=cache, api_key=key, folder=folder / run)
+
+
+def judged(run: EvalRun, settings: BatchSettings | None = QUICK, budget: Budget | None = None) -> list[Event]:
+    """Carry it out; what it told of."""
+    seen: list[Event] = []
+    run.execute(seen.append, batch=settings, budget=budget)
+    return seen
+
+
+def results(events: Sequence[Event]) -> list[Judged]:
+    return sorted((one for one in events if isinstance(one, Judged)), key=lambda one: one.number)
+
+
+def news(events: Sequence[Event]) -> list[str]:
+    return [one.kind for one in events if isinstance(one, BatchNews)]
+
+
+def exported(folder: Path) -> tuple[str, list[Mapping[str, Any]]]:
+    """The run as CSV, and as JSONL without the moments of its votes."""
+    export(folder, folder / "out.csv")
+    export(folder, folder / "out.jsonl")
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    for row in rows:
+        for vote in row["votes"]:
+            assert vote.pop("at") > 0
+            vote.pop("latency")
+    return (folder / "out.csv").read_text(), rows
