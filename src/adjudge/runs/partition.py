@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -18,10 +19,13 @@ from adjudge.aio import event_loop
 from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
+from adjudge.engine.backends.ray.limiter import SharedLimits
 from adjudge.engine.run import OpenRun, Run, check_prices, recorded
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.budget import Budget, More
+from adjudge.gateway.layers.limit import limits_of
+from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE, connect, read_meta
 from adjudge.ledger.stores.merge import Merged, merge
@@ -87,7 +91,7 @@ def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete:
     """
     place = Path(folder)
     if (place / FILE).exists():
-        _refuse_newer(place)
+        refuse_newer(place)
     return merge(opened_store(store), place, {"ended": "complete" if complete else None})
 
 
@@ -108,9 +112,7 @@ def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
 def opened_store(store: str | Path | Store) -> Store:
     """A folder of segments, or a store that is open."""
     if isinstance(store, str) and "://" in store:
-        raise SetupError(
-            f"a store is a folder that all processes see, not {store!r}: mount the bucket as a folder"
-        )
+        raise SetupError(f"a store is a folder that all processes see, not {store!r}: mount the bucket as a folder")
     return SegmentStore(store) if isinstance(store, str | Path) else store
 
 
@@ -127,7 +129,7 @@ class PartitionJudge:
         writer: str | None = None,
         buffer: Buffer | None = None,
         cache: bool = True,
-        listen: Listen | None = None,
+        limits: SharedLimits | None = None,
     ) -> None:
         if share < 1:
             raise SetupError(f"share is how many partitions are judged at once, one at least, not {share}")
@@ -142,35 +144,55 @@ class PartitionJudge:
         self._budget = budget
         self._writer = writer or _own_name()
         self._buffer = buffer
-        self._listen = listen or _ignore
+        self._more = _limited(self.made, limits) if limits else None
         self.configuration = {ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges}
 
     async def judge(self, rows: Iterable[Numbered]) -> Partition:
         """Judge the rows; all that was answered is in the store when this returns, or raises."""
+        async with self.opened() as session:
+            return await session.judge(rows)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Session]:
+        """The store, open for as many partitions as come."""
         prices = PriceTable.load()
         check_prices(self._budget, prices, *self.configuration.values())
         ledger = SharedLedger(self.store, self._writer, {"judges": self.configuration}, self._buffer)
-        told = _Told(self._listen)
         try:
             async with recorded(ledger, Run(self.store.name), self._budget, prices) as run:
-                for chunk in _chunks(rows):
-                    await self._judge_chunk(chunk, ledger, run, told)
-                await ledger.flush()
+                run.open_budget.more = self._more
+                yield Session(self.made, ledger, run)
         finally:
             ledger.close()
-        return told.result(run.open_budget.spent)
 
-    async def _judge_chunk(self, chunk: Sequence[Numbered], ledger: SharedLedger, run: OpenRun, told: _Told) -> None:
+
+class Session:
+    """Partitions, one after the other, by judges that know what was answered about all of them."""
+
+    def __init__(self, made: EvalRun, ledger: SharedLedger, run: OpenRun) -> None:
+        self.made = made
+        self._ledger = ledger
+        self.run = run
+
+    async def judge(self, rows: Iterable[Numbered]) -> Partition:
+        """Judge the rows; all that was answered is in the store when this returns."""
+        told = _Told()
+        for chunk in _chunks(rows):
+            await self._judge_chunk(chunk, told)
+        await self._ledger.flush()
+        return told.result(self.run.open_budget.spent)
+
+    async def _judge_chunk(self, chunk: Sequence[Numbered], told: _Told) -> None:
         numbers, rows = self._instances(chunk, told)
         told.rows += len(rows)
         if not rows:
             return
-        await ledger.begin(Span(min(numbers), max(numbers)))
+        await self._ledger.begin(Span(min(numbers), max(numbers)))
         first, *others = self.made.judges
         judged = _Chunk(replace(self.made.file, rows=rows), self.made.judges, None)
-        await judged.judge_with(first, numbers, ledger, run, told)
+        await judged.judge_with(first, numbers, self._ledger, self.run, told)
         for ready in others:
-            await judged.judge_with(ready, numbers, ledger, run, told.of_another_judge)
+            await judged.judge_with(ready, numbers, self._ledger, self.run, told.of_another_judge)
 
     def _instances(self, chunk: Sequence[Numbered], told: _Told) -> tuple[list[int], tuple[Instance, ...]]:
         """The rows as the judges take them; those that were read elsewhere stay as they are."""
@@ -206,10 +228,9 @@ class _Chunk(EvalRun):
 
 
 class _Told:
-    """Counts what happens, and passes it on."""
+    """Counts what happens."""
 
-    def __init__(self, listen: Listen) -> None:
-        self._listen = listen
+    def __init__(self) -> None:
         self.rows = self._judgments = self._unscored = self._asked = 0
         self._bad: list[BadRow] = []
 
@@ -225,8 +246,6 @@ class _Told:
             self._unscored += event.result.status is not Status.SCORED
         elif isinstance(event, VoteCast):
             self._asked += 1
-        if not isinstance(event, BadRow):
-            self._listen(event)
 
     def result(self, spent: Spent) -> Partition:
         """All of it."""
@@ -251,6 +270,20 @@ def _shared(file: EvalFile, share: int) -> EvalFile:
     return replace(file, models=tuple(map(part, file.models)), judges=tuple(with_models(one, part) for one in file.judges))
 
 
+def _limited(made: EvalRun, limits: SharedLimits) -> More | None:
+    """Have the models keep to what all workers share."""
+    for model in models_of(made):
+        if limited := limits_of(model):
+            limited.shared = limits.pace(model.identity)
+    return limits.more
+
+
+def models_of(made: EvalRun) -> list[OpenModel]:
+    """Every model that its judges ask, once."""
+    panels = (ready.judge.panel.values() for ready in made.judges)
+    return list({id(model): model for panel in panels for model in panel}.values())
+
+
 def _ignore(told: object) -> None:
     """It is told of where the rows are read."""
 
@@ -260,7 +293,7 @@ def _own_name() -> str:
     return f"{host}-{os.getpid()}"
 
 
-def _refuse_newer(folder: Path) -> None:
+def refuse_newer(folder: Path) -> None:
     """A ledger that was made by merging may be made anew, unless more was asked in it since."""
     with connect(folder / FILE, writable=False) as connection:
         merged = read_meta(connection).get("merged_votes")
