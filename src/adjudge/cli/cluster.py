@@ -20,9 +20,14 @@ cluster_options = together(
     click.option(
         "--on",
         metavar="CLUSTER",
-        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this machine), or ray://HOST:PORT.",
+        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this machine), or ray://HOST:PORT; "
+        "or share them with other processes that are started so, by postgresql://HOST/DATABASE#NAME.",
     ),
-    click.option("--workers", type=FROM_ONE, help="With --on: how many; by default one per CPU of the cluster."),
+    click.option(
+        "--workers",
+        type=FROM_ONE,
+        help="With --on: how many; by default one per CPU of the Ray cluster. With Postgres: how many share the rate limits.",
+    ),
 )
 
 

@@ -237,10 +237,16 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
 
 def _spread(made: EvalRun, wanted: Wanted) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
-    from adjudge.runs.spread import Cluster, spread  # not loaded by those who stay on this machine
-
     told = say_parts(made.file.language, quiet=wanted.quiet or wanted.as_json)
-    spread(made, Cluster(wanted.on or "", wanted.workers), budget=wanted.budget(), cache=not wanted.no_cache, on_part=told)
+    on, cache = wanted.on or "", not wanted.no_cache
+    if on.startswith(("postgres://", "postgresql://")):
+        from adjudge.runs.together import judge_together  # neither is loaded by those who stay on this machine
+
+        judge_together(made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, on_part=told)
+        return
+    from adjudge.runs.spread import Cluster, spread
+
+    spread(made, Cluster(on, wanted.workers), budget=wanted.budget(), cache=cache, on_part=told)
 
 
 def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:

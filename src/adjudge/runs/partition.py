@@ -110,9 +110,15 @@ def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
 
 
 def opened_store(store: str | Path | Store) -> Store:
-    """A folder of segments, or a store that is open."""
+    """A folder of segments, a Postgres address, or a store that is open."""
+    if isinstance(store, str) and store.startswith(("postgres://", "postgresql://")):
+        from adjudge.ledger.stores.postgres import PostgresStore  # needs its extra
+
+        return PostgresStore(store)
     if isinstance(store, str) and "://" in store:
-        raise SetupError(f"a store is a folder that all processes see, not {store!r}: mount the bucket as a folder")
+        raise SetupError(
+            f"a store is a folder that all processes see, or postgresql://…, not {store!r}: mount the bucket as a folder"
+        )
     return SegmentStore(store) if isinstance(store, str | Path) else store
 
 

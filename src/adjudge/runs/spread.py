@@ -64,7 +64,7 @@ def spread(made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: boo
     check_address(cluster.where)
     store = SegmentStore((folder / SEGMENTS).absolute())
     if not (store.folder / BEGUN).exists() and holds_run(folder):
-        _refuse_unfinished(folder)
+        refuse_unfinished(folder)
         return
     if holds_run(folder):
         refuse_newer(folder)
@@ -90,7 +90,8 @@ def _spread(
         raise
 
 
-def _refuse_unfinished(folder: Path) -> None:
+def refuse_unfinished(folder: Path) -> None:
+    """What was begun here and is not complete has answers that workers would not know of."""
     if run_info(folder).state != "complete":
         raise RunError(f"{folder} was begun on one machine: resume it without --on, or use another folder")
 

@@ -79,7 +79,7 @@ def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
     marked_file(tmp_path, rows=20)
     out = CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "2", "--no-cache"])
     assert "the workers have judged 20 rows, asked for 95 votes" in out.stderr
-    assert out.exit_code == 3, out.output  # a row cannot be read
+    assert "1 row could not be judged" in out.output
     assert run_info(tmp_path / "runs" / "eval").state == "complete"
 
 

@@ -22,16 +22,14 @@ from typing import NamedTuple
 from adjudge.aio.files import PART, written_whole
 from adjudge.errors import RunError
 from adjudge.ledger.file import refuse_other
-from adjudge.ledger.rows import COLUMNS
-from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Record, Session, Span, Values, VoteRecord
+from adjudge.ledger.stores.lines import line_of, record_of
+from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
 _SEGMENTS = "segments"
 _NAME = re.compile(r"(\d{12})-(\d{12})-(\d{15})-([0-9a-f]+)-(\d{6})-([0-9a-f]{16})\.jsonl\.gz")
 _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_BALLOT, _BALLOTS = COLUMNS["votes"].index("ballot"), COLUMNS["judgments"].index("ballots")
-_encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
 
 
 class _Segment(NamedTuple):
@@ -88,7 +86,7 @@ class SegmentStore:
             raise RunError(
                 f"a writer is called by up to 64 letters, digits, dots, hyphens and underscores, not {session.writer!r}"
             )
-        content = gzip.compress("\n".join(map(_line, records)).encode(), compresslevel=1, mtime=0)
+        content = gzip.compress("\n".join(map(line_of, records)).encode(), compresslevel=1, mtime=0)
         digest = hashlib.sha256(content).hexdigest()[:16]
         rows = f"{span.first:012d}-{span.last:012d}"
         name = f"{rows}-{time.time_ns() // 1_000_000:015d}-{session.id}-{next(self._numbers):06d}-{digest}.jsonl.gz"
@@ -143,7 +141,7 @@ class SegmentStore:
             _LOG.warning("%s is damaged: what it held is asked again", segment.path)
             return
         for line in gzip.decompress(content).decode().splitlines():
-            yield _record(line)
+            yield record_of(line)
 
     def _trouble(self, error: OSError) -> RunError:
         return RunError(f"the store {self.folder} cannot be used: {error.strerror or error}")
@@ -169,23 +167,3 @@ def _sync(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _line(record: Record) -> str:
-    return _encoded([type(record).__name__, *record])
-
-
-def _record(line: str) -> Record:
-    kind, *parts = json.loads(line)
-    if kind == AccountRecord.__name__:
-        return AccountRecord(*parts)
-    if kind == VoteRecord.__name__:
-        (values,) = parts
-        return VoteRecord(_with_bytes(values, _BALLOT))
-    row, nth, at, values = parts
-    return JudgmentRecord(row, nth, at, _with_bytes(values, _BALLOTS))
-
-
-def _with_bytes(values: list[object], place: int) -> Values:
-    values[place] = bytes.fromhex(str(values[place]))
-    return tuple(values)

@@ -69,7 +69,7 @@ class Spread(Generic[C, D]):
 def check_address(where: str) -> str:
     """What Ray is to connect to. A cluster that others may reach must know who calls: whoever does can run code there."""
     if where != RAY and not where.startswith("ray://"):
-        raise SetupError(f"--on is ray or ray://HOST:PORT, not {where!r}")
+        raise SetupError(f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}")
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
     if address == "local" or _is_loopback(address) or os.environ.get(_AUTHENTICATION) == "token":
         return address
