@@ -29,7 +29,7 @@ help:
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
-	@echo "make test-scale      runs in provider batches, over Ray and over Postgres (apt-get install postgresql), killed again and again"
+	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (hours)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
@@ -88,7 +88,7 @@ SCALE_ROWS ?= 20000
 
 test-scale: $(VENV)/ready
 	$(PIP) install -r requirements/scale.txt
-	ADJUDGE_BATCH_KILLS=20 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
+	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
 		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends tests/ledger/test_stores.py \
 		tests/runs/test_partition.py tests/runs/test_together.py
 
@@ -159,10 +159,13 @@ NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/integrations
 .venv-neighbours/%/ready: requirements/neighbours/%.in requirements/neighbours/common.in
 	$(PYTHON) -m venv .venv-neighbours/$*
 	.venv-neighbours/$*/bin/pip --disable-pip-version-check --quiet install -r $<
+	.venv-neighbours/$*/bin/pip --disable-pip-version-check --quiet install --no-deps -e .
 	@touch $@
 
+.PRECIOUS: .venv-neighbours/%/ready
+
 test-neighbour-%: .venv-neighbours/%/ready
-	PYTHONPATH=$(CURDIR)/src .venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
+	.venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
 
 test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
 

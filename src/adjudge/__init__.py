@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from adjudge.domain.criteria import Criteria as Criteria
     from adjudge.domain.criteria import CriteriaExample as CriteriaExample
     from adjudge.domain.criteria import CriteriaOption as CriteriaOption
-    from adjudge.domain.evidence_result import EvidenceResult as EvidenceResult
     from adjudge.domain.instance import DirectInstance as DirectInstance
     from adjudge.domain.instance import Instance as Instance
     from adjudge.domain.instance import PairwiseInstance as PairwiseInstance

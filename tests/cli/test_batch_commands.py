@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from adjudge.cli.main import main
@@ -103,8 +104,14 @@ def test_a_dry_run_says_rounds_price_and_saving(adjudge: Adjudge, batches: Batch
 
 def test_the_json_of_a_run_has_its_batches(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml", *QUICK)
-    (batch,) = json.loads(adjudge("runs", "show", "out", "--json")[1])["run"]["batches"]
+    shown = json.loads(adjudge("runs", "show", "out", "--json")[1])
+    (batch,) = shown["run"]["batches"]
     assert (batch["provider"], batch["state"], batch["requests"]) == ("openai", "collected", 4)
+    schema = json.loads(adjudge("schema", "results")[1])
+    whole = json.loads(adjudge("run", "eval.yaml", *QUICK, "--json")[1])
+    planned = json.loads(adjudge("run", "eval.yaml", *QUICK, "--dry-run", "--json", "--run", "other")[1])
+    for found in (shown, whole, planned):
+        jsonschema.validate(found, schema)
 
 
 def test_options_of_batches_need_batches(adjudge: Adjudge) -> None:

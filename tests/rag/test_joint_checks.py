@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from adjudge import Instance
 from adjudge.domain.message import Request
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult
+from adjudge.rag.joint import Checks
 from support.rag import shown_fields
 from support.tower import ASKED, ROW, check_of, knows, says
 
@@ -39,9 +41,11 @@ def joint(spoil: str = "") -> ScriptedModel:
     return ScriptedModel(script)
 
 
-def judge(model: object, checks: str, row: Mapping[str, object] = ROW, **settings: object) -> RagResult:
-    made = RagEvaluator(model, dimensions="none", measures=ASKED, checks=checks, **settings)  # type: ignore[arg-type]
-    return made.evaluate(dict(row))  # type: ignore[arg-type]
+def judge(
+    model: ScriptedModel, checks: Checks, row: Mapping[str, Any] = ROW, language: str = "en", max_repairs: int = 3
+) -> RagResult:
+    made = RagEvaluator(model, dimensions="none", measures=ASKED, checks=checks, language=language, max_repairs=max_repairs)
+    return made.evaluate(dict(row))
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
@@ -65,7 +69,11 @@ def test_a_list_that_lacks_one_is_asked_for_again_and_then_fails_as_a_value() ->
 
 def test_one_fragment_needs_no_list() -> None:
     model = joint()
-    judge(model, "joint", {**ROW, "contexts": ["The tower is 330 m tall."], "reference": "It is tall.", "response": "It is tall [1]."})
+    judge(
+        model,
+        "joint",
+        {**ROW, "contexts": ["The tower is 330 m tall."], "reference": "It is tall.", "response": "It is tall [1]."},
+    )
     assert not any("answers" in (one.schema or {})["properties"] for one in model.requests)  # type: ignore[operator]
 
 
@@ -81,9 +89,12 @@ def test_a_run_of_joint_checks_is_resumed_without_asking(tmp_path: Path) -> None
 
 def test_an_estimate_counts_joint_calls() -> None:
     row = Instance({**ROW, "relevant_ids": "a"})
-    asked = {"dimensions": "none", "measures": ["context_precision", "context_recall"]}
-    assert RagEvaluator(joint(), checks="joint", **asked).estimate([row]).calls[0] == 2  # type: ignore[arg-type]
-    assert RagEvaluator(joint(), **asked).estimate([row]).calls[0] == 5  # type: ignore[arg-type]
+
+    def calls(checks: Checks) -> int:
+        asked = ["context_precision", "context_recall"]
+        return RagEvaluator(joint(), dimensions="none", measures=asked, checks=checks).estimate([row]).calls[0]
+
+    assert (calls("joint"), calls("each")) == (2, 5)
 
 
 def test_samples_vote_on_every_part_of_a_list() -> None:

@@ -222,7 +222,7 @@ class FakeProvider:
         self._loop.close()
 
     async def _until_stopped(self) -> None:
-        app = web.Application()
+        app = web.Application(client_max_size=1 << 30)
         app.router.add_post("/identity/token", self._give_token)
         for protocol in SERVERS.values():
             base = f"/{protocol.name}{protocol.prefix}"

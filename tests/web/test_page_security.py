@@ -154,7 +154,7 @@ def test_evaluated_text_stays_text_in_every_place(page: Page) -> None:
         f"{run}?verdict={'%3Cscript%3E'}",
         f"/?q={'%3Cscript%3E'}",
         f"{run}/label?annotator=ann",
-        f"{run}/label?{urlencode({'annotator': HOSTILE})}",
+        f"{run}/label?{urlencode({'annotator': HOSTILE[:90]})}",
         f"{run}/trust",
         "/start",
         "/start?data=rows.csv",
@@ -168,7 +168,8 @@ def test_evaluated_text_stays_text_in_every_place(page: Page) -> None:
     ):
         text = page.get(path).text
         elements = Elements.of(text)
-        assert {"img", "textarea"} & set(elements.tags) == set(), path
+        assert "img" not in elements.tags, path
+        assert elements.tags.count("textarea") == ("/label?" in path), path  # the note on the criteria
         assert [name for name, _ in elements.attributes if name.startswith(("on", "hx-on"))] == []
         assert [
             value for name, value in elements.attributes if name in ("href", "src", "hx-get") and not value.startswith(OURS)

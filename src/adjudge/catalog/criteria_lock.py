@@ -12,6 +12,7 @@ from adjudge.domain.frozen import content_hash
 from adjudge.errors import RunError, SetupError
 
 Locked = dict[str, dict[str, str]]
+_ORIGIN = ("from", "licence")
 _FILES = (".yaml", ".yml", ".json")
 
 
@@ -29,13 +30,27 @@ def locked_now(sources: Sequence[str]) -> Locked:
 
 
 def write_lock(sources: Sequence[str], path: Path) -> Locked:
-    """Lock them as they are."""
-    found = locked_now(sources)
+    """Lock them as they are; what is known of where they came from stays, as long as they are what came."""
+    before, found = _read(path) if path.exists() else {}, locked_now(sources)
+    for name, one in found.items():
+        if before.get(name, {}).get("sha256") == one["sha256"]:
+            one.update({key: before[name][key] for key in _ORIGIN if key in before[name]})
+    _write(found, path)
+    return found
+
+
+def add_to_lock(file: str, path: Path, *, origin: str, licence: str) -> Locked:
+    """Lock a file that was fetched beside what is locked already: what is new."""
+    new = {name: {**one, "from": origin, "licence": licence} for name, one in locked_now([file]).items()}
+    _write({**(_read(path) if path.exists() else {}), **new}, path)
+    return new
+
+
+def _write(found: Locked, path: Path) -> None:
     try:
         path.write_text(json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
-    return found
 
 
 def lock_changes(sources: Sequence[str], path: Path) -> list[str]:

@@ -19,7 +19,7 @@ from adjudge.reports.words import counted
 from adjudge.runs.eval_file import EvalFile
 
 _APIS = click.Choice(("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together"))
-_ALWAYS_SAID = ("twice", "cancelled", "note")
+_ALWAYS_SAID = ("twice", "stopping", "cancelled", "note")
 ORPHANS = click.Choice(("adopt", "resubmit"))
 
 
@@ -96,6 +96,7 @@ def say_news(news: BatchNews, language: str, *, quiet: bool) -> None:
         "sent": "batch sent",
         "waiting": "batch waiting",
         "collected": "batch collected",
+        "stopping": "batch stopping",
         "cancelled": "batch cancelled",
         "twice": "batch twice",
         "live": "batch live",

@@ -11,16 +11,18 @@ import click
 
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import raw_entries, read_entries
-from adjudge.catalog.criteria_lock import lock_changes, write_lock
+from adjudge.catalog.criteria_lock import add_to_lock, lock_changes, write_lock
 from adjudge.catalog.differences import criteria_diff
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import Finding, lint_file
+from adjudge.catalog.remote import RemoteCriteria, keep_criteria
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json
 from adjudge.cli.show import clean
 from adjudge.cli.show_criteria import show_catalogue, show_entry, show_findings
 from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
+from adjudge.errors import RunError
 from adjudge.reports.exit_code import ExitCode
 
 _language = click.option("--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
@@ -118,6 +120,27 @@ def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
     for line in changed:
         click.echo(clean(line), err=True)
     return ExitCode.COULD_NOT_RUN if changed else ExitCode.OK
+
+
+@criteria.command()
+@argument("source", "github:OWNER/REPOSITORY@TAG/PATH.yaml.")
+@click.option("--to", "folder", type=PATH, default=Path("criteria"), help="The folder to put the file into.")
+@click.option("--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes.")
+def add(source: str, folder: Path, path: Path) -> int:
+    """Fetch criteria of a public repository once: they are a file of yours from then on, and locked.
+
+    The lock keeps where they came from, under which licence, and their hash. Nothing is fetched while judging; no file of yours
+    is overwritten.
+    """
+    remote = RemoteCriteria.of(source)
+    file = folder / remote.path.name
+    content = remote.fetch()
+    if file.exists() and file.read_bytes() != content:
+        raise RunError(f"{file} is there already and differs: move it away, or choose another folder with --to")
+    keep_criteria(file, content)
+    locked = add_to_lock(str(file), path, origin=source, licence=remote.licence())
+    click.echo(clean(f"{file}: {', '.join(locked)}, locked in {path}"))
+    return ExitCode.OK
 
 
 def _counts(findings: list[Finding]) -> dict[str, int]:

@@ -45,8 +45,8 @@ class OnChange:
         while True:
             before = _stamps(watched)
             self._attempt()
-            click.echo(told("watching for changes; Ctrl-C ends it"), err=True)
             try:
+                click.echo(told("watching for changes; Ctrl-C ends it"), err=True)
                 _wait_for_change(watched, before)
             except KeyboardInterrupt:
                 return self._code

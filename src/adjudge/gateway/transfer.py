@@ -18,6 +18,8 @@ _PIECE = 1 << 16
 _TRIES = 5
 """How often in a row a download may bring nothing new."""
 _WAIT = 0.5
+_MOST = 10_000_000_000
+"""Bytes. What is longer are no results."""
 _MOST_OF_AN_ERROR = 100_000
 
 
@@ -81,5 +83,9 @@ async def _append(endpoint: Endpoint, file: BinaryIO) -> ModelError | None:
         if response.status == 200 and have:  # it does not send parts
             file.truncate(0)
         async for piece in response.content.iter_chunked(_PIECE):
+            if file.tell() > _MOST:
+                return endpoint.error(
+                    ModelError, f"the results are longer than {_MOST // 1_000_000_000} GB: they were not read to their end"
+                )
             file.write(piece)
     return None

@@ -58,7 +58,8 @@ class Batch:
     counts: Mapping[str, int] = field(default_factory=dict)
     """As the provider told last."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``said``; ``candidates`` among which it may be; ``twice`` where it may have been paid twice."""
+    """``requests``, ``reserved``, ``wording``, ``said``; ``candidates`` among which it may be; ``twice``: those that may be it
+    where it was sent again."""
 
     @property
     def requests(self) -> int:
@@ -130,11 +131,22 @@ class BatchTable:
 
     def find(self, ballot: bytes, request: bytes) -> BatchBallot | None:
         """What is known of a request."""
-        rows = self._ledger.rows(f"{select('batch_ballots')} WHERE ballot = ? AND request = ?", (ballot, request))
-        if not rows:
+        return self._one("ballot = ? AND request = ?", (ballot, request))
+
+    def find_alone(self, ballot: bytes) -> BatchBallot | None:
+        """What is known of the one request of a ballot, however it was worded; None where there are several."""
+        return self._one("ballot = ?", (ballot,))
+
+    def _one(self, condition: str, values: Sequence[object]) -> BatchBallot | None:
+        rows = self._ledger.rows(f"{select('batch_ballots')} WHERE {condition}", values)
+        if len(rows) != 1:
             return None
-        found_ballot, found_request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
-        return BatchBallot(found_ballot, found_request, batch, attempt, Asked(state), reply)
+        ballot, request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
+        return BatchBallot(ballot, request, batch, attempt, Asked(state), reply)
+
+    def wordings(self) -> set[object]:
+        """How the prompts were worded that were sent."""
+        return {json.loads(more).get("wording") for (more,) in self._ledger.rows("SELECT more FROM batches")}
 
     def waiting(self, state: Asked) -> int:
         """How many requests are in this state."""

@@ -9,7 +9,6 @@ from typing import Literal
 from adjudge.rag.measured import Measured
 
 Blamed = Literal["retriever", "generator", "both", "neither", "unknown"]
-BLAMED: tuple[Blamed, ...] = ("retriever", "generator", "both", "neither", "unknown")
 BLAMED_BELOW = 0.8
 """A side is to blame where one of its figures is below this."""
 _FOUND = ("context_recall", "recall", "hit")

@@ -20,6 +20,7 @@ Sentence = Literal[
     "batch note",
     "batch rounds",
     "batch sent",
+    "batch stopping",
     "batch twice",
     "batch waiting",
     "batches collected by",

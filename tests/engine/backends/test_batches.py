@@ -1,7 +1,11 @@
-"""Runs through providers' batch APIs: the same results, half the price, nothing lost and nothing paid twice."""
+"""Runs through providers' batch APIs: the same results, half the price, nothing lost and nothing paid twice.
+
+``ADJUDGE_BATCH_ROWS`` says over how many rows exports are compared (``make test-scale``: 20,000).
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from collections import Counter
@@ -13,12 +17,19 @@ from typing import Any
 
 import pytest
 
+from adjudge import open_model
+from adjudge.domain.message import Message
 from adjudge.domain.vote import Outcome
-from adjudge.engine.backends.batch import collect
+from adjudge.engine import ask
+from adjudge.engine.backends.batch import backend, collect
 from adjudge.errors import BatchesOpen, BudgetSpent, ModelUnusable, RunError, SetupError
+from adjudge.gateway.batches.find import batch_api
+from adjudge.gateway.batches.openai import AzureBatches, GroqBatches
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.batches import FOLDER, State
 from adjudge.ledger.file import FILE
+from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
+from adjudge.prompts.render import render
 from adjudge.reports.cost import cost_of
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth
@@ -26,6 +37,7 @@ from support.batching import MODELS, QUICK, eval_run, exported, judged, news, re
 from support.fake_batches import BatchProvider, CutsAfterCreating
 from support.fake_provider import KEY, Status
 
+ROWS = int(os.environ.get("ADJUDGE_BATCH_ROWS", "6"))
 ALL_IN_BATCHES = replace(QUICK, live_below=0)
 DETACHED = replace(QUICK, detach=True)
 
@@ -51,14 +63,15 @@ def is_right(folder: Path, rows: int = 6) -> bool:
 @pytest.mark.parametrize("api", MODELS)
 def test_a_batch_gives_what_asking_one_by_one_gives(tmp_path: Path, batches: BatchProvider, api: str) -> None:
     """Results come out of order; the exports are the same, byte for byte."""
-    judged(eval_run(tmp_path, batches, api, votes=3, run="live"), None)
+    rows = ROWS if api == "openai" else 6
+    judged(eval_run(tmp_path, batches, api, votes=3, run="live", rows=rows), None)
     asked = len(batches.requests)
     settings = replace(QUICK, api="azure") if api == "azure" else QUICK
-    seen = judged(eval_run(tmp_path, batches, api, votes=3), settings)
-    assert len(batches.requests) == asked == 18
-    assert sizes(batches) == [18]
+    seen = judged(eval_run(tmp_path, batches, api, votes=3, rows=rows), settings)
+    assert len(batches.requests) == asked == 3 * rows
+    assert sum(sizes(batches)) == 3 * rows
     assert exported(tmp_path / "run") == exported(tmp_path / "live")
-    assert [one.row for one in results(seen)] == list(range(6))
+    assert [one.row for one in results(seen)] == list(range(rows))
     assert {"sent", "collected"} <= set(news(seen))
     assert not any((tmp_path / "run" / FOLDER).iterdir())
 
@@ -257,6 +270,13 @@ def test_where_too_much_waits_the_next_batches_are_smaller(tmp_path: Path, batch
     assert is_right(tmp_path / "run")
 
 
+def test_azure_is_known_by_its_host() -> None:
+    at = "https://somewhere.openai.azure.com/openai/v1"
+    assert isinstance(batch_api(open_model("openai/my-deployment", base_url=at, api_key=KEY)), AzureBatches)
+    assert batch_api(open_model("http://127.0.0.1:1/v1#m")) is None
+    assert isinstance(batch_api(open_model("http://127.0.0.1:1/v1#m"), "groq"), GroqBatches)
+
+
 def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
     run = eval_run(tmp_path, batches, models="scripted")
     with pytest.raises(SetupError, match="scripted has no batch API"):
@@ -350,16 +370,30 @@ def test_rows_may_be_added_between(tmp_path: Path, batches: BatchProvider) -> No
     assert is_right(tmp_path / "run")
 
 
+def test_what_an_older_version_sent_is_not_asked_again_in_other_words(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detached(tmp_path, batches, "openai")
+    monkeypatch.setattr(ask, "render", lambda ballot: render(ballot).followed_by(Message("user", "Other words.")))
+    monkeypatch.setattr(backend, "version", lambda name: f"{name} of tomorrow")
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
 # -- after a kill: what may have been sent ---------------------------------------------
 
 
 def as_killed_before_the_answer(folder: Path) -> None:
     """The ledger as it is when the process ended between sending a batch and hearing of it."""
-    with closing(sqlite3.connect(folder / FILE)) as ledger:
-        from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
+    with_batches(folder, "state = 'intended', remote_id = NULL")
 
+
+def with_batches(folder: Path, change: str) -> None:
+    """The ledger with its batches changed so, checksums and all."""
+    with closing(sqlite3.connect(folder / FILE)) as ledger:
         ledger.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
-        ledger.execute("UPDATE batches SET state = 'intended', remote_id = NULL")
+        ledger.execute(f"UPDATE batches SET {change}")
         ledger.execute(f"UPDATE batches SET checksum = {CHECKSUM_SQL}({', '.join(COLUMNS['batches'])})")
         ledger.commit()
 
@@ -445,6 +479,31 @@ def test_requests_that_are_gone_are_planned_again(tmp_path: Path, batches: Batch
     judged(eval_run(tmp_path, batches))
     assert sizes(batches) == [6]
     assert is_right(tmp_path / "run")
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path, batches: BatchProvider) -> None:
+    own = tmp_path / "run" / FOLDER / "notes.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("mine")
+    judged(eval_run(tmp_path, batches))
+    assert own.read_text() == "mine"
+
+
+def test_a_link_to_elsewhere_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run" / FOLDER).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="is a symbolic link"):
+        judged(eval_run(tmp_path, batches))
+    assert not batches.batches
+
+
+def test_a_name_that_is_none_of_ours_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
+    """Files are named after batches, and a ledger may come from anybody."""
+    detached(tmp_path, batches, "openai")
+    with_batches(tmp_path / "run", "id = '../../../elsewhere'")
+    with pytest.raises(RunError, match="a batch that adjudge did not make"):
+        judged(eval_run(tmp_path, batches))
 
 
 # -- money -----------------------------------------------------------------------------

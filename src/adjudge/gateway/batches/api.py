@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import Endpoint, error_for
+from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
@@ -23,6 +23,8 @@ Json = dict[str, Any]
 EXPIRED = "the batch ended before this request was answered"
 MARK = "adjudge"
 """Under which a batch carries our name for it."""
+_LARGEST_OBJECT = 400_000_000
+"""Bytes of results that stand in one JSON object."""
 _DONE = (
     *("completed", "failed", "succeeded", "errored", "canceled", "expired"),
     *("succeeded_requests", "failed_requests", "successfulRequestCount", "failedRequestCount"),
@@ -157,7 +159,7 @@ class BatchApi(ABC):
         """The records of a results file, one a line; a last line that was cut off is none."""
         secrets = self.endpoint.secrets
         with path.open("rb") as file:
-            for raw in file:
+            while raw := file.readline(MAX_REPLY):
                 try:
                     record = json.loads(struck_out(raw, secrets))
                 except (ValueError, RecursionError):
@@ -186,9 +188,14 @@ class BatchApi(ABC):
         return Line(id, error=self.endpoint.error(Unavailable, why))
 
 
-def as_json(records: Path) -> Json:
-    """A results file that is one JSON object."""
-    data = json.loads(records.read_bytes())
+def as_json(path: Path, secrets: Iterable[str]) -> Json:
+    """A results file that is one JSON object; an empty one where it is none, or too large to be ours."""
+    if path.stat().st_size > _LARGEST_OBJECT:
+        return {}
+    try:
+        data = json.loads(struck_out(path.read_bytes(), secrets))
+    except (ValueError, RecursionError):
+        return {}
     return data if isinstance(data, dict) else {}
 
 

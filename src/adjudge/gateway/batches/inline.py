@@ -155,7 +155,7 @@ class OpenRouterBatches(BatchApi):
 
     def records(self, path: Path) -> Iterator[Json]:
         """Its ``results``."""
-        yield from as_json(path).get("results") or []
+        yield from as_json(path, self.endpoint.secrets).get("results") or []
 
     def read(self, record: Json) -> Line:
         """``{custom_id, response | error}``."""
@@ -241,7 +241,7 @@ class GeminiBatches(BatchApi):
 
     def records(self, path: Path) -> Iterator[Json]:
         """The inlined responses."""
-        data = as_json(path)
+        data = as_json(path, self.endpoint.secrets)
         held = mapping(data.get("response")) or mapping(mapping(data.get("metadata")).get("output"))
         yield from mapping(held.get("inlinedResponses")).get("inlinedResponses") or []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.engine.backends.batch.collect import Collector
-from adjudge.engine.backends.batch.request_file import is_whole, remove_files
+from adjudge.engine.backends.batch.request_file import is_id, is_whole, remove_files
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
 from adjudge.errors import ModelError, ModelUnusable, RunError, Unavailable
 from adjudge.gateway.batches.api import BatchApi, Phase, Remote, error_data
@@ -56,6 +56,8 @@ class Post:
 
     def api_of(self, batch: Batch) -> BatchApi:
         """Where a batch was sent, which must be where it would be sent now."""
+        if not is_id(batch.id):
+            raise RunError(f"the ledger holds a batch that adjudge did not make: {batch.id!r}")
         _, api = self._models.get(batch.model, (None, None))
         if api is None:
             raise RunError(f"the batch {batch.id} was sent for {batch.model}, which this run does not ask in batches now")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -39,6 +40,11 @@ def parsed_id(id: str) -> tuple[bytes, bytes] | None:
         return None
     ours = len(request) == DIGEST_BYTES and id[_KEY : _KEY + 1] == "-" and id[_KEY + 1 + _DIGEST :].startswith("-a")
     return (ballot, request) if ours else None
+
+
+def is_id(name: str) -> bool:
+    """Whether it is a name that we give to batches; a ledger may come from anybody, and files are named after it."""
+    return re.fullmatch(r"[0-9a-f]{16}", name) is not None
 
 
 class RequestFile:

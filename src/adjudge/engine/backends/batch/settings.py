@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Orphans = Literal["adopt", "resubmit"]
-Kind = Literal["sent", "waiting", "collected", "cancelled", "twice", "live", "note"]
+Kind = Literal["sent", "waiting", "collected", "stopping", "cancelled", "twice", "live", "note"]
 
 
 @dataclass(frozen=True)

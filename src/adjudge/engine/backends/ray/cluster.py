@@ -63,7 +63,7 @@ class Spread(Generic[C, D]):
         """Judge all chunks, each by the worker whose number stands before it. Raises what ended a worker, when all stopped."""
         with connected(where) as most:
             count = workers or most
-            _Cluster(self, count).judge(chunks(count), on_done)
+            _Cluster(self, count, min(1.0, most / count)).judge(chunks(count), on_done)
 
 
 def check_address(where: str) -> str:
@@ -148,14 +148,15 @@ class _Judging(Generic[C, D]):
 class _Cluster(Generic[C, D]):
     """The workers and their limiter, seen from the driver."""
 
-    def __init__(self, work: Spread[C, D], count: int) -> None:
+    def __init__(self, work: Spread[C, D], count: int, cpus: float) -> None:
+        """``cpus``: of each worker; more workers than CPUs share them, or some would wait for ever."""
         import ray
 
         self._ray = ray
         name = f"adjudge-limiter-{uuid4().hex}"
         limiter = ray.remote(num_cpus=0, max_restarts=0)(Limiter).options(name=name)
         self._limiter = limiter.remote(work.rates, work.left, count)  # it lives as long as somebody holds it
-        actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1, max_concurrency=4)(_Judging)
+        actor = ray.remote(num_cpus=cpus, max_restarts=-1, max_task_retries=-1, max_concurrency=4)(_Judging)
         limits = RayLimits(name, dict(work.rates), count, budgeted=work.left is not None)
         self._workers = [actor.remote(work.make, number, limits) for number in range(count)]
         self._pending: dict[object, int] = {}
