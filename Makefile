@@ -28,7 +28,7 @@ help:
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
-	@echo "make test-scale      runs in provider batches: 20,000 rows, and killed twenty times after each step (half an hour)"
+	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (hours)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
@@ -85,8 +85,13 @@ test-reliability: $(VENV)/ready
 		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py \
 		tests/cli/test_engineers_job.py
 
+SCALE_ROWS ?= 20000
+
 test-scale: $(VENV)/ready
-	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 $(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends
+	$(PIP) install -r requirements/scale.txt
+	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
+		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends tests/ledger/test_stores.py \
+		tests/runs/test_partition.py tests/runs/test_together.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
@@ -194,7 +199,7 @@ release: check test dist
 UV := uv==0.13.7
 lock: $(VENV)/ready
 	$(PIP) install $(UV)
-	for name in core local gguf dev bench browser docs oracles parquet unitxt; do \
+	for name in core local gguf dev bench browser docs oracles parquet scale unitxt; do \
 		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			--constraint requirements/dev.in requirements/$$name.in --output-file requirements/$$name.txt || exit 1; \
 	done

@@ -43,8 +43,8 @@ ELSEWHERE = ("make ", "docker ", "git ")
 """What other tests start: the make targets, the Dockerfile."""
 UNENDING = ("adjudge models pull", "adjudge serve-model")
 """What downloads, or serves until it is stopped: its options are read here, and it is run in tests of its own."""
-IN_BATCHES = {"--batch", "runs/nightly"}
-"""What needs a provider's batch API, the same way."""
+IN_BATCHES = {"--batch", "--on", "runs/nightly"}
+"""What needs a provider's batch API, or a cluster, the same way."""
 VARIABLES = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "VLLM_API_KEY", "LITELLM_API_KEY", "OPENROUTER_API_KEY", "GATEWAY_KEY")
 EVAL = """data: answers.csv
 judges: [{kind: direct, criteria: politeness, strictness: 3}]
