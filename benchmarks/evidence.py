@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge import EvidenceJudge, EvidenceResult, RagEvaluator, ScriptedModel
+from adjudge import EvidenceJudge, RagEvaluator, ScriptedModel
+from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.message import Request, Usage
 from adjudge.rag import RagResult
 from adjudge.reading.fragments import fragments_in
@@ -250,7 +251,7 @@ def auc(scored: Sequence[tuple[float, bool]]) -> float | None:
     return won / (len(good) * len(bad))
 
 
-def balanced(right: Sequence[tuple[bool, bool]]) -> float | None:
+def balanced(right: Sequence[tuple[float, bool]]) -> float | None:
     good = [one for one, truth in right if truth]
     bad = [one for one, truth in right if not truth]
     return (sum(good) / len(good) + sum(bad) / len(bad)) / 2 if good and bad else None
@@ -290,7 +291,7 @@ def cost(data: Path) -> None:
     one = RagEvaluator(counting(), dimensions=["groundedness"]).evaluate([{**row} for row in rows])
     print_cost("groundedness as one number", [result.usage.calls for result in one], [tokens(result.usage) for result in one])
     for method in ("each", "joint"):
-        found = EvidenceJudge(counting(), method=method).evaluate(rows)  # type: ignore[arg-type]
+        found = EvidenceJudge(counting(), method=method).evaluate(rows)
         print_cost(f"evidence, {method}", [result.usage.calls for result in found], [tokens(result.usage) for result in found])
 
 

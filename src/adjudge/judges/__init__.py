@@ -18,7 +18,6 @@ HOME_OF = {
     "DummyDirectJudge": "judges.dummy",
     "DummyPairwiseJudge": "judges.dummy",
     "EvidenceJudge": "judges.evidence",
-    "EvidenceResult": "domain.evidence_result",
     "Instance": "domain.instance",
     "Judge": "judges.judge",
     "MPrometheusDirectJudge": "judges.prometheus",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import FOLDER as BATCHES
-from adjudge.ledger.batches import UNDER_WAY, Batch, batches_in
+from adjudge.ledger.batches import Batch, batches_in, collectable
 from adjudge.ledger.file import (
     FILE,
     LOCK,
@@ -42,8 +41,6 @@ from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
 """How the folder ends in which an import is written before it takes its place."""
-_KEPT_BY_PROVIDERS = 29 * 86_400
-"""Seconds for which providers keep a batch at most."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -275,7 +272,7 @@ def _refuse_open_batches(place: Path) -> None:
             batches = batches_in(connection)
     except RunError:
         return  # a ledger that cannot be read has nothing to collect them by
-    if any(batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS for batch in batches):
+    if collectable(batches):
         raise RunError(f"its batches are under way, and would be lost: collect them with 'adjudge resume {place}'")
 
 
