@@ -84,6 +84,10 @@ def test_there_are_never_more_than_ten_annotations(tmp_path: Path) -> None:
     assert len(told) == 10
     assert told[0].startswith("::warning title=adjudge%3A no score::1: ")
     assert told[-1] == "::notice title=adjudge::and 5 more: see the summary"
+    AspectCritic("It is good.", model, language="ru").evaluate(rows, run=tmp_path / "russian")
+    told = GithubReport(tmp_path / "russian").annotations()
+    assert told[0].startswith("::warning title=adjudge%3A нет оценки::1: ")
+    assert told[-1] == "::notice title=adjudge::и ещё 5: см. сводку"
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

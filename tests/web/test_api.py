@@ -144,6 +144,12 @@ def test_a_text_is_judged(api: Served) -> None:
     assert found["criteria"] == "short"
 
 
+def test_half_a_character_is_answered_as_what_it_was(api: Served) -> None:
+    found = api.checked("/v1/judge", {"criteria": "Is \ud83d polite?", "response": "Thank you \ud83d."})
+    assert found["criteria"] == "Is \ud83d polite?"
+    assert api.ask("/v1/judge", {"criteria": "\ud83d", "response": "x"}).json()["error"]["type"] == "request"
+
+
 def test_a_failed_judgment_is_an_answer_without_a_score(api: Served) -> None:
     found = api.checked("/v1/compare", {"criteria": "Which is better?", "responses": ["one", "two"], "both_orders": False})
     assert (found["status"], found["score"], found["winner"]) == ("failed", None, None)

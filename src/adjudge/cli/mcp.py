@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,5 +45,6 @@ def serve_mcp(
     service = judging_service(entries, allow_spend, prices, cache=not no_cache, language=language)
     from adjudge.integrations.mcp_server import server_of
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread that waits for standard input would outlast an orderly end
     server_of(service, folder).run("stdio")
     return ExitCode.OK

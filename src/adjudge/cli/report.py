@@ -9,7 +9,7 @@ import click
 
 from adjudge.cli.inputs import typed_wrong
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.show import clean
+from adjudge.cli.show import clean, told
 from adjudge.errors import RunError
 from adjudge.reports.export import ENDINGS, to_html, to_markdown
 from adjudge.reports.files import text_file
@@ -44,7 +44,7 @@ def report(folder: Path, to: str, baseline: Path | None, output: Path | None, ma
         rows = to_junit(folder, target) if to == "junit" else _PAGES[to](folder, target, baseline)
     except OSError as error:
         raise RunError(f"{error.filename or target} cannot be written: {error.strerror or error}") from error
-    click.echo(clean(f"{counted(rows, 'judgment')} written to {target}"))
+    click.echo(told(f"{counted(rows, 'judgment')} written to {target}"))
     return 0
 
 
@@ -63,7 +63,7 @@ def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -
     _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
     for line in made.annotations():
         click.echo(clean(line))
-    click.echo(clean(f"summary written to {target}"))
+    click.echo(told(f"summary written to {target}"))
 
 
 def _append(variable: str, text: str) -> None:

@@ -213,7 +213,7 @@ async def _judged(service: JudgingService, ask: Callable[[], Result]) -> Judgmen
         score=result.score if scored else None,
         agreement=result.agreement,
         explanation=_marked("explanation", result.explanation) if result.explanation else None,
-        reason=result.reason,
+        reason=_marked("reason", result.reason) if result.reason else None,
         votes_valid=result.votes_valid,
         votes_requested=result.votes_requested,
         notes=list(result.notes),
@@ -225,7 +225,6 @@ def _row(found: Mapping[str, object]) -> dict[str, object]:
     """A judgment with its texts between marks."""
     names = (
         "row",
-        "id",
         "criteria",
         "status",
         "score",
@@ -237,7 +236,7 @@ def _row(found: Mapping[str, object]) -> dict[str, object]:
         "votes_requested",
     )
     fields = found.get("fields")
-    told = [text for text in ("explanation", "reason") if found.get(text)]
+    told = [text for text in ("id", "explanation", "reason") if found.get(text)]
     return {
         **{name: found[name] for name in names if name in found},
         "texts": fence({str(name): value for name, value in fields.items()}) if isinstance(fields, Mapping) else [],

@@ -18,6 +18,7 @@ from adjudge.reports.export import report_of_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.paired_gate import paired_gates
 from adjudge.reports.report import Report
+from adjudge.reports.russian import in_russian
 from adjudge.reports.template import environment
 from adjudge.reports.words import Word, number_text, word
 from adjudge.runs.folder import run_info
@@ -97,7 +98,8 @@ class GithubReport:
         found = [*self._of_gates(), *self._of_reasons()]
         if len(found) > _MOST_ANNOTATIONS:
             left = len(found) - _MOST_ANNOTATIONS + 1
-            found = [*found[: _MOST_ANNOTATIONS - 1], _command("notice", "", 0, "adjudge", f"and {left} more: see the summary")]
+            more = self._told(f"and {left} more: see the summary")
+            found = [*found[: _MOST_ANNOTATIONS - 1], _command("notice", "", 0, "adjudge", more)]
         return found
 
     def _of_gates(self) -> Iterator[str]:
@@ -110,7 +112,10 @@ class GithubReport:
     def _of_reasons(self) -> Iterator[str]:
         file, line = self._place(("models", "judges"))
         for reason, count in self.report.reasons.items():
-            yield _command("warning", file, line, "adjudge: no score", f"{count}: {reason}")
+            yield _command("warning", file, line, f"adjudge: {self._told('no score')}", self._told(f"{count}: {reason}"))
+
+    def _told(self, text: str) -> str:
+        return in_russian(text, terminal=True) if self.report.language == "ru" else text
 
     def _place(self, names: Sequence[str]) -> tuple[str, int]:
         """The line of the eval file that says one of these; nowhere where there is no such file."""

@@ -30,6 +30,7 @@ from adjudge.reading.values import Place, flag, list_of, mapping, number, text, 
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_shelf import NoSuchRun, RunShelf
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
+from adjudge.web.json_bytes import json_bytes
 
 LARGEST = 1 << 20
 """Bytes of a request's body."""
@@ -227,7 +228,7 @@ def _api(request: Request) -> Api:
 
 
 def _json(data: object, status: int = 200) -> Response:
-    return Response(json.dumps(data, ensure_ascii=False, default=str), status, media_type="application/json")
+    return Response(json_bytes(data), status, media_type="application/json")
 
 
 def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as handlers are called

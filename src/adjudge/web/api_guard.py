@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adjudge.web.json_bytes import json_bytes
 
 _LONGEST_PATH = 8_192
 _SAFE = ("GET", "HEAD")
@@ -78,9 +80,9 @@ class ApiGuard:
         return None
 
 
-def problem(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def problem(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Response:
     """What went wrong, as every error of the API says it."""
-    return JSONResponse({"error": {"type": kind, "message": message}}, status, headers)
+    return Response(json_bytes({"error": {"type": kind, "message": message}}), status, headers, "application/json")
 
 
 def host_names(names: Sequence[str]) -> tuple[str, ...]:

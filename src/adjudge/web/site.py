@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,6 +28,7 @@ from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
+from adjudge.web.json_bytes import json_bytes
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
 from adjudge.web.playground.trial import Trials
@@ -212,7 +212,7 @@ def wants_json(request: Request) -> bool:
 
 
 def _json(data: Mapping[str, object], status: int) -> Response:
-    return Response(_bytes(json.dumps(data, ensure_ascii=False, default=str)), status, media_type="application/json")
+    return Response(json_bytes(data), status, media_type="application/json")
 
 
 def _bytes(text: str) -> bytes:
