@@ -325,6 +325,48 @@ def test_collecting_twice_does_no_harm(tmp_path: Path, batches: BatchProvider, m
     assert spent is not None and spent.calls == 6
 
 
+@pytest.mark.parametrize("api", ("openai", "anthropic", "openrouter"))
+@pytest.mark.parametrize("body", (b"", b"<html>502 Bad Gateway</html>", b"{}"))
+def test_results_that_are_none_are_fetched_again(tmp_path: Path, batches: BatchProvider, api: str, body: bytes) -> None:
+    batches.other_results = [body, body]
+    assert len(results(judged(eval_run(tmp_path, batches, api)))) == 6
+    assert len(batches.batches) == 1 and not batches.requests
+
+
+def test_where_no_reply_can_be_read_the_user_decides_whether_to_pay_again(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.other_results = [b"<html>"] * 3
+    with pytest.raises(RunError, match=r"6 requests of the batch batch_\d are answered, and its results hold no reply"):
+        judged(eval_run(tmp_path, batches))
+    assert len(batches.batches) == 1 and not batches.requests
+    batches.other_results = [b"<html>"]
+    assert "twice" in news(judged(eval_run(tmp_path, batches), replace(QUICK, orphans="resubmit")))
+
+
+def test_one_404_does_not_mean_that_a_batch_is_gone(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.look_faults = [404, 404]
+    assert len(results(judged(eval_run(tmp_path, batches)))) == 6
+    assert len(batches.batches) == 1 and not batches.requests
+
+
+@pytest.mark.parametrize("status", (401, 403, 404))
+def test_a_batch_that_may_have_arrived_is_not_given_up_when_batches_are_not_listed(
+    tmp_path: Path, batches: BatchProvider, status: int
+) -> None:
+    batches.create_faults, batches.list_faults = [CutsAfterCreating()], [status]
+    with pytest.raises(RunError, match="its list of batches is refused"):
+        judged(eval_run(tmp_path, batches))
+    assert len(results(judged(eval_run(tmp_path, batches)))) == 6
+    assert len(batches.batches) == 1
+
+
+def test_where_batches_are_never_listed_it_can_be_sent_again(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.create_faults, batches.list_faults = [CutsAfterCreating()], [403, 403]
+    with pytest.raises(RunError, match="its list of batches is refused"):
+        judged(eval_run(tmp_path, batches))
+    assert "twice" in news(judged(eval_run(tmp_path, batches), replace(QUICK, orphans="resubmit")))
+    assert len(batches.batches) == 2
+
+
 def test_a_batch_that_is_gone_is_asked_again(tmp_path: Path, batches: BatchProvider) -> None:
     detached(tmp_path, batches, "openai")
     batches.batches.clear()
