@@ -352,8 +352,8 @@ def _refuse_open_batches(ledger: Ledger, folder: Path) -> None:
     """What a batch is asked already is not asked again one by one, and paid for twice."""
     if found := collectable(BatchTable(ledger).under_way()):
         raise RunError(
-            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would be "
-            f"asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
+            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
+            f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
         )
 
 

@@ -636,6 +636,24 @@ def test_a_command_on_this_machine_answers_batches(tmp_path: Path, batches: Batc
     assert not batches.batches and not batches.requests
 
 
+def test_where_a_command_answers_nothing_is_asked_one_by_one(tmp_path: Path, batches: BatchProvider) -> None:
+    script, other = tmp_path / "answers.py", tmp_path / "twice.py"
+    script.write_text(ANSWERS)
+    other.write_text(
+        "import pathlib, subprocess, sys\n"
+        "first = pathlib.Path(__file__).with_name('first')\n"
+        "subprocess.run([sys.executable, sys.argv[1], *sys.argv[2:]], check=True)\n"
+        "if not first.exists():\n"
+        "    first.touch()\n"
+        "    out = pathlib.Path(sys.argv[3])\n"
+        "    out.write_text(out.read_text().partition('\\n')[2])\n"
+    )
+    command = f"{sys.executable} {other} {script} {{input}} {{output}}"
+    judged(eval_run(tmp_path, batches), replace(QUICK, command=command))
+    assert is_right(tmp_path / "run")
+    assert (tmp_path / "first").exists() and not batches.requests
+
+
 def test_a_command_that_fails_says_so(tmp_path: Path, batches: BatchProvider) -> None:
     command = f"{sys.executable} -c 'import sys; sys.exit(\"no such model\")' {{input}} {{output}}"
     with pytest.raises(ModelUnusable, match="the batch was rejected: no such model"):

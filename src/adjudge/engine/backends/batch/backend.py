@@ -56,6 +56,8 @@ class Batches:
         self._wording = content_hash(version("adjudge"), *map(wordings, LANGUAGES))
         self._worded_before = bool(self._table.wordings() - {self._wording})
         """Whether another version sent some batches: what it worded otherwise is not asked again in today's words."""
+        self._only = settings.batch_only or settings.command is not None
+        """Whether nothing is asked one by one; where a command answers, there may be no server to ask."""
         self._no_room = False
         self._live = False
 
@@ -71,7 +73,7 @@ class Batches:
         if known is None and self._worded_before and not asked.begun:
             known = self._table.find_alone(asked.key)
         if known is None:
-            if asked.begun and not self._settings.batch_only:  # a repair
+            if asked.begun and not self._only:  # a repair
                 return await model.complete(request)
             await self._park(key, request, model, 1)
         elif known.state is Asked.ANSWERED:
@@ -100,7 +102,7 @@ class Batches:
             raise error
         if known.state is Asked.FAILED and not api.provider.learns_from(request, error):
             raise error
-        if not self._settings.batch_only and (self._live or known.attempt >= _LIVE_AFTER):
+        if not self._only and (self._live or known.attempt >= _LIVE_AFTER):
             return await model.complete(request)
         await self._park((known.ballot, known.request), request, model, known.attempt + 1)
         raise Deferred
@@ -180,7 +182,7 @@ class Batches:
         """The rows pass, from the first one."""
         self._no_room = False
         again = self._table.waiting(Asked.RETRY)
-        self._live = 0 < again < self._settings.live_below and not self._settings.batch_only
+        self._live = 0 < again < self._settings.live_below and not self._only
         if self._live:
             self._tell(BatchNews("live", requests=again))
 

@@ -27,7 +27,7 @@ class Collector:
         self._budget = budget
 
     async def collect(self, batch: Batch, model: str, lines: Iterable[Line]) -> int:
-        """Keep what came of each request, in any order; what is known already stays as it is. Says how many replies there were."""
+        """Keep what came of each request, in any order; what is known already stays. Says how many replies there were."""
         replies = 0
         waiting: dict[tuple[bytes, bytes], BatchBallot] = {}
         for line in lines:

@@ -263,8 +263,8 @@ class Post:
         if self._settings.orphans == "resubmit":
             return await self._twice(batch, [str(batch.remote_id)])
         raise RunError(
-            f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} are answered, and its results hold no "
-            "reply: resume the run later, or have them asked and paid for again with 'adjudge resume RUN --batch resubmit'"
+            f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} are answered, and its results hold "
+            "no reply: resume the run later, or have them asked and paid for again with 'adjudge resume RUN --batch resubmit'"
         )
 
     async def _finish(self, batch: Batch, said: str) -> None:
