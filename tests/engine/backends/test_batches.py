@@ -605,7 +605,7 @@ def test_a_spent_budget_cancels_what_is_open_and_keeps_what_is_done(tmp_path: Pa
     with pytest.raises(BudgetSpent, match="max_tokens"):
         judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=60_000))
     assert [batch.cancelled for batch in batches.batches] == [False, True]
-    assert run_info(tmp_path / "run").votes == 0  # nothing more is read; what came is kept
+    assert run_info(tmp_path / "run").votes == 8  # what came is read, and counted; nothing more is asked
     judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=1_000_000))
     assert is_right(tmp_path / "run", 10)
     assert len(batches.batches) == 2

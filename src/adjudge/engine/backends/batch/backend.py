@@ -59,6 +59,8 @@ class Batches:
         self._only = settings.batch_only or settings.command is not None
         """Whether nothing is asked one by one; where a command answers, there may be no server to ask."""
         self._no_room = False
+        self._spent: BudgetSpent | None = None
+        """The limit that what was collected has passed: it is read, and nothing more is asked."""
         self._live = False
 
     # -- the backend -------------------------------------------------------------------
@@ -182,7 +184,7 @@ class Batches:
         """The rows pass, from the first one."""
         self._no_room = False
         again = self._table.waiting(Asked.RETRY)
-        self._live = 0 < again < self._settings.live_below and not self._only
+        self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
         if self._live:
             self._tell(BatchNews("live", requests=again))
 
@@ -191,6 +193,9 @@ class Batches:
 
         Raises BatchesOpen where nobody is to wait, and BudgetSpent where nothing more may be sent.
         """
+        if self._spent:
+            self._budget.halt(self._spent)
+            raise self._spent
         for identity, file in list(self._files.items()):
             await self._send(identity, file)
         if not self._table.under_way():
@@ -220,9 +225,7 @@ class Batches:
             await self._pause(pause)
             wait = min(wait * 2, self._settings.poll_most)
         if limit or (limit := self._budget.over()):
-            spent = BudgetSpent(f"the budget is spent: {limit}")
-            self._budget.halt(spent)
-            raise spent
+            self._spent = BudgetSpent(f"the budget is spent: {limit}")
 
     async def _look(self) -> bool:
         """Whether some are still under way."""
