@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -219,13 +219,23 @@ def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
 def find_runs(parent: str | Path) -> list[Path]:
     """The run folders in ``parent`` and one below, the newest last; not what an import is still writing."""
     found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
-    return sorted((folder for folder in found if not folder.name.endswith(UNFINISHED)), key=last_written)
+    return [folder for _, folder in sorted(_dated(folder for folder in found if not folder.name.endswith(UNFINISHED)))]
+
+
+def _dated(folders: Iterable[Path]) -> Iterator[tuple[float, Path]]:
+    """With when each was written; one that is deleted meanwhile is none any more."""
+    for folder in folders:
+        with suppress(FileNotFoundError):
+            yield last_written(folder), folder
 
 
 def last_written(folder: Path) -> float:
     """When something was last written to a run, as the clock counts. An empty log is one that a reader left."""
-    ledger, log = (folder / FILE).stat(), folder / _LOG
-    logged = log.stat() if log.exists() else ledger
+    ledger = (folder / FILE).stat()
+    try:
+        logged = (folder / _LOG).stat()
+    except FileNotFoundError:  # it goes when its writer ends, at any moment
+        return ledger.st_mtime
     return max(ledger.st_mtime, logged.st_mtime) if logged.st_size else ledger.st_mtime
 
 
