@@ -81,6 +81,11 @@ class BatchProvider(FakeProvider):
         """Codes with which the next batches are rejected."""
         self.cut_at: list[int] = []
         """After how many bytes the next downloads break off."""
+        self.other_results: list[bytes] = []
+        """What the next downloads bring instead of results."""
+        self.list_faults: list[int] = []
+        self.look_faults: list[int] = []
+        """Statuses with which the next lists, and looks at one batch, are refused."""
         self.takes_ranges = True
         self.repeats = 1
         """How often each line stands in the results."""
@@ -230,7 +235,10 @@ class BatchProvider(FakeProvider):
     def _anthropic(self, batch: FakeBatch) -> Json:
         ended = self._state(batch) in ("completed", "expired", "cancelled")
         names = ("processing", "succeeded", "errored", "canceled", "expired")
-        counts = dict.fromkeys(names, 0) | {"succeeded" if ended else "processing": len(batch.lines)}
+        counts = dict.fromkeys(names, 0)
+        for outcome in [one for _, one, _ in self._outcomes(batch)] if ended else []:
+            counts["expired" if outcome == "expired" else "errored" if isinstance(outcome, Status) else "succeeded"] += 1
+        counts["processing"] = 0 if ended else len(batch.lines)
         return {
             "id": batch.id,
             "type": "message_batch",
@@ -372,6 +380,8 @@ class BatchProvider(FakeProvider):
 
     def _list(self, api: str, shown: Callable[[FakeBatch], Json], key: str) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.StreamResponse:
+            if self.list_faults:
+                return web.json_response({"error": {"message": "no lists"}}, status=self.list_faults.pop(0))
             found = [batch for batch in reversed(self.batches) if batch.api == api]
             return web.json_response({key: [shown(batch) for batch in found], "has_more": False})
 
@@ -379,6 +389,8 @@ class BatchProvider(FakeProvider):
 
     def _look(self, shown: Callable[[FakeBatch], Json]) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.StreamResponse:
+            if self.look_faults:
+                return web.json_response({"error": {"message": "no looks"}}, status=self.look_faults.pop(0))
             batch = self._find(request)
             batch.looks += 1
             self._tell("look")
@@ -417,6 +429,7 @@ class BatchProvider(FakeProvider):
     async def _download(self, request: web.Request, data: bytes) -> web.StreamResponse:
         """All of it, or what is missing; cut where that is wanted."""
         self._tell("results")
+        data = self.other_results.pop(0) if self.other_results else data
         wanted = request.headers.get("Range", "")
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.takes_ranges else 0
         self.ranges.append(wanted)

@@ -325,6 +325,48 @@ def test_collecting_twice_does_no_harm(tmp_path: Path, batches: BatchProvider, m
     assert spent is not None and spent.calls == 6
 
 
+@pytest.mark.parametrize("api", ("openai", "anthropic", "openrouter"))
+@pytest.mark.parametrize("body", (b"", b"<html>502 Bad Gateway</html>", b"{}"))
+def test_results_that_are_none_are_fetched_again(tmp_path: Path, batches: BatchProvider, api: str, body: bytes) -> None:
+    batches.other_results = [body, body]
+    assert len(results(judged(eval_run(tmp_path, batches, api)))) == 6
+    assert len(batches.batches) == 1 and not batches.requests
+
+
+def test_where_no_reply_can_be_read_the_user_decides_whether_to_pay_again(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.other_results = [b"<html>"] * 3
+    with pytest.raises(RunError, match=r"6 requests of the batch batch_\d are answered, and its results hold no reply"):
+        judged(eval_run(tmp_path, batches))
+    assert len(batches.batches) == 1 and not batches.requests
+    batches.other_results = [b"<html>"]
+    assert "twice" in news(judged(eval_run(tmp_path, batches), replace(QUICK, orphans="resubmit")))
+
+
+def test_one_404_does_not_mean_that_a_batch_is_gone(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.look_faults = [404, 404]
+    assert len(results(judged(eval_run(tmp_path, batches)))) == 6
+    assert len(batches.batches) == 1 and not batches.requests
+
+
+@pytest.mark.parametrize("status", (401, 403, 404))
+def test_a_batch_that_may_have_arrived_is_not_given_up_when_batches_are_not_listed(
+    tmp_path: Path, batches: BatchProvider, status: int
+) -> None:
+    batches.create_faults, batches.list_faults = [CutsAfterCreating()], [status]
+    with pytest.raises(RunError, match="its list of batches is refused"):
+        judged(eval_run(tmp_path, batches))
+    assert len(results(judged(eval_run(tmp_path, batches)))) == 6
+    assert len(batches.batches) == 1
+
+
+def test_where_batches_are_never_listed_it_can_be_sent_again(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.create_faults, batches.list_faults = [CutsAfterCreating()], [403, 403]
+    with pytest.raises(RunError, match="its list of batches is refused"):
+        judged(eval_run(tmp_path, batches))
+    assert "twice" in news(judged(eval_run(tmp_path, batches), replace(QUICK, orphans="resubmit")))
+    assert len(batches.batches) == 2
+
+
 def test_a_batch_that_is_gone_is_asked_again(tmp_path: Path, batches: BatchProvider) -> None:
     detached(tmp_path, batches, "openai")
     batches.batches.clear()
@@ -563,7 +605,7 @@ def test_a_spent_budget_cancels_what_is_open_and_keeps_what_is_done(tmp_path: Pa
     with pytest.raises(BudgetSpent, match="max_tokens"):
         judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=60_000))
     assert [batch.cancelled for batch in batches.batches] == [False, True]
-    assert run_info(tmp_path / "run").votes == 0  # nothing more is read; what came is kept
+    assert run_info(tmp_path / "run").votes == 8  # what came is read, and counted; nothing more is asked
     judged(eval_run(tmp_path, batches, rows=10), settings, Budget(max_tokens=1_000_000))
     assert is_right(tmp_path / "run", 10)
     assert len(batches.batches) == 2
@@ -592,6 +634,24 @@ def test_a_command_on_this_machine_answers_batches(tmp_path: Path, batches: Batc
     judged(eval_run(tmp_path, batches), replace(QUICK, command=command))
     assert is_right(tmp_path / "run")
     assert not batches.batches and not batches.requests
+
+
+def test_where_a_command_answers_nothing_is_asked_one_by_one(tmp_path: Path, batches: BatchProvider) -> None:
+    script, other = tmp_path / "answers.py", tmp_path / "twice.py"
+    script.write_text(ANSWERS)
+    other.write_text(
+        "import pathlib, subprocess, sys\n"
+        "first = pathlib.Path(__file__).with_name('first')\n"
+        "subprocess.run([sys.executable, sys.argv[1], *sys.argv[2:]], check=True)\n"
+        "if not first.exists():\n"
+        "    first.touch()\n"
+        "    out = pathlib.Path(sys.argv[3])\n"
+        "    out.write_text(out.read_text().partition('\\n')[2])\n"
+    )
+    command = f"{sys.executable} {other} {script} {{input}} {{output}}"
+    judged(eval_run(tmp_path, batches), replace(QUICK, command=command))
+    assert is_right(tmp_path / "run")
+    assert (tmp_path / "first").exists() and not batches.requests
 
 
 def test_a_command_that_fails_says_so(tmp_path: Path, batches: BatchProvider) -> None:

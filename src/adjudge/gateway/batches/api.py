@@ -30,6 +30,8 @@ _DONE = (
     *("succeeded_requests", "failed_requests", "successfulRequestCount", "failedRequestCount"),
 )
 """What providers call the requests of which it is known what came of them."""
+_ANSWERED = ("completed", "succeeded", "succeeded_requests", "successfulRequestCount")
+"""What providers call the requests that were answered."""
 _KINDS: Mapping[str, type[ModelError]] = {one.__name__: one for one in (ModelError, RateLimited, Refused, Unavailable)}
 
 
@@ -69,6 +71,11 @@ class Remote:
     def done(self) -> int:
         """Requests of which it is known what came of them."""
         return sum(self.counts.get(name, 0) for name in _DONE)
+
+    @property
+    def answered(self) -> int:
+        """Requests that the provider says it has answered."""
+        return sum(self.counts.get(name, 0) for name in _ANSWERED)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,11 @@ class Batches:
         self._wording = content_hash(version("adjudge"), *map(wordings, LANGUAGES))
         self._worded_before = bool(self._table.wordings() - {self._wording})
         """Whether another version sent some batches: what it worded otherwise is not asked again in today's words."""
+        self._only = settings.batch_only or settings.command is not None
+        """Whether nothing is asked one by one; where a command answers, there may be no server to ask."""
         self._no_room = False
+        self._spent: BudgetSpent | None = None
+        """The limit that what was collected has passed: it is read, and nothing more is asked."""
         self._live = False
 
     # -- the backend -------------------------------------------------------------------
@@ -71,7 +75,7 @@ class Batches:
         if known is None and self._worded_before and not asked.begun:
             known = self._table.find_alone(asked.key)
         if known is None:
-            if asked.begun and not self._settings.batch_only:  # a repair
+            if asked.begun and not self._only:  # a repair
                 return await model.complete(request)
             await self._park(key, request, model, 1)
         elif known.state is Asked.ANSWERED:
@@ -100,7 +104,7 @@ class Batches:
             raise error
         if known.state is Asked.FAILED and not api.provider.learns_from(request, error):
             raise error
-        if not self._settings.batch_only and (self._live or known.attempt >= _LIVE_AFTER):
+        if not self._only and (self._live or known.attempt >= _LIVE_AFTER):
             return await model.complete(request)
         await self._park((known.ballot, known.request), request, model, known.attempt + 1)
         raise Deferred
@@ -180,7 +184,7 @@ class Batches:
         """The rows pass, from the first one."""
         self._no_room = False
         again = self._table.waiting(Asked.RETRY)
-        self._live = 0 < again < self._settings.live_below and not self._settings.batch_only
+        self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
         if self._live:
             self._tell(BatchNews("live", requests=again))
 
@@ -189,6 +193,9 @@ class Batches:
 
         Raises BatchesOpen where nobody is to wait, and BudgetSpent where nothing more may be sent.
         """
+        if self._spent:
+            self._budget.halt(self._spent)
+            raise self._spent
         for identity, file in list(self._files.items()):
             await self._send(identity, file)
         if not self._table.under_way():
@@ -218,9 +225,7 @@ class Batches:
             await self._pause(pause)
             wait = min(wait * 2, self._settings.poll_most)
         if limit or (limit := self._budget.over()):
-            spent = BudgetSpent(f"the budget is spent: {limit}")
-            self._budget.halt(spent)
-            raise spent
+            self._spent = BudgetSpent(f"the budget is spent: {limit}")
 
     async def _look(self) -> bool:
         """Whether some are still under way."""

@@ -26,15 +26,18 @@ class Collector:
         self._table = table
         self._budget = budget
 
-    async def collect(self, batch: Batch, model: str, lines: Iterable[Line]) -> None:
-        """Keep what came of each request, in any order; what is known already stays as it is."""
+    async def collect(self, batch: Batch, model: str, lines: Iterable[Line]) -> int:
+        """Keep what came of each request, in any order; what is known already stays. Says how many replies there were."""
+        replies = 0
         waiting: dict[tuple[bytes, bytes], BatchBallot] = {}
         for line in lines:
+            replies += line.reply is not None
             if (found := self._read(batch, model, line, waiting)) is not None:
                 waiting[found.ballot, found.request] = found
             if len(waiting) >= COMMIT_EVERY:
                 await self._commit(waiting)
         await self._commit(waiting)
+        return replies
 
     def is_of(self, batch: Batch, line: Line) -> bool:
         """Whether a result answers a request of this batch."""
@@ -59,6 +62,8 @@ class Collector:
             self._budget.collect(model, _usage(line.reply))
             return replace(known, state=Asked.ANSWERED, reply=json.dumps(_kept(line.reply)))
         assert line.error is not None
+        if known.batch != batch.id:
+            return None  # the batch that it is in may answer it yet
         state = Asked.RETRY if line.error.retryable else Asked.FAILED
         return replace(known, state=state, reply=json.dumps(error_data(line.error)))
 

@@ -29,6 +29,8 @@ _SKEW = 600.0
 """Seconds by which the provider's clock may be behind ours."""
 _TWO_DAYS = 172_800.0
 _MOST_REJECTIONS = 8
+_BELIEVED = 3
+"""How often a provider must say that a batch is not there, or give results that are not whole, before that is believed."""
 NO_ANSWER = "the batch brought no answer to this request"
 
 
@@ -113,7 +115,12 @@ class Post:
         """The batch, where it is not at the provider yet. Where that cannot be told, the user is asked."""
         api = self.api_of(batch)
         since = batch.created - (_TWO_DAYS if api.marks else _SKEW)
-        remotes = await api.sent(batch.id, self._path(batch), since)
+        try:
+            remotes = await api.sent(batch.id, self._path(batch), since)
+        except ModelError as error:
+            if error.retryable:
+                raise
+            return await self._not_told(batch, error)
         if api.marks:
             if remotes:
                 await self._sent(batch, remotes[0])
@@ -122,13 +129,27 @@ class Post:
         fitting = [one.id for one in remotes if one.id not in known and one.requests in (None, batch.requests)]
         return await self._choose(batch, fitting) if fitting else batch
 
+    async def _not_told(self, batch: Batch, error: ModelError) -> Batch:
+        """The provider does not say which batches there are: the user decides whether it is sent again."""
+        if self._settings.orphans == "resubmit":
+            return await self._twice(batch, [batch.id])
+        raise RunError(
+            f"whether the batch {batch.id} has arrived at {batch.provider} cannot be told, since its list of batches is refused "
+            f"({error}): use a key that may read it, or send the batch again with 'adjudge resume RUN --batch resubmit', "
+            "and perhaps pay twice"
+        )
+
+    async def _twice(self, batch: Batch, fitting: list[str]) -> Batch:
+        """It is sent again, or asked again, as the user wants it: that is said, and kept."""
+        self._tell(BatchNews("twice", batch.provider, len(fitting), batch.requests, text=", ".join(fitting)))
+        again = replace(batch, more={**batch.more, "twice": fitting})
+        await self._table.keep(again)
+        return again
+
     async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
         """Among batches without a name of ours: one is taken for ours until its results tell, several are asked about."""
         if self._settings.orphans == "resubmit":
-            self._tell(BatchNews("twice", batch.provider, len(fitting), batch.requests, text=", ".join(fitting)))
-            again = replace(batch, more={**batch.more, "twice": fitting})
-            await self._table.keep(again)
-            return again
+            return await self._twice(batch, fitting)
         if len(fitting) > 1 and self._settings.orphans is None:
             raise RunError(
                 f"{len(fitting)} batches at {batch.provider} may be the one that was about to be sent when the run ended "
@@ -144,24 +165,41 @@ class Post:
         """See how far a batch is, and collect it where it has ended. Whether it has."""
         api = self.api_of(batch)
         try:
-            remote = await (api.look(batch.remote_id) if batch.remote_id else self._among(batch, api))
+            return await self._looked_at(batch, api)
+        except ModelUnusable:
+            raise
         except ModelError as error:
             if error.retryable:
                 _LOG.info("%s; looking again later", error)
                 return False
             if error.status != 404:
                 raise _unusable(error) from None
+            return await self._not_found(batch)
+
+    async def _not_found(self, batch: Batch) -> bool:
+        """Said once, that may be a gateway's mistake, and what was answered would be paid for twice. Whether it is believed."""
+        if not self._once_more(batch, "not_found"):
             _LOG.warning("the batch %s is gone from %s: its requests are asked again", batch.remote_id, batch.provider)
             await self._finish(batch, "gone")
             return True
+        await self._table.keep(_counted(batch, "not_found"))
+        return False
+
+    def _once_more(self, batch: Batch, what: str) -> bool:
+        return int(batch.more.get(what, 0)) + 1 < _BELIEVED
+
+    async def _looked_at(self, batch: Batch, api: BatchApi) -> bool:
+        remote = await (api.look(batch.remote_id) if batch.remote_id else self._among(batch, api))
         if remote is None:
             return not self._candidates(batch)
         batch = replace(batch, remote_id=remote.id, counts=remote.counts, more=_told(batch, remote))
         if remote.phase is Phase.WAITING:
             await self._table.keep(batch)
             return False
-        await (self._rejected(batch, remote) if remote.phase is Phase.REJECTED else self._collect(batch, remote, api))
-        return True
+        if remote.phase is Phase.REJECTED:
+            await self._rejected(batch, remote)
+            return True
+        return await self._collect(batch, remote, api)
 
     def _candidates(self, batch: Batch) -> list[str]:
         return list(batch.more.get("candidates") or ())
@@ -173,8 +211,10 @@ class Post:
             remote = await api.look(id)
             if remote.phase is Phase.WAITING:
                 left.append(id)
-            elif remote.phase is Phase.ENDED and await self._is_ours(batch, remote, api):
-                return remote
+            elif remote.phase is Phase.ENDED and (ours := await self._is_ours(batch, remote, api)) is not False:
+                if ours:
+                    return remote
+                left.append(id)
         if not left:
             _LOG.warning("no batch at %s turned out to be %s: it is sent again", batch.provider, batch.id)
             await self.submit(replace(batch, state=State.INTENDED, more={**batch.more, "candidates": []}))
@@ -182,12 +222,13 @@ class Post:
             await self._table.keep(replace(batch, more={**batch.more, "candidates": left}))
         return None
 
-    async def _is_ours(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
+    async def _is_ours(self, batch: Batch, remote: Remote, api: BatchApi) -> bool | None:
+        """None where its results cannot be read."""
         paths = await api.fetch(remote, self._results(batch))
-        ours = next((self._collector.is_of(batch, line) for path in paths for line in api.lines(path)), False)
+        unknown = None if remote.answered else False
+        ours = next((self._collector.is_of(batch, line) for path in paths for line in api.lines(path)), unknown)
         if not ours:
-            for path in paths:
-                path.unlink(missing_ok=True)
+            _remove(paths)
         return ours
 
     async def _rejected(self, batch: Batch, remote: Remote) -> None:
@@ -198,12 +239,33 @@ class Post:
             raise ModelUnusable(f"the batch was rejected: {remote.reason or remote.said}", model=model.name)
         _LOG.info("%s has too much waiting: the next batches are smaller", batch.provider)
 
-    async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> None:
-        model = self._models[batch.model][0]
-        for path in await api.fetch(remote, self._results(batch)):
-            await self._collector.collect(batch, model.name, api.lines(path))
+    async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
+        """Whether all of it is there: results that are not whole are fetched again before anything is asked again."""
+        model, paths = self._models[batch.model][0], await api.fetch(remote, self._results(batch))
+        replies = sum([await self._collector.collect(batch, model.name, api.lines(path)) for path in paths])
+        if replies < remote.answered:
+            _remove(paths)
+            if self._once_more(batch, "not_whole"):
+                _LOG.info("%s replies of %s can be read: fetching them again later", replies, remote.answered)
+                await self._table.keep(_counted(batch, "not_whole"))
+                return False
+            batch = await self._unreadable(batch, replies, remote.answered)
         self.rejections = 0
         await self._finish(batch, remote.said)
+        return True
+
+    async def _unreadable(self, batch: Batch, replies: int, answered: int) -> Batch:
+        """Some replies are lost: they are asked again. Where it is all of them, only if the user wants to pay twice."""
+        if replies:
+            missing = answered - replies
+            _LOG.warning("replies missing from the results of the batch %s: %s; they are asked again", batch.remote_id, missing)
+            return batch
+        if self._settings.orphans == "resubmit":
+            return await self._twice(batch, [str(batch.remote_id)])
+        raise RunError(
+            f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} are answered, and its results hold "
+            "no reply: resume the run later, or have them asked and paid for again with 'adjudge resume RUN --batch resubmit'"
+        )
 
     async def _finish(self, batch: Batch, said: str) -> None:
         why = json.dumps(error_data(Unavailable(NO_ANSWER)))
@@ -236,6 +298,16 @@ class Post:
         found = self._folder / f"{batch.id}.d"
         found.mkdir(parents=True, exist_ok=True)
         return found
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _counted(batch: Batch, what: str) -> Batch:
+    """With what happened to it counted once more."""
+    return replace(batch, more={**batch.more, what: int(batch.more.get(what, 0)) + 1})
 
 
 def _told(batch: Batch, remote: Remote) -> dict[str, Any]:
