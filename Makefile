@@ -5,8 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
-	lock dist \
-	release clean
+	lock dist docs pictures release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -34,6 +33,8 @@ help:
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
+	@echo "make docs            the site of documents, in build/site: open its index.html"
+	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
 	@echo "make dist            build the wheel and the source package, and try both in clean environments"
 	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
@@ -172,6 +173,17 @@ test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
 
+docs: $(VENV)/ready
+	$(PIP) install -r requirements/docs.txt
+	$(BIN)/python tools/commands.py
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tools/check_site.py build/site
+
+pictures: $(VENV)/ready
+	$(PIP) install -r requirements/browser.txt
+	$(BIN)/adjudge models pull smollm2-135m
+	$(BIN)/python tools/pictures.py docs/pictures
+
 dist: $(VENV)/ready
 	rm -rf dist
 	$(PIP) install build==1.6.1
@@ -187,7 +199,7 @@ release: check test dist
 UV := uv==0.13.7
 lock: $(VENV)/ready
 	$(PIP) install $(UV)
-	for name in core local gguf dev bench browser oracles parquet scale unitxt; do \
+	for name in core local gguf dev bench browser docs oracles parquet scale unitxt; do \
 		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			--constraint requirements/dev.in requirements/$$name.in --output-file requirements/$$name.txt || exit 1; \
 	done

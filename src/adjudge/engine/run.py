@@ -18,11 +18,12 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.reply import SoFar, backend, so_far
-from adjudge.errors import HALTS, SetupError
+from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
+from adjudge.ledger.batches import BatchTable, collectable
 from adjudge.ledger.ledger import Ledger
 from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.render import wordings
@@ -45,6 +46,8 @@ class Run:
     """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
     facts: Mapping[str, object] = field(default_factory=dict)
     """What else to keep about the run, such as the command that made it."""
+    in_batches: bool = False
+    """Whether it asks through providers' batch APIs, and collects what it sent."""
 
     @classmethod
     def of(cls, run: str | Path | Run) -> Run:
@@ -327,10 +330,21 @@ async def opened(
     check_prices(budget, table, *judges.values())
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
+        if not run.in_batches:
+            _refuse_open_batches(ledger, folder)
         async with recorded(ledger, run, budget, table) as under_way:
             yield under_way
     finally:
         ledger.close()
+
+
+def _refuse_open_batches(ledger: Ledger, folder: Path) -> None:
+    """What a batch is asked already is not asked again one by one, and paid for twice."""
+    if found := collectable(BatchTable(ledger).under_way()):
+        raise RunError(
+            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
+            f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
+        )
 
 
 @asynccontextmanager

@@ -154,7 +154,7 @@ class EvalRun:
         call to a model. ``batch``: ask in providers' batches.
         """
         limits = limits_of_run(budget, self.file.budget)
-        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
+        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}, batch is not None) if self.folder else None
         if batch and run is None:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
         with event_loop.holding(on_call, told_of_calls):

@@ -180,7 +180,7 @@ class Site:
                 read_only=self.read_only,
             )
         )
-        return HTMLResponse(text, status)
+        return HTMLResponse(_bytes(text), status)
 
 
 @cache
@@ -210,7 +210,12 @@ def wants_json(request: Request) -> bool:
 
 
 def _json(data: Mapping[str, object], status: int) -> Response:
-    return Response(json.dumps(data, ensure_ascii=False, default=str), status, media_type="application/json")
+    return Response(_bytes(json.dumps(data, ensure_ascii=False, default=str)), status, media_type="application/json")
+
+
+def _bytes(text: str) -> bytes:
+    """As it is sent: of a character of which somebody wrote one half, a question mark."""
+    return text.encode("utf-8", "replace")
 
 
 def _asset_address(name: str) -> str:
