@@ -37,6 +37,8 @@ class Seen(HTMLParser):
 def troubles(site: Path) -> list[str]:
     """What is wrong, in words. Files that the site only hands out, such as reports, are not looked into."""
     pages = {page: Seen(page) for page in site.rglob("*.html") if not page.is_relative_to(site / "examples")}
+    if site / "index.html" not in pages:
+        return [f"{site}: there is no index.html"]
     found = [f"{page}: loads {address}" for page, seen in pages.items() for address in seen.loaded if urlsplit(address).netloc]
     for page, seen in pages.items():
         if page.name != "404.html":  # its links begin at the root of a server

@@ -1,7 +1,8 @@
 """The pictures in the documents: the page and the reports as they are, over runs of the embedded model on the examples.
 
-    python tools/pictures.py docs/pictures
+    python tools/pictures.py docs/pictures [FOLDER]
 
+The runs are made in FOLDER, by default one that goes away; what it holds already is not judged again.
 Needs the embedded model, playwright, and Chromium (or its path in $CHROMIUM). "make pictures" brings the first two.
 """
 
@@ -29,8 +30,7 @@ COMMANDS = (
     "label runs/dates --import examples/trust/labels.csv --criteria dates --annotator ann --annotator bob --design random",
     "compare --file examples/pairs.csv --column old --column new --criterion pairwise_helpfulness --check-positional-bias"
     " --run runs/pairs",
-    "rag --csv examples/rag.csv --run runs/rag --output reports/en",
-    "rag --csv examples/rag.csv --language ru --output reports/ru",
+    "rag --csv examples/rag.csv --run runs/rag",
 )
 LINKS = "links => links.map(link => [link.textContent.trim(), link.getAttribute('href')])"
 
@@ -41,6 +41,7 @@ class Picture(NamedTuple):
     name: str
     address: str
     height: int
+    language: str = "en"
 
 
 PAGES = (
@@ -48,8 +49,9 @@ PAGES = (
     Picture("run", "{dates}?row=19", 800),
     Picture("label", "{dates}/label?annotator=cleo", 560),
     Picture("trust", "{dates}/trust", 820),
+    Picture("rag-ru", "{rag}?row=6", 800, "ru"),
 )
-REPORTS = (Picture("report", "reports/en", 960), Picture("report-ru", "reports/ru", 960))
+REPORT = Picture("report", "reports", 960)
 DIMENSIONS = "scrollTo(0, document.querySelectorAll('h2')[1].getBoundingClientRect().top - 20)"
 """Where a report becomes interesting."""
 
@@ -78,7 +80,7 @@ def shoot(browser: Browser, picture: Picture, addresses: list[str], out: Path) -
     page = browser.new_page(viewport={"width": 1100, "height": picture.height}, color_scheme="light")
     for address in addresses:
         page.goto(address)
-    if picture in REPORTS:
+    if picture is REPORT:
         page.evaluate(DIMENSIONS)
     page.wait_for_timeout(500)
     page.screenshot(path=out / f"{picture.name}.png")
@@ -101,27 +103,26 @@ def shoot_pages(browser: Browser, folder: Path, out: Path) -> None:
         page.close()
         home = first.partition("/?")[0].rstrip("/")
         for picture in PAGES:
-            shoot(browser, picture, [first, home + picture.address.format(**runs)], out)
+            language = f"{home}/language?set={picture.language}"
+            shoot(browser, picture, [first, language, home + picture.address.format(**runs)], out)
 
 
-def main(out: Path) -> None:
+def main(out: Path, folder: Path) -> None:
     """All of them."""
     from playwright.sync_api import sync_playwright
 
     out.mkdir(exist_ok=True)
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with tempfile.TemporaryDirectory() as made, sync_playwright() as playwright:
-        folder = Path(made)
-        shutil.copytree(EXAMPLES, folder / "examples")
+    shutil.copytree(EXAMPLES, folder / "examples", dirs_exist_ok=True)
+    with sync_playwright() as playwright:
         for line in COMMANDS:
             adjudge(line, folder)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         shoot_pages(browser, folder, out)
-        for picture in REPORTS:
-            (report,) = (folder / picture.address).glob("*.html")
-            shoot(browser, picture, [report.as_uri()], out)
+        shoot(browser, REPORT, [max((folder / REPORT.address).glob("*.html")).as_uri()], out)
         browser.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    with tempfile.TemporaryDirectory() as made:
+        main(Path(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else made))

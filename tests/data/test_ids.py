@@ -33,6 +33,11 @@ def test_every_usual_way_to_write_ids_gives_the_same_list(cell: str | list[str])
     assert id_list(cell) == ["d1", "d 2", "3"]
 
 
+@pytest.mark.parametrize("cell", ["[1.0, 2.0]", "1.0;2.0", ["1.0", "2.0"], '{"1.0": 1, "2.0": 1}', '[{"id": 1.0}, {"id": 2}]'])
+def test_whole_numbers_are_the_same_id_however_a_table_writes_them(cell: str | list[str]) -> None:
+    assert id_list(cell) == ["1", "2"]
+
+
 def test_grades_are_read_from_mappings_and_objects() -> None:
     assert graded_ids('{"d1": 3, "d2": "0.5", "d3": 0}') == {"d1": 3.0, "d2": 0.5, "d3": 0.0}
     assert graded_ids('[{"id": "d1", "grade": 3}, {"_id": 7, "relevance": true}]') == {"d1": 3.0, "7": 1.0}

@@ -15,6 +15,7 @@ from adjudge import Instance
 from adjudge.cli.main import app
 from adjudge.cli.show import show_report
 from adjudge.rag import RagEvaluator, RagResult
+from adjudge.rag.measures import chosen_measures
 from adjudge.reports.export import export, report_of_run
 from adjudge.reports.pages import html_page, markdown_page, write_reports
 from adjudge.reports.rag import summarise_rag
@@ -58,6 +59,22 @@ def test_the_markdown_has_the_table_in_sum_and_per_row(language: str, title: str
     assert any(line.startswith("| bad |") and f"| {who} |" in line for line in rows.splitlines())
     assert "Ask \\<b\\>somebody" in rows or "\\<b" in rows, "what an answer says is no markup"
     assert ("- Of the answer, not in what it cites:" in page) == (language == "en")
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_rows_call_measures_by_their_titles_and_their_table_fits_a_phone(language: str) -> None:
+    report = judged(language)[2]
+    title = chosen_measures(["recall@3"], {}, language)[0].title
+    assert f"<tr><td>{title}</td>" in html_page(report)
+    assert f"- {title}: " in markdown_page(report).replace("\\", "")
+    assert '<div class="scroll" tabindex="0"><table><thead>' in html_page(report), "a wide table scrolls by itself"
+
+
+def test_a_bar_on_what_is_better_when_less_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("question,answer,contexts\nq,a,c\n")
+    asked = ["--dimensions", "none", "--measures", "context_noise", "--fail-under", "context_noise=0.3"]
+    result = CliRunner().invoke(app, ["rag", "--csv", str(tmp_path / "rows.csv"), *asked, "-o", str(tmp_path)])
+    assert (result.exit_code, "the less there is of it the better" in result.output) == (2, True)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -70,3 +70,7 @@ def test_a_built_site_is_looked_over(body: str, wrong: int, tmp_path: Path) -> N
     (tmp_path / "index.html").write_text(body)
     (tmp_path / "two.html").write_text('<h2 id="there">a</h2>')
     assert len(troubles(tmp_path)) == wrong
+
+
+def test_a_site_without_a_first_page_is_none(tmp_path: Path) -> None:
+    assert troubles(tmp_path) == [f"{tmp_path}: there is no index.html"]

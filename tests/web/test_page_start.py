@@ -13,8 +13,11 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.runs.build import judges
+from adjudge.runs.eval_file import load_eval
 from adjudge.runs.folder import run_info
 from adjudge.web.guard import Access
+from adjudge.web.plan import plan_of
 from support.asking import wait_until
 from support.fake_provider import KEY, FakeProvider
 from support.page import Page, served
@@ -192,6 +195,23 @@ def test_a_file_that_changed_after_the_estimate_is_estimated_again(page: Page, h
     assert answer.status == 400
     assert "has changed since the cost was estimated" in answer.text
     assert list((home / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize("question", ["Коротко?", "conciseness", "{outside}", 'Is it: "a" {{ b }} #c?'])
+def test_a_question_is_a_question_whatever_it_looks_like(
+    page: Page, home: Path, tmp_path_factory: pytest.TempPathFactory, question: str
+) -> None:
+    """A word is no name of criteria, and a path no file: nothing outside the folder is read."""
+    outside = tmp_path_factory.mktemp("outside") / "secret.yaml"
+    outside.write_text("name: secret\ndescription: What is secret?\noptions: ['Yes', 'No']\n")
+    asked = question.replace("{outside}", str(outside))
+    site = page.server.site
+    given = {**ASKED, "question": asked}
+    plan = plan_of(site, given, lambda name: [given[name]] if name in given else [])
+    (home / "eval.yaml").write_text(plan.to_eval())
+    (judge,) = judges(load_eval(home / "eval.yaml"))
+    (criteria,) = judge.criteria
+    assert (criteria.name, criteria.option_names) == (asked, ("Yes", "No"))
 
 
 def test_two_tabs_that_start_a_run_of_one_name_get_one_run(page: Page, home: Path) -> None:

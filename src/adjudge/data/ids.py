@@ -23,6 +23,7 @@ ID_ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """How other tools call the two; they are looked for only where somebody asks for a measure that reads them."""
 _SEPARATORS = re.compile(r"[\n\r\t;|,]+")
+_WHOLE = re.compile(r"^(-?\d+)\.0$")
 _IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "context_id", "fragment_id", "docid", "source")
 _GRADES = ("grade", "relevance", "rel", "gain", "score", "label")
 Cell = str | Sequence[str]
@@ -41,7 +42,7 @@ def graded_ids(value: Cell) -> dict[str, float]:
 def _graded(value: Cell) -> Iterator[tuple[str, float]]:
     read = parsed(value.strip()) if isinstance(value, str) else value
     if isinstance(read, Mapping):
-        yield from ((str(name), _grade(grade, name)) for name, grade in read.items())
+        yield from ((_name(name), _grade(grade, name)) for name, grade in read.items())
         return
     items = _SEPARATORS.split(read) if isinstance(read, str) else read
     for item in items if isinstance(items, Sequence) else ():
@@ -55,14 +56,19 @@ def _item(item: object) -> Iterator[tuple[str, float]]:
     elif isinstance(read, list):
         raise ValueError(f"{json.dumps(read, ensure_ascii=False)[:100]} is a list within a list, not an id")
     elif read is not None and str(read).strip():
-        yield str(read).strip(), 1.0
+        yield _name(read), 1.0
+
+
+def _name(read: object) -> str:
+    """An id as text; 7.0 is 7, as tables with gaps write it."""
+    return _WHOLE.sub(r"\1", str(read).strip())
 
 
 def _document(read: Mapping[str, object]) -> tuple[str, float]:
     name = next((read[key] for key in _IDS if read.get(key) not in (None, "")), None)
     if name is None:
         raise ValueError(f"{json.dumps(read, ensure_ascii=False, default=str)[:100]} has no id")
-    return str(name), next((_grade(read[key], name) for key in _GRADES if key in read), 1.0)
+    return _name(name), next((_grade(read[key], name) for key in _GRADES if key in read), 1.0)
 
 
 def _grade(value: object, name: object) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -133,8 +133,18 @@ class Outcome:
             unknown = [name for name in bars if name and name not in known]
             if unknown and not (ready.compares and not self._systems()):
                 raise SetupError(_no_such_name(unknown[0], known))
+            self._check_polarity(ready, bars)
         if self._setup.cluster:
             self._check_cluster(self._setup.cluster)
+
+    def _check_polarity(self, ready: ReadyJudge, bars: Collection[str]) -> None:
+        """The mean of what is better the less there is of it must not be held to a least value."""
+        for one in self._setup.measures.get(ready.label, ()):
+            if one.name in bars and not one.higher_is_better:
+                raise SetupError(
+                    f"fail_under cannot hold for {one.name!r}: the less there is of it the better; "
+                    "name context_precision, or give it a weight in the composite"
+                )
 
     def _check_cluster(self, column: str) -> None:
         """The first row has to have it, here and in the run that this one is held to."""

@@ -166,5 +166,6 @@ def _last(said: IO[bytes]) -> str:
 
 
 def _plain(said: bytes) -> str:
-    """The end of what a command said, without its name in front."""
-    return said.decode("utf-8", "replace").strip().removeprefix("adjudge: ")[-_LONGEST_MESSAGE:]
+    """What a command said at its end, without its name in front, and without the figures that the page shows itself."""
+    text = "\n" + said.decode("utf-8", "replace").strip()
+    return text.rpartition("\nadjudge: ")[2].strip()[-_LONGEST_MESSAGE:]

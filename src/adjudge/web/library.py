@@ -108,11 +108,11 @@ class Library:
         except (RunError, sqlite3.Error):  # its pages are slower, and whoever resumes it hears what is wrong
             return
 
-    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool = False) -> T:
-        """What ``make`` found in a run, found anew when the run has changed: a little later, or ``at_once``."""
+    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool | None = None) -> T:
+        """What ``make`` found in a run, found anew when the run has changed: ``at_once``, as by default unless it is live."""
         key, version, now = (place.id, what), _version(place.folder), time.monotonic()
         known = self._kept.get(key)
-        if known is None or (known[0] != version and (at_once or now > known[1])):
+        if known is None or (known[0] != version and (now > known[1] or self._matters(place, at_once))):
             found, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
@@ -120,6 +120,9 @@ class Library:
                 self._kept[key] = (version, now + min(_PATIENCE, _SHARE * took), found)
             return found
         return known[2]  # type: ignore[return-value]
+
+    def _matters(self, place: RunPlace, at_once: bool | None) -> bool:
+        return not self.is_live(place) if at_once is None else at_once
 
     def version(self, place: RunPlace) -> str:
         """Another whenever the run has changed."""
@@ -134,7 +137,7 @@ class Library:
         """What a run says of itself, now: it is read in no time, and whether it has ended decides what may be shown late."""
         return self.kept(place, "about", lambda: _about(place), at_once=True)
 
-    def counts(self, place: RunPlace, *, at_once: bool = False) -> dict[str, JudgeCounts]:
+    def counts(self, place: RunPlace, *, at_once: bool | None = None) -> dict[str, JudgeCounts]:
         """Judge → how its judgments came out."""
         return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
 
@@ -144,7 +147,7 @@ class Library:
         if "error" in about:
             return about
         counted = wait or not is_large(place) or (place.id, "counts") in self._kept
-        counts = self.counts(place, at_once=not self.is_live(place)) if counted else {}
+        counts = self.counts(place) if counted else {}
         models = about["models"]
         assert isinstance(models, dict)
         judges = [

@@ -12,8 +12,9 @@ import yaml
 from starlette.datastructures import QueryParams
 
 from adjudge.catalog import criteria as catalog
-from adjudge.catalog.criteria_file import read_entries
-from adjudge.catalog.entry import KINDS, Kind
+from adjudge.catalog.criteria_file import as_file, read_entries
+from adjudge.catalog.entry import KINDS, CatalogEntry, Kind
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.web.forms import whole
 from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
@@ -64,11 +65,12 @@ class Plan:
 
     def _judges(self) -> Iterator[dict[str, object]]:
         for kind in KINDS:
-            if wanted := [text for text, of_kind in self._asked() if of_kind == kind]:
+            if wanted := [one for one, of_kind in self._asked() if of_kind == kind]:
                 settings = {"strictness": self.votes, "check_positional_bias": self.both_orders}
                 yield {"kind": kind, "criteria": wanted, **settings}
 
-    def _asked(self) -> Iterator[tuple[str, Kind]]:
+    def _asked(self) -> Iterator[tuple[object, Kind]]:
+        """A question is written out: as a text it might be taken for a name, or for a file that lies anywhere."""
         for name in self.criteria:
             if name in self.own:
                 path = self.own[name].path
@@ -76,7 +78,7 @@ class Plan:
             else:
                 yield name, catalog.entry(name).kind
         if self.question:
-            yield self.question, self.kind
+            yield as_file(CatalogEntry(yes_no_criteria(self.question), self.kind)), self.kind
 
 
 def plan_of(site: Site, asked: QueryParams | Mapping[str, str], several: Callable[[str], Sequence[str]]) -> Plan:
