@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from adjudge import Instance, judge_partition
+from adjudge.cli.main import app
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.segments import SegmentStore
@@ -154,3 +156,31 @@ def test_a_damaged_segment_is_asked_again(tmp_path: Path, caplog: pytest.LogCapt
     assert judge_partition(rows, file, tmp_path / "store", cache=False).asked == 5
     assert "is damaged: what it held is asked again" in caplog.text
     assert json.loads((tmp_path / "store" / "store.json").read_bytes())["configuration"]
+
+
+def test_a_run_on_one_machine_takes_over_what_killed_workers_were_answered(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    folder = tmp_path / "runs" / "eval"
+    first, *_ = partitions(file, 5)
+    judge_partition(first, file, folder / "partitions", cache=False)
+    assert CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), "--no-cache", "--max-calls", "60"]).exit_code == 0
+    info = run_info(folder)
+    assert (info.state, sum(usage.calls for usage in info.usage.values())) == ("complete", 55)
+    assert info.facts["merged_votes"] == 25
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--workers", "2"), "add --on ray"),
+        (("--on", "ray", "--batch"), "neither with --batch"),
+        (("--on", "ray", "--fork", "other"), "cannot reuse the answers"),
+        (("--on", "dask"), "--on is ray, ray://"),
+        (("--on", "ray://10.0.0.7:10001"), "RAY_AUTH_MODE=token"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_said(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
+    marked_file(tmp_path)
+    out = CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), *flags])
+    assert said in (out.output + str(out.exception))
+    assert not (tmp_path / "runs").exists()

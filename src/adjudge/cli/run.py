@@ -49,7 +49,7 @@ from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export, export_format
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, load_eval, schema
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.execute import PARTITIONS, EvalRun
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import find_project
 from adjudge.runs.rows_again import may_be_reused
@@ -208,6 +208,8 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
         with resumable(kept, file.language), seen:
             if wanted.on:
                 _spread(made, wanted)
+            elif made.folder and (made.folder / PARTITIONS).is_dir():
+                _adopt(made.folder)
             made.execute(
                 seen.event,
                 budget=wanted.budget(),
@@ -247,6 +249,12 @@ def _spread(made: EvalRun, wanted: Wanted) -> None:
     from adjudge.runs.spread import Cluster, spread
 
     spread(made, Cluster(on, wanted.workers), budget=wanted.budget(), cache=cache, on_part=told)
+
+
+def _adopt(folder: Path) -> None:
+    from adjudge.runs.spread import adopt_partitions
+
+    adopt_partitions(folder)
 
 
 def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:

@@ -23,7 +23,7 @@ from adjudge.ledger.file import holds_run
 from adjudge.ledger.stores.merge import spent_so_far
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
-from adjudge.runs.execute import EvalRun, limits_of_run
+from adjudge.runs.execute import PARTITIONS, EvalRun, limits_of_run
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import (
     Partition,
@@ -35,8 +35,6 @@ from adjudge.runs.partition import (
     refuse_newer,
 )
 
-SEGMENTS = "partitions"
-"""Of a run's folder: where its workers write until all is merged into the ledger."""
 _ROWS = 256
 """That a worker is given at once, and judged again by another where it dies."""
 Chunk = list[tuple[int, Instance]]
@@ -62,7 +60,7 @@ def spread(made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: boo
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
     check_address(cluster.where)
-    store = SegmentStore((folder / SEGMENTS).absolute())
+    store = SegmentStore((folder / PARTITIONS).absolute())
     if not (store.folder / BEGUN).exists() and holds_run(folder):
         refuse_unfinished(folder)
         return
@@ -71,6 +69,13 @@ def spread(made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: boo
     _spread(made, store, cluster, limits_of_run(budget, made.file.budget), cache, on_part)
     merge_partitions(store, folder)
     store.clear()
+
+
+def adopt_partitions(folder: Path) -> None:
+    """Have a run on one machine know what workers were answered whose driver was killed before it could merge that."""
+    store = SegmentStore(folder / PARTITIONS)
+    if (store.folder / BEGUN).exists() and not holds_run(folder):
+        merge_partitions(store, folder, complete=False)
 
 
 def _spread(

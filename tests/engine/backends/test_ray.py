@@ -35,8 +35,8 @@ pytestmark = [
 ROWS = int(os.environ.get("ADJUDGE_SCALE_ROWS", "400"))
 KILLS = int(os.environ.get("ADJUDGE_SCALE_KILLS", "3"))
 WINDOW = 5.0
-BUFFER = 500
-"""Answers that a worker may lose when it is killed, and as many as are under way."""
+BUFFER = 500 + 32
+"""Answers of a worker that a kill may lose: what waited to be written, and what was under way."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -158,8 +158,8 @@ def test_kills_of_workers_driver_and_limiter_lose_nothing(tmp_path: Path, provid
         if driver.returncode in (0, 3):
             break
     assert driver.returncode in (0, 3), said
-    assert exported(tmp_path / "runs" / "eval") == exported(on_one_machine(file, tmp_path / "one"))
-    needed = (ROWS - 1) * 5
-    again, bound = len(provider.requests) - needed, sum(killed.values()) * 3 * BUFFER
+    again = len(provider.requests) - (ROWS - 1) * 5
+    bound = BUFFER * (killed["worker"] + 3 * killed["driver"])
     print(f"killed {dict(killed)}; asked again {again} (bound {bound})")
     assert 0 <= again <= bound
+    assert exported(tmp_path / "runs" / "eval") == exported(on_one_machine(file, tmp_path / "one"))

@@ -17,8 +17,8 @@ _LEASE_SECONDS = 0.5
 _UNLIMITED = 10_000
 _LOOK_AGAIN = 1.0
 """Seconds after which a worker without a rate limit asks whether to hold back."""
-_GRACE = 0.25
-"""Seconds for which a part that was not used in time still holds."""
+_HEADROOM = 0.97
+"""Of the limit is given out: requests that are sent evenly do not arrive so."""
 _RECOVERY = 0.95
 _SLOWEST = 64.0
 _PATIENCE = 5.0
@@ -108,7 +108,7 @@ class Limiter:
         rate = self._rates.get(model, Rate())
         by_requests = 60.0 / rate.requests_per_minute if rate.requests_per_minute else 0.0
         by_tokens = tokens * 60.0 / rate.tokens_per_minute if rate.tokens_per_minute else 0.0
-        return max(by_requests, by_tokens)
+        return max(by_requests, by_tokens) / _HEADROOM
 
 
 def _less(left: Budget, part: Budget) -> Budget:
@@ -139,9 +139,7 @@ class LeasedPace:
             now = monotonic()
             if now < self._alone_until:
                 return await self._alone(tokens)
-            if self._left and now <= self._until:
-                self._left -= 1
-                slot, self._slot = self._slot, self._slot + self._each
+            if (slot := self._taken(now)) is not None:
                 return await pause(max(0.0, slot - now))
             async with self._renewing:
                 if not self._left or monotonic() > self._until:
@@ -152,6 +150,17 @@ class LeasedPace:
         self._left = 0
         self._tell(seconds)
 
+    def _taken(self, now: float) -> float | None:
+        """The next slot. Those that nobody used in time are gone: sent late, they would come on top of others'."""
+        if self._each and now > self._slot:
+            late = min(self._left, int((now - self._slot) / self._each))
+            self._left, self._slot = self._left - late, self._slot + late * self._each
+        if not self._left or now > self._until:
+            return None
+        slot, self._slot = self._slot, self._slot + self._each
+        self._left -= 1
+        return slot
+
     async def _renew(self, tokens: int) -> None:
         try:
             lease = await self._lease(tokens)
@@ -160,7 +169,7 @@ class LeasedPace:
             return
         start = monotonic() + lease.starts_in
         self._left, self._slot, self._each = lease.requests, start, lease.lasts / lease.requests
-        self._until = start + (lease.lasts + _GRACE if lease.lasts else _LOOK_AGAIN)
+        self._until = start + (lease.lasts or _LOOK_AGAIN)
 
     async def _alone(self, tokens: int) -> None:
         if self._requests:
