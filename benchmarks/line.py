@@ -187,8 +187,8 @@ async def _exchange_pyreqwest(method: str, endpoint: http.Endpoint, body: Callab
     response = await request.send()
     raw = redact.struck_out(bytes(await response.bytes()), endpoint.secrets)
     if response.status != 200:
-        raise http._error_for(endpoint, response.status, None, raw)
-    return http._object(endpoint, raw)
+        raise http.error_for(endpoint, response.status, None, raw)
+    return http._object(endpoint, raw, of_error=False)
 
 
 if __name__ == "__main__":

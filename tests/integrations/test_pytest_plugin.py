@@ -238,6 +238,15 @@ def test_many_processes_ask_the_same_as_one(suite: Suite) -> None:
     assert [one.name for one in suite.pytester.path.joinpath("cassette").iterdir()] == ["replies.jsonl"]
 
 
+def test_cases_of_a_worker_that_crashes_later_are_judged(suite: Suite) -> None:
+    """What a worker gathered before is not lost with it: the group would be decided on those that happened to be elsewhere."""
+    crash = "    if part == 2:\n        import os\n        os._exit(9)\n"
+    suite.pytester.makepyfile(test_it=GROUP.format(bar=0.5, passing=30, cases=30, more="") + crash)
+    done = suite.pytester.runpytest_subprocess(*NAMED, *BARE, "-n", "1")
+    done.stdout.fnmatch_lines(["*crashed while running*test_answers?2?*"])
+    assert suite.asked() == 20
+
+
 def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

@@ -200,3 +200,14 @@ def test_notes_are_not_written_through_a_link(page: Page, root: Path, tmp_path_f
     (root / "dates" / "criteria-notes.jsonl").symlink_to(target)
     assert page.post(desk(page), do="unclear", unclear="x").status == 400
     assert not target.exists()
+
+
+def test_a_label_is_in_the_trust_report_at_once(tmp_path: Path) -> None:
+    judged(tmp_path / "run", [f"text {number}" for number in range(30)], lambda _: "PASS")
+    with served(tmp_path) as page:
+        run = page.run("run")
+        for labelled in range(1, 4):
+            desk = f"{run}/label?annotator=ann"
+            page.post(desk, row=page.data(desk)["work"]["row"]["identity"], choice="PASS")
+            (found,) = page.data(f"{run}/trust")["calibrations"]
+            assert found["data"]["labels"]["n"] == labelled

@@ -102,19 +102,19 @@ class EvidenceResult(Result):
 
     @property
     def verdict_name(self) -> str | None:
-        """The counts in words."""
-        return self.explanation
+        """The worst that is said of a claim; None where nothing is."""
+        return worst([one.support for one in self.claims]) if self.claims else SUPPORTED
 
     def to_dict(self, *, votes: bool = True) -> dict[str, object]:
         """This result as a JSON-ready dict, with or without its votes."""
-        return super().to_dict(votes=votes) | {"verdict": self.explanation, "evidence": self.evidence()}
+        return super().to_dict(votes=votes) | {"verdict": self.verdict_name, "evidence": self.evidence()}
 
     def evidence(self) -> dict[str, object]:
         """The sentences with what was found, as a JSON-ready dict."""
         return {
             **{"method": self.method, "claims": len(self.claims), "scale": self.scale},
             **{"supported": self.count(SUPPORTED), "contradicted": self.count(CONTRADICTED), "not_found": self.count(NOT_FOUND)},
-            "unanswered": self.count(None),
+            "unanswered": 0 if self.method == "rules" else self.count(None),
             "invented_quotes": dict(self.invented),
             "sentences": [one.to_dict() for one in self.sentences],
             "fields": {"text": self.text_field, "sources": self.source_field},

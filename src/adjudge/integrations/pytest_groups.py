@@ -107,4 +107,3 @@ class Worker(Protocol):
 
     config: pytest.Config
     workerinput: dict[str, object]
-    workeroutput: dict[str, object]

@@ -10,6 +10,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,24 +195,33 @@ def pytest_configure_node(node: Worker) -> None:
     node.workerinput[_FOLDER] = str(_run_folder(node.config))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Worker) -> None:
-    """Take over the cases of a worker that is done; one that crashed has told nothing."""
-    sent = vars(node).get("workeroutput", {}).get(_SENT)
-    if not sent:
-        return
-    groups = node.config.stash[_STATE].groups
-    for name, group in pickle.loads(sent).items():  # noqa: S301 - our own worker wrote it
-        groups.setdefault(name, group).cases.update(group.cases)
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(
+    config: pytest.Config, report: pytest.CollectReport | pytest.TestReport
+) -> Generator[None, dict[str, object] | None, dict[str, object] | None]:
+    """A worker hands over the cases of a test with its last report: what it told is not lost when it crashes later."""
+    data = yield
+    if data is not None and report.when == "teardown" and _worker(config):
+        groups = config.stash[_STATE].groups.values()
+        held = [replace(one, cases={report.nodeid: one.cases[report.nodeid]}) for one in groups if report.nodeid in one.cases]
+        if held:
+            data[_SENT] = pickle.dumps(held)
+    return data
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_from_serializable(config: pytest.Config, data: dict[str, object]) -> None:
+    """Who leads takes the cases over."""
+    sent = data.pop(_SENT, None)
+    if isinstance(sent, bytes):
+        groups = config.stash[_STATE].groups
+        for group in pickle.loads(sent):  # noqa: S301 - our own worker wrote it
+            groups.setdefault(group.name, group).cases.update(group.cases)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker hands over its cases; who leads ends the recording."""
-    state = session.config.stash[_STATE]
-    if _worker(session.config):
-        if state.groups:
-            vars(session.config)["workeroutput"][_SENT] = pickle.dumps(state.groups)
-    elif session.config.option.judged_record:
+    """Who leads ends the recording."""
+    if session.config.option.judged_record and not _worker(session.config):
         _judging(session.config).end_recording()
 
 

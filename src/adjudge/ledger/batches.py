@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checked, columns_in, inse
 FOLDER = "batches"
 """In a run's folder: what is about to be sent, and what was fetched."""
 Statement = tuple[str, Sequence[object]]
+_KEPT_BY_PROVIDERS = 29 * 86_400
+"""Seconds for which providers keep a batch at most."""
 _KEEP = insert("batches")
 _KEEP_BALLOT = insert("batch_ballots")
 _CONSUMED = "DELETE FROM batch_ballots WHERE ballot = ? AND state IN ('answered', 'retry')"
@@ -58,7 +61,8 @@ class Batch:
     counts: Mapping[str, int] = field(default_factory=dict)
     """As the provider told last."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``said``; ``candidates`` among which it may be; ``twice`` where it may have been paid twice."""
+    """``requests``, ``reserved``, ``wording``, ``said``; ``candidates`` among which it may be; ``twice``: those that may be it
+    where it was sent again."""
 
     @property
     def requests(self) -> int:
@@ -130,11 +134,22 @@ class BatchTable:
 
     def find(self, ballot: bytes, request: bytes) -> BatchBallot | None:
         """What is known of a request."""
-        rows = self._ledger.rows(f"{select('batch_ballots')} WHERE ballot = ? AND request = ?", (ballot, request))
-        if not rows:
+        return self._one("ballot = ? AND request = ?", (ballot, request))
+
+    def find_alone(self, ballot: bytes) -> BatchBallot | None:
+        """What is known of the one request of a ballot, however it was worded; None where there are several."""
+        return self._one("ballot = ?", (ballot,))
+
+    def _one(self, condition: str, values: Sequence[object]) -> BatchBallot | None:
+        rows = self._ledger.rows(f"{select('batch_ballots')} WHERE {condition}", values)
+        if len(rows) != 1:
             return None
-        found_ballot, found_request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
-        return BatchBallot(found_ballot, found_request, batch, attempt, Asked(state), reply)
+        ballot, request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
+        return BatchBallot(ballot, request, batch, attempt, Asked(state), reply)
+
+    def wordings(self) -> set[object]:
+        """How the prompts were worded that were sent."""
+        return {json.loads(more).get("wording") for (more,) in self._ledger.rows("SELECT more FROM batches")}
 
     def waiting(self, state: Asked) -> int:
         """How many requests are in this state."""
@@ -172,6 +187,11 @@ class BatchTable:
     async def forget_failures(self) -> None:
         """Have what failed before asked again."""
         await self._ledger.write_all([(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())])  # noqa: S608
+
+
+def collectable(batches: Iterable[Batch]) -> list[Batch]:
+    """Those under way that are not too old to be at the provider still."""
+    return [batch for batch in batches if batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS]
 
 
 def batches_in(connection: sqlite3.Connection) -> list[Batch]:

@@ -96,7 +96,8 @@ def _explain(request: Request, error: Exception) -> Response:
 def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     site = site_of(request)
-    text = localised(error.detail, site.language_of(request))
+    said = "there is no such page" if error.status_code == 404 else error.detail
+    text = localised(said, site.language_of(request))
     return site.answer(request, _error_template(request), {"error": text}, error.status_code)
 
 

@@ -30,6 +30,8 @@ _MOST_KEPT = 500
 _OF_LATE = 60.0
 """Seconds since something was written, while a run may still be under way."""
 _UNFINISHED = "not finished"
+_INDEX_HEADER = 48
+"""Bytes with which the index of a log begins: written anew by every commit."""
 LARGE = 100_000_000
 """Bytes of a ledger whose judgments are counted behind the page, so that it does not wait for them."""
 T = TypeVar("T")
@@ -79,7 +81,7 @@ class Library:
         if id not in self._known:
             self.scan()
         place = self._known.get(id)
-        if place is None or not self._is_inside(place.folder):
+        if place is None or not self._is_inside(place.folder) or not holds_run(place.folder):
             raise NoSuchRun(f"there is no run {id!r} under {self.root.name}: the list of runs shows those there are")
         return place
 
@@ -106,11 +108,11 @@ class Library:
         except (RunError, sqlite3.Error):  # its pages are slower, and whoever resumes it hears what is wrong
             return
 
-    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool = False) -> T:
-        """What ``make`` found in a run, found anew when the run has changed: a little later, or ``at_once``."""
+    def kept(self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool | None = None) -> T:
+        """What ``make`` found in a run, found anew when the run has changed: ``at_once``, as by default unless it is live."""
         key, version, now = (place.id, what), _version(place.folder), time.monotonic()
         known = self._kept.get(key)
-        if known is None or (known[0] != version and (at_once or now > known[1])):
+        if known is None or (known[0] != version and (now > known[1] or self._matters(place, at_once))):
             found, took = make(), time.monotonic() - now
             with self._lock:
                 if len(self._kept) >= _MOST_KEPT:
@@ -118,6 +120,9 @@ class Library:
                 self._kept[key] = (version, now + min(_PATIENCE, _SHARE * took), found)
             return found
         return known[2]  # type: ignore[return-value]
+
+    def _matters(self, place: RunPlace, at_once: bool | None) -> bool:
+        return not self.is_live(place) if at_once is None else at_once
 
     def version(self, place: RunPlace) -> str:
         """Another whenever the run has changed."""
@@ -129,10 +134,10 @@ class Library:
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
     def about(self, place: RunPlace) -> dict[str, object]:
-        """What a run says of itself."""
-        return self.kept(place, "about", lambda: _about(place))
+        """What a run says of itself, now: it is read in no time, and whether it has ended decides what may be shown late."""
+        return self.kept(place, "about", lambda: _about(place), at_once=True)
 
-    def counts(self, place: RunPlace, *, at_once: bool = False) -> dict[str, JudgeCounts]:
+    def counts(self, place: RunPlace, *, at_once: bool | None = None) -> dict[str, JudgeCounts]:
         """Judge → how its judgments came out."""
         return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
 
@@ -142,7 +147,7 @@ class Library:
         if "error" in about:
             return about
         counted = wait or not is_large(place) or (place.id, "counts") in self._kept
-        counts = self.counts(place, at_once=not self.is_live(place)) if counted else {}
+        counts = self.counts(place) if counted else {}
         models = about["models"]
         assert isinstance(models, dict)
         judges = [
@@ -152,15 +157,31 @@ class Library:
 
 
 def _version(folder: Path) -> object:
-    """Changes with whatever is written to a run, labels included."""
-    found = []
-    for path in (folder / name for name in (FILE, f"{FILE}-wal", LABELS, f"{LABELS}-wal", NOTES)):
-        try:
-            stat = path.stat()
-            found.append((stat.st_mtime_ns, stat.st_size) if stat.st_size else (0, 0))  # an empty log is one that a reader left
-        except OSError:
-            found.append((0, 0))
-    return tuple(found)
+    """Changes with whatever is written to a run, labels included, as soon as a reader can see it."""
+    return tuple((*_stamp(folder / name), *_log_version(folder / name)) for name in (FILE, LABELS)) + _stamp(folder / NOTES)
+
+
+def _log_version(database: Path) -> tuple[object, ...]:
+    """Of a database's log, and of how much of it is committed.
+
+    A commit is on the disk before readers see it, so size and time of the log alone may be those of what nobody can read yet.
+    """
+    time, size = _stamp(database.with_name(f"{database.name}-wal"))
+    if not size:  # a reader left it
+        return ()
+    try:
+        with database.with_name(f"{database.name}-shm").open("rb") as index:
+            return time, size, index.read(_INDEX_HEADER)
+    except OSError:
+        return time, size
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_size
 
 
 def is_large(place: RunPlace) -> bool:

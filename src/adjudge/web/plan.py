@@ -12,9 +12,11 @@ import yaml
 from starlette.datastructures import QueryParams
 
 from adjudge.catalog import criteria as catalog
-from adjudge.catalog.criteria_file import read_entries
-from adjudge.catalog.entry import KINDS, Kind
+from adjudge.catalog.criteria_file import as_file, read_entries
+from adjudge.catalog.entry import KINDS, CatalogEntry, Kind
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.web.forms import whole
 from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
 from adjudge.web.site import Site
 
@@ -63,11 +65,12 @@ class Plan:
 
     def _judges(self) -> Iterator[dict[str, object]]:
         for kind in KINDS:
-            if wanted := [text for text, of_kind in self._asked() if of_kind == kind]:
+            if wanted := [one for one, of_kind in self._asked() if of_kind == kind]:
                 settings = {"strictness": self.votes, "check_positional_bias": self.both_orders}
                 yield {"kind": kind, "criteria": wanted, **settings}
 
-    def _asked(self) -> Iterator[tuple[str, Kind]]:
+    def _asked(self) -> Iterator[tuple[object, Kind]]:
+        """A question is written out: as a text it might be taken for a name, or for a file that lies anywhere."""
         for name in self.criteria:
             if name in self.own:
                 path = self.own[name].path
@@ -75,7 +78,7 @@ class Plan:
             else:
                 yield name, catalog.entry(name).kind
         if self.question:
-            yield self.question, self.kind
+            yield as_file(CatalogEntry(yes_no_criteria(self.question), self.kind)), self.kind
 
 
 def plan_of(site: Site, asked: QueryParams | Mapping[str, str], several: Callable[[str], Sequence[str]]) -> Plan:
@@ -126,12 +129,14 @@ def _holds_criteria(file: FoundFile) -> bool:
 
 
 def new_folder(root: Path, name: str) -> Path:
-    """Where a new run is kept: a plain name, and nothing there yet."""
+    """Make the folder of a new run: a plain name, and nothing there yet. Of two who ask at once, one gets it."""
     if not _NAME.fullmatch(name):
         raise SetupError(f"{name!r} is no name for a run: take letters, digits, dots, dashes and underscores, at most 60 of them")
     folder = root / name
-    if folder.exists() or folder.is_symlink():
-        raise SetupError(f"there is a {name!r} already: give the run another name")
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise SetupError(f"there is a {name!r} already: give the run another name") from None
     return folder
 
 
@@ -158,9 +163,10 @@ def _whole(asked: QueryParams | Mapping[str, str], name: str, most: int) -> int 
     text = asked.get(name, "").strip()
     if not text:
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= most:
+    found = whole(text)
+    if found is None or not 1 <= found <= most:
         raise SetupError(f"{name} must be a whole number from 1 to {most}, not {text!r}")
-    return int(text)
+    return found
 
 
 def trouble_in(file: FoundFile) -> str:

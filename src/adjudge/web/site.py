@@ -24,7 +24,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.evidence import record_html
 from adjudge.reports.pages import measures_html
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import in_russian, localised
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
@@ -180,7 +180,7 @@ class Site:
                 read_only=self.read_only,
             )
         )
-        return HTMLResponse(text, status)
+        return HTMLResponse(_bytes(text), status)
 
 
 @cache
@@ -193,7 +193,9 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html)
+    made.globals.update(
+        asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html, localised=localised
+    )
     return made
 
 
@@ -210,7 +212,12 @@ def wants_json(request: Request) -> bool:
 
 
 def _json(data: Mapping[str, object], status: int) -> Response:
-    return Response(json.dumps(data, ensure_ascii=False, default=str), status, media_type="application/json")
+    return Response(_bytes(json.dumps(data, ensure_ascii=False, default=str)), status, media_type="application/json")
+
+
+def _bytes(text: str) -> bytes:
+    """As it is sent: of a character of which somebody wrote one half, a question mark."""
+    return text.encode("utf-8", "replace")
 
 
 def _asset_address(name: str) -> str:

@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from adjudge import open_model
+from adjudge.domain.message import Message
 from adjudge.domain.vote import Outcome
-from adjudge.engine.backends.batch import collect
+from adjudge.engine import ask
+from adjudge.engine.backends.batch import backend, collect
 from adjudge.errors import BatchesOpen, BudgetSpent, ModelUnusable, RunError, SetupError
 from adjudge.gateway.batches.find import batch_api
 from adjudge.gateway.batches.openai import AzureBatches, GroqBatches
@@ -27,6 +29,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.batches import FOLDER, State
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
+from adjudge.prompts.render import render
 from adjudge.reports.cost import cost_of
 from adjudge.runs.folder import run_info
 from support.asking import marked, truth
@@ -364,6 +367,17 @@ def test_rows_may_be_added_between(tmp_path: Path, batches: BatchProvider) -> No
         judged(eval_run(tmp_path, batches, rows=4), DETACHED)
     judged(eval_run(tmp_path, batches, rows=6))
     assert sizes(batches) == [4, 2]
+    assert is_right(tmp_path / "run")
+
+
+def test_what_an_older_version_sent_is_not_asked_again_in_other_words(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detached(tmp_path, batches, "openai")
+    monkeypatch.setattr(ask, "render", lambda ballot: render(ballot).followed_by(Message("user", "Other words.")))
+    monkeypatch.setattr(backend, "version", lambda name: f"{name} of tomorrow")
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
     assert is_right(tmp_path / "run")
 
 

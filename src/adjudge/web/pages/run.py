@@ -97,7 +97,7 @@ def filters_of(asked: QueryParams, judge: str) -> Filters:
 
 def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
     """Counted once, until the run changes."""
-    found = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge), at_once=not site.library.is_live(place))
+    found = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
     most = max((count for *_, count in found.histogram), default=0)
     return {
         "statuses": dict(found.statuses),

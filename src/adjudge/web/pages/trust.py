@@ -55,7 +55,7 @@ def _data(one: Calibration, language: str) -> dict[str, object]:
         ],
         "confusion": {truth: dict(said) for truth, said in one.confusion.table.items()},
         "figures": [
-            {"name": name, "value": found.value, "lower": found.lower, "upper": found.upper}
+            {"name": our_words(name, language), "value": found.value, "lower": found.lower, "upper": found.upper}
             for name, found in (agreed.figures.items() if agreed else ())
         ],
         "data": one.to_dict(),

@@ -12,8 +12,10 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import astuple, replace
+from importlib.metadata import version
 from pathlib import Path
 
+from adjudge.domain.frozen import content_hash
 from adjudge.domain.message import Reply, Request
 from adjudge.engine.backends.batch.collect import reply_from
 from adjudge.engine.backends.batch.post import Post, jittered, reserved_by
@@ -29,6 +31,7 @@ from adjudge.gateway.layers.budget import bounded
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.batches import FOLDER, Asked, Batch, BatchBallot, BatchTable, State
+from adjudge.prompts.render import LANGUAGES, wordings
 
 _LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
 """Batches in which a request may go without an answer before it is asked alone; and before that is what came of it."""
@@ -50,6 +53,9 @@ class Batches:
         self._planned: set[tuple[bytes, bytes]] = set()
         self._sending = asyncio.Lock()
         """One batch at a time is on its way, so that a kill leaves no more than one open question."""
+        self._wording = content_hash(version("adjudge"), *map(wordings, LANGUAGES))
+        self._worded_before = bool(self._table.wordings() - {self._wording})
+        """Whether another version sent some batches: what it worded otherwise is not asked again in today's words."""
         self._no_room = False
         self._live = False
 
@@ -62,6 +68,8 @@ class Batches:
             return await model.complete(request)
         key = asked.key, digest_of(request)
         known = self._table.find(*key)
+        if known is None and self._worded_before and not asked.begun:
+            known = self._table.find_alone(asked.key)
         if known is None:
             if asked.begun and not self._settings.batch_only:  # a repair
                 return await model.complete(request)
@@ -136,7 +144,7 @@ class Batches:
             state=State.INTENDED,
             created=time.time(),
             request_sha=file.close(),
-            more={"requests": len(file.ballots), "reserved": astuple(file.reserved)},
+            more={"requests": len(file.ballots), "reserved": astuple(file.reserved), "wording": self._wording},
         )
         async with self._sending:
             await self._table.intend(batch, file.ballots)
