@@ -16,6 +16,7 @@ from adjudge.engine.ask import prompt_for
 from adjudge.errors import BudgetSpent, ModelError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.evidence import EvidenceJudge, Method
+from adjudge.reports.export import export
 
 FRAGMENTS = ["The tower was finished in 1889.", "It is 330 metres tall.", "Nobody lives there."]
 ROW = {
@@ -208,6 +209,13 @@ def test_a_run_is_resumed_without_asking_again_and_a_budget_stops_it(tmp_path: P
     assert supports(resumed) == ["supported", "contradicted", "not found", "not found"]
     (again,) = judge.evaluate([ROW], run=tmp_path / "run", budget=Budget(max_calls=3))
     assert again.to_dict(votes=False) == resumed.to_dict(votes=False)
+
+
+@pytest.mark.parametrize("suffix", ["xml", "promptfoo.json"])
+def test_a_run_can_be_exported_for_tools_that_know_passed_and_failed(suffix: str, tmp_path: Path) -> None:
+    EvidenceJudge(honest).evaluate([ROW], run=tmp_path / "run")
+    to = "junit" if suffix == "xml" else "promptfoo"
+    assert export(tmp_path / "run", tmp_path / f"out.{suffix}", to) == 1
 
 
 def test_an_estimate_knows_the_calls() -> None:

@@ -16,7 +16,7 @@ from adjudge.ledger.labels import LabelStore
 from adjudge.reports.files import text_file
 from adjudge.reports.passed import Ends, Row, passed, scale_ends
 from adjudge.runs.folder import judgments, run_info
-from adjudge.runs.label_scales import JudgedScale, label_scales
+from adjudge.runs.label_scales import JudgedScale, label_scales, scales_in
 
 _PROMPT = {
     "raw": "(the texts were made elsewhere)",
@@ -164,7 +164,7 @@ def _promptfoo_result(row: Row, count: int, labels: Mapping[tuple[str, str], Row
 def _marked(run: Path) -> Iterator[tuple[Label, dict[str, object]]]:
     """Labels as manual ratings; one whose option neither passes nor fails is none."""
     ends = scale_ends(run)
-    points = {one.name: {option.name: option.score for option in one.scale.criteria.options} for one in label_scales(run)}
+    points = {one.name: {option.name: option.score for option in one.scale.criteria.options} for one in scales_in(run)}
     for label in LabelStore(run).current():
         score = label.score if label.score is not None else points.get(label.criteria, {}).get(label.option or "")
         good = passed({"status": "scored", "criteria": label.criteria, "score": score, "verdict": label.option}, ends)

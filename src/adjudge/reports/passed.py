@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from adjudge.runs.label_scales import label_scales
+from adjudge.runs.label_scales import scales_in
 
 Row = Mapping[str, object]
 Ends = Mapping[str, tuple[float, float]]
@@ -16,7 +16,7 @@ _HALF = 0.5
 def scale_ends(run: Path) -> dict[str, tuple[float, float]]:
     """The lowest and the highest score of each criteria of a run that has scores."""
     found: dict[str, tuple[float, float]] = {}
-    for one in label_scales(run):
+    for one in scales_in(run):
         points = [option.score for option in one.scale.criteria.options if option.score is not None]
         if one.scale.range:
             found[one.name] = one.scale.range

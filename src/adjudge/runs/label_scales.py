@@ -45,14 +45,20 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
 
 
 def label_scales(folder: str | Path) -> list[JudgedScale]:
-    """Each criteria of the run that people can label; judges that ask the same share one."""
+    """Each criteria of the run that people can label; judges that ask the same share one. A RunError where there is none."""
+    found = scales_in(folder)
+    if not found:
+        raise RunError(f"{folder} does not say what its judges were asked, so that nobody can be asked the same")
+    return found
+
+
+def scales_in(folder: str | Path) -> list[JudgedScale]:
+    """The same; none of a run that asks no criteria: of evidence, or of measures alone."""
     found: dict[object, JudgedScale] = {}
     for judge, scale, identity in judge_scales(folder):
         asked = (scale.name, scale.criteria.option_names, scale.range, scale.compares)
         known = found.get(asked) or JudgedScale(scale, (), identity)
         found[asked] = replace(known, judges=(*known.judges, judge))
-    if not found:
-        raise RunError(f"{folder} does not say what its judges were asked, so that nobody can be asked the same")
     return list(found.values())
 
 
