@@ -5,8 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
-	lock dist \
-	release clean
+	lock dist docs pictures release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -29,11 +28,13 @@ help:
 	@echo "make test-docker     the Dockerfile: lint, and its steps in a clean folder"
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
-	@echo "make test-scale      runs in provider batches: 20,000 rows, and killed twenty times after each step (half an hour)"
+	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (hours)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
+	@echo "make docs            the site of documents, in build/site: open its index.html"
+	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
 	@echo "make dist            build the wheel and the source package, and try both in clean environments"
 	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
@@ -84,8 +85,13 @@ test-reliability: $(VENV)/ready
 		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py \
 		tests/cli/test_engineers_job.py
 
+SCALE_ROWS ?= 20000
+
 test-scale: $(VENV)/ready
-	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 $(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends
+	$(PIP) install -r requirements/scale.txt
+	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
+		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends tests/ledger/test_stores.py \
+		tests/runs/test_partition.py tests/runs/test_together.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
@@ -167,6 +173,17 @@ test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
 
+docs: $(VENV)/ready
+	$(PIP) install -r requirements/docs.txt
+	$(BIN)/python tools/commands.py
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tools/check_site.py build/site
+
+pictures: $(VENV)/ready
+	$(PIP) install -r requirements/browser.txt
+	$(BIN)/adjudge models pull smollm2-135m
+	$(BIN)/python tools/pictures.py docs/pictures
+
 dist: $(VENV)/ready
 	rm -rf dist
 	$(PIP) install build==1.6.1
@@ -182,7 +199,7 @@ release: check test dist
 UV := uv==0.13.7
 lock: $(VENV)/ready
 	$(PIP) install $(UV)
-	for name in core local gguf dev bench browser oracles parquet unitxt; do \
+	for name in core local gguf dev bench browser docs oracles parquet scale unitxt; do \
 		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			--constraint requirements/dev.in requirements/$$name.in --output-file requirements/$$name.txt || exit 1; \
 	done

@@ -9,15 +9,19 @@ import shlex
 import shutil
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import click
 import pytest
+import yaml
 
-from adjudge import Request, ScriptedModel
+import adjudge
+from adjudge import Request, ScriptedModel, rag, runs, strategy, trust
 from adjudge.catalog.criteria import read_criteria
 from adjudge.cli.main import app
 from adjudge.gateway.prices import PriceTable
@@ -28,6 +32,10 @@ from adjudge.runs.project import find_project
 from adjudge.sandbox.none import NoSandbox
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import commands, site  # noqa: E402 - not part of the package
+
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 RAN = (0, 3, 4, 5)
 """Exit codes of a command that ran, whatever it found."""
@@ -35,8 +43,8 @@ ELSEWHERE = ("make ", "docker ", "git ")
 """What other tests start: the make targets, the Dockerfile."""
 UNENDING = ("adjudge models pull", "adjudge serve-model")
 """What downloads, or serves until it is stopped: its options are read here, and it is run in tests of its own."""
-IN_BATCHES = {"--batch", "runs/nightly"}
-"""What needs a provider's batch API, the same way."""
+IN_BATCHES = {"--batch", "--on", "runs/nightly"}
+"""What needs a provider's batch API, or a cluster, the same way."""
 VARIABLES = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "VLLM_API_KEY", "LITELLM_API_KEY", "OPENROUTER_API_KEY", "GATEWAY_KEY")
 EVAL = """data: answers.csv
 judges: [{kind: direct, criteria: politeness, strictness: 3}]
@@ -222,10 +230,56 @@ def test_toml_is_a_project(block: Block, desk: Path) -> None:
     assert find_project(desk).model == tomllib.loads(block.text)["model"]
 
 
+def _headings(page: Path) -> Iterator[str]:
+    """The anchors of a page, numbered where a heading comes again."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    seen: Counter[str] = Counter()
+    for heading in re.findall(r"^#+ (.+)$", text, re.M):
+        name = site.slug(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading))
+        yield f"{name}_{seen[name]}" if seen[name] else name
+        seen[name] += 1
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_inside_the_project_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)#?([^):\s]*)\)", page.read_text(encoding="utf-8")):
+        found = page.parent / target if target else page
+        assert found.exists(), f"{page.name} points to {target}"
+        assert not anchor or anchor in _headings(found), f"{page.name} points to {target}#{anchor}, which has no such heading"
+
+
+def _pages_of(nav: object) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    for one in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
+        yield from _pages_of(one)
+
+
+def test_every_page_has_its_place_in_one_section_of_the_site() -> None:
+    listed = Counter(_pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
+    there = {site.place(page) for page in (ROOT / "docs").rglob("*.md")} | set(site.PLACES.values())
+    assert sorted(there - set(listed)) == [], "pages in no section: name them under nav in mkdocs.yml"
+    assert [page for page in listed if page not in there and not (ROOT / page).exists()] == [], "pages that are not there"
+    assert [page for page, times in listed.items() if times > 1] == []
+
+
+def test_the_list_of_commands_is_what_help_says() -> None:
+    assert commands.PAGE.read_text(encoding="utf-8") == commands.page(), "write it anew: python tools/commands.py"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md")]
+    shown = [resolve_name(":".join(name)) for text in pages for name in re.findall(r"^::: (\S+)\.(\w+)$", text, re.M)]
+    public = [(home.__name__, name) for home in (adjudge, rag, runs, strategy, trust) for name in home.__all__]
+    missing = [name for home, name in public if name != "__version__" and resolve_name(f"{home}:{name}") not in shown]
+    assert missing == [], "names in no page of docs/api"
+
+
+def test_pictures_are_few_and_small_and_all_are_shown() -> None:
+    pictures = sorted((ROOT / "docs" / "pictures").glob("*"))
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert len(pictures) <= 6
+    assert [one.name for one in pictures if one.stat().st_size > 150_000 or f"pictures/{one.name})" not in text] == []
 
 
 def test_every_make_target_in_the_documents_exists() -> None:

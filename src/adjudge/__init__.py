@@ -28,6 +28,7 @@ _HOME_OF = {
     "Status": "domain.results",
     "Strategy": "strategy.strategy",
     "best_of": "strategy.texts",
+    "judge_partition": "runs.partition",
     "open_model": "gateway.open",
 }
 __all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from adjudge.judges.unitxt import UnitxtDirectJudge as UnitxtDirectJudge
     from adjudge.judges.unitxt import UnitxtPairwiseJudge as UnitxtPairwiseJudge
     from adjudge.rag.evaluator import RagEvaluator as RagEvaluator
+    from adjudge.runs.partition import judge_partition as judge_partition
     from adjudge.strategy.agent import Agent as Agent
     from adjudge.strategy.llm import LLM as LLM
     from adjudge.strategy.runtime import Runtime as Runtime

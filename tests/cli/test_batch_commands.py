@@ -152,3 +152,14 @@ def test_a_run_with_open_batches_is_not_deleted(adjudge: Adjudge, batches: Batch
     assert adjudge("resume", "out", "--wait")[0] == 0
     adjudge("runs", "gc", ".", "--older-than", "0", "--yes")
     assert not (tmp_path / "out").exists()
+
+
+def test_open_batches_are_not_asked_one_by_one_too(adjudge: Adjudge, batches: BatchProvider) -> None:
+    batches.looks_until_end = 4
+    adjudge("run", "eval.yaml", *QUICK, "--detach")
+    code, _, said = adjudge("run", "eval.yaml", "--no-cache")
+    assert code == 1
+    assert "batches of this run are under way: 1, with 4 requests" in said and "'adjudge resume out'" in said
+    assert adjudge("resume", "out", "--wait")[0] == 0  # still the command that sent them
+    assert not batches.requests
+    assert adjudge("run", "eval.yaml", "--no-cache")[0] == 0

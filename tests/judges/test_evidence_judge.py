@@ -99,6 +99,20 @@ def test_one_invented_quote_of_many_leaves_the_other_sentences_as_they_are() -> 
     assert sum(result.invented.values()) == 1
 
 
+@pytest.mark.parametrize("number", [1, 1.0, "1", "contexts 1", "Fragment 1", "[1]", "№1"])
+def test_a_fragment_may_be_named_as_the_prompt_names_it(number: object) -> None:
+    said = {"explanation": "b", "evidence": [{"fragment": number, "quote": "in 1889"}], "selected_option": "supported"}
+    (result,) = EvidenceJudge(lambda _: json.dumps(said), max_repairs=0).evaluate([{**ROW, "response": "It was so in 1889."}])
+    assert (supports(result), sum(result.invented.values())) == (["supported"], 0)
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, None, "", "1-2", "first", "-1", [1]])
+def test_a_fragment_that_there_is_not_shows_nothing(number: object) -> None:
+    said = {"explanation": "b", "evidence": [{"fragment": number, "quote": "in 1889"}], "selected_option": "supported"}
+    (result,) = EvidenceJudge(lambda _: json.dumps(said), max_repairs=0).evaluate([{**ROW, "response": "It was so in 1889."}])
+    assert (supports(result), result.claims[0].evidence) == (["not found"], ())
+
+
 LOOKALIKES = str.maketrans({"a": "а", "e": "е", "o": "о", "i": "і", "1": "l", "8": "B"})
 
 
@@ -179,6 +193,11 @@ def test_claims_are_made_by_a_model_and_the_worst_decides_its_sentence() -> None
     assert supports(result) == ["contradicted"]
     assert [one.support for one in result.claims[0].claims] == ["supported", "contradicted"]
     assert result.usage.calls == 3
+
+
+def test_a_model_that_names_no_claim_at_all_gives_no_score() -> None:
+    (result,) = EvidenceJudge(lambda _: '{"claims": []}', split="claims", max_repairs=0).evaluate([ROW])
+    assert (result.status.value, result.score, result.scale) == ("failed", None, None)
 
 
 def test_a_run_is_resumed_without_asking_again_and_a_budget_stops_it(tmp_path: Path) -> None:

@@ -46,6 +46,11 @@ RUSSIAN = (
         "Там живёт около 13 млн человек.",
         "Цена выросла на 25%.",
         "Петр Чайковский жил в Клину.",
+        "It was completed in 1889 [2].",
+        "It was completed in 1889 [4-5], [7, 9]【11†source】[^12] (source 13).",
+        "See [the tower](https://example.com/99/page).",
+        "Он родился в тысяча семьсот девяносто девятом году.",
+        "It cost seven million seven hundred ninety-nine thousand four hundred one francs.",
     ],
 )
 def test_what_is_only_written_otherwise_is_not_marked(sentence: str) -> None:
@@ -56,6 +61,9 @@ def test_what_is_only_written_otherwise_is_not_marked(sentence: str) -> None:
     ("sentence", "kind", "text"),
     [
         ("It was completed in 1887.", "number", "1887"),
+        ("It was completed in 1887 [2].", "number", "1887"),
+        ("Он родился в тысяча семьсот девяносто восьмом году.", "number", "тысяча семьсот девяносто восьмом"),
+        ("It cost two thousand five hundred francs.", "number", "two thousand five hundred"),
         ("It opened on April 1, 1889.", "date", "April 1"),
         ("It opened on 30 March 1889.", "date", "30 March"),
         ("It is 330 km tall.", "number", "330 km"),

@@ -31,10 +31,54 @@ def test_white_space_and_quotation_marks_do_not_matter(quote: str) -> None:
 
 @pytest.mark.parametrize(
     "quote",
-    ["finished in 1888", "Finished in 1889", "finish", "nished in 1889", "a", "…", "", "fіnished in 1889", "in by", "tower says"],
+    [
+        "finished in 1888",
+        "Finished in 1889",
+        "finish",
+        "nished in 1889",
+        "a",
+        "…",
+        "",
+        "fіnished in 1889",
+        "in by",
+        "tower says",
+        "was",
+        "by",
+    ],
 )
 def test_what_is_not_there_word_for_word_is_not_found(quote: str) -> None:
     assert find_quote(quote, FRAGMENT) is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "fragment"),
+    [
+        ("330 metres", "It cost 1,330 metres of rope."),
+        ("330 метров", "Длина 1 330 метров."),
+        ("50 euros", "It costs 3.50 euros."),
+        ("cost 3", "It cost 3.50 euros."),
+        ("цена 3", "Вот цена 3,5 млн."),
+        ("5 degrees", "It was -5 degrees."),
+        ("5 градусов", "Было −5 градусов."),
+        ("the cafe", "It is the cafe\u0301."),
+        ("это мои", "Знай: это мои\u0306 дом."),
+    ],
+)
+def test_a_quote_that_cuts_a_number_or_an_accent_off_is_not_found(quote: str, fragment: str) -> None:
+    assert find_quote(quote, fragment) is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "fragment"),
+    [
+        ("6 metres", "It is 5-6 metres."),
+        ("in 1889", "Built in 1889."),
+        ("1 330 метров", "Длина 1 330 метров."),
+        ("330-metre", "A 330-metre tower"),
+    ],
+)
+def test_whole_numbers_are_found(quote: str, fragment: str) -> None:
+    assert find_quote(quote, fragment) is not None
 
 
 words = st.lists(st.text("abcxo1 éжТ", min_size=1, max_size=8), min_size=3, max_size=12).map(" ".join)

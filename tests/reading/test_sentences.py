@@ -18,6 +18,7 @@ KINDS: dict[str, SentenceKind] = {
     "q": "question",
     "r": "refusal",
     "h": "heading",
+    "f": "footnote",
     "x": "code",
 }
 MARKER = re.compile(r"(?:[-–—*•>#|\s]|\(?\w{1,2}[.)])*")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -53,7 +54,7 @@ def begin(page: Page, **more: str) -> str:
 
 
 def ended(page: Page, job: str) -> dict[str, object]:
-    assert wait_until(lambda: not page.data(job)["job"]["running"], 30)
+    assert wait_until(lambda: not page.data(job)["job"]["running"], 120)
     found: dict[str, object] = page.data(job)["job"]
     return found
 
@@ -71,6 +72,9 @@ def test_an_estimate_then_a_run_that_comes_to_its_end(page: Page, home: Path) ->
     assert 0 < page.server.site.spending.spent < 0.01
     assert page.server.site.spending.left == pytest.approx(1 - page.server.site.spending.spent)
     assert page.get(job).status == page.get(page.run("first")).status == 200
+    late = page.post(f"{job}/stop")  # from a tab that has not heard yet
+    assert "Finished." in late.text
+    assert "Stopped" not in late.text
 
 
 def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, home: Path, provider: FakeProvider) -> None:
@@ -179,6 +183,24 @@ def test_a_file_that_cannot_be_judged_says_so_before_anything_is_started(page: P
     answer = page.get(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")
     assert answer.status == 400
     assert "response" in answer.text
+
+
+def test_a_file_that_changed_after_the_estimate_is_estimated_again(page: Page, home: Path) -> None:
+    version = page.data(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")["estimate"]["version"]
+    (home / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(1000)))
+    answer = page.post("/start", **ASKED, name="x", version=version)
+    assert answer.status == 400
+    assert "has changed since the cost was estimated" in answer.text
+    assert list((home / "runs").iterdir()) == []
+
+
+def test_two_tabs_that_start_a_run_of_one_name_get_one_run(page: Page, home: Path) -> None:
+    with ThreadPoolExecutor(4) as tabs:
+        answers = list(tabs.map(lambda _: page.post("/start", **ASKED, name="one", usd="0.1", limit="1"), range(4)))
+    assert sorted(answer.status for answer in answers) == [202, 400, 400, 400]
+    assert all("already" in answer.text for answer in answers if answer.status == 400)
+    ended(page, next(answer.headers["hx-redirect"] for answer in answers if answer.status == 202))
+    assert run_info(home / "runs" / "one").state == "complete"
 
 
 def test_read_only_starts_nothing(home: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -17,6 +18,8 @@ import pytest
 
 from adjudge.cli.main import app
 from adjudge.errors import SetupError
+from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.web.library import Library
 from adjudge.web.site import SHORT_NAMES, russian
 from support.labels import compared, judged
 from support.page import Page, served
@@ -198,6 +201,48 @@ def indices(folder: Path) -> list[str]:
         found = ledger.execute("SELECT name FROM sqlite_master WHERE name = 'judgments_by_score'").fetchall()
     ledger.close()
     return [name for (name,) in found]
+
+
+def test_a_run_that_has_ended_is_shown_as_ended_at_once(tmp_path: Path) -> None:
+    judged(tmp_path / "late", ["one", "two"], lambda _: "PASS")
+    ledger = tmp_path / "late" / FILE
+    with connect(ledger) as connection:
+        write_meta(connection, {"ended": None})
+    with served(tmp_path) as page:
+        for number in range(5):
+            assert page.data("/")["runs"][0]["state"] == "not finished"
+            with connect(ledger) as connection:
+                write_meta(connection, {"ended": f"stopped {number}"})
+            assert page.data("/")["runs"][0]["state"] == f"stopped {number}"
+            with connect(ledger) as connection:
+                write_meta(connection, {"ended": None})
+
+
+def test_a_commit_counts_when_it_can_be_read_whatever_the_log_looks_like(tmp_path: Path) -> None:
+    """It is written to the log before it can be read: here the log has the size and time that it will have."""
+    judged(tmp_path / "run", ["one", "two"], lambda _: "PASS")
+    library = Library(tmp_path)
+    (place,) = library.scan()
+    log = tmp_path / "run" / f"{FILE}-wal"
+    with connect(tmp_path / "run" / FILE) as connection:
+        write_meta(connection, {"filler": "x" * 50_000})
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        before = log.stat()
+        assert sum(one.statuses["scored"] for one in library.counts(place).values()) == 2
+        connection.execute("DELETE FROM judgments WHERE number = 0")
+        assert log.stat().st_size == before.st_size
+        os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert sum(one.statuses["scored"] for one in library.counts(place, at_once=True).values()) == 1
+
+
+def test_a_run_that_was_deleted_is_said_to_be_gone(tmp_path: Path) -> None:
+    judged(tmp_path / "gone", ["one"], lambda _: "PASS")
+    with served(tmp_path) as page:
+        address = page.run("gone")
+        shutil.rmtree(tmp_path / "gone")
+        for path in ("", "/row/1", "/label", "/trust", "/figures", "/line"):
+            assert page.get(address + path).status == 404
+        assert page.data("/")["runs"] == []
 
 
 def test_a_damaged_run_is_said_to_be_damaged_and_the_others_are_shown(tmp_path: Path) -> None:

@@ -161,3 +161,34 @@ def test_what_is_no_test_case_is_said_and_the_form_stays(play: Page, text: str) 
     assert 'role="alert"' in shown.text
     assert ">It is tall.</textarea>" in shown.text
     assert "/tmp" not in shown.text
+
+
+@pytest.mark.parametrize("winner", [-1.5, 10**12])
+def test_an_expected_winner_that_is_no_response_is_left_out(play: Page, winner: float) -> None:
+    ((_, text),) = files(play, pairwise([(["one", "two"], "B")]), "evalassist").items()
+    whole = json.loads(text)
+    content = json.loads(whole["content"])
+    content["instances"][0]["expectedResult"] = winner
+    brought = sent(play, "/playground/import", [("brought", json.dumps({**whole, "content": json.dumps(content)}))])
+    assert brought.json()["draft"]["rows"][0]["answer"] == ""
+
+
+@pytest.mark.parametrize("yaml", ["[" * 5000, "name: x\ndescription: q\noptions: &o [*o, a]"])
+def test_yaml_without_end_is_refused_in_words(play: Page, yaml: str) -> None:
+    answer = sent(play, "/playground/check", [("mode", "yaml"), ("yaml", yaml)])
+    assert "nested too deep" in answer.json()["findings"][0]["message"]
+
+
+def test_half_a_character_breaks_no_page(play: Page) -> None:
+    yaml = 'name: "x\\ud800"\ndescription: "y \\ud800"\noptions: [a, b]'
+    for wants in ("application/json", "text/html"):
+        answer = sent(play, "/playground/edit?do=to_form", [("mode", "yaml"), ("yaml", yaml)], wants=wants)
+        assert answer.status == 200
+        assert "x?" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/playground?case=x&version={}", "/playground?run=x&row={}", "/start?data=x&do=estimate&limit={}"]
+)
+def test_a_number_without_end_is_answered_in_words(play: Page, path: str) -> None:
+    assert play.get(path.format("9" * 5000)).status in (400, 404)

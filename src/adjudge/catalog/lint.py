@@ -126,12 +126,14 @@ def _range(worst: float, best: float) -> Iterator[_Remark]:
             f"the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere else, 1 the good one",
         )
     elif worst >= 0.5 or best <= 0.5:
-        side = "above" if worst >= 0.5 else "below"
-        yield "warning", "options", f"all scores lie {side} the middle ({worst:g} to {best:g}): what is the other end?"
+        above = f"all scores lie above the middle ({worst:g} to {best:g}): what is the other end?"
+        below = f"all scores lie below the middle ({worst:g} to {best:g}): what is the other end?"
+        yield "warning", "options", above if worst >= 0.5 else below
     else:
-        for end, name, reached in ((1.0, "best", best), (0.0, "worst", worst)):
-            if end != reached:
-                yield "warning", "options", f"the {name} score is {reached:g}, not {end:g}"
+        if best != 1:
+            yield "warning", "options", f"the best score is {best:g}, not 1"
+        if worst != 0:
+            yield "warning", "options", f"the worst score is {worst:g}, not 0"
 
 
 def _examples(criteria: Criteria) -> Iterator[_Remark]:

@@ -13,6 +13,7 @@ import click
 
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
+from adjudge.cli.cluster import check_alone, cluster_options, say_parts
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices
 from adjudge.cli.inputs import command_line, speak, typed_wrong
@@ -76,6 +77,8 @@ class Wanted(RowFlags):
     output: tuple[Path, ...]
     as_json: bool
     language: str | None
+    on: str | None
+    workers: int | None
 
     def file(self, path: Path) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates."""
@@ -153,6 +156,7 @@ class Wanted(RowFlags):
 @quiet
 @click.option("--watch", is_flag=True, help="Carry it out again whenever the file, its criteria or its rows change.")
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON schema of eval files, for editors.")
+@cluster_options
 @batch_options
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
 def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags) -> int:
@@ -169,6 +173,7 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     settings = batch.settings()
+    check_alone(wanted.on, wanted.workers, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
@@ -201,6 +206,8 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel), made.folder or Path()
     try:
         with resumable(kept, file.language), seen:
+            if wanted.on:
+                _spread(made, wanted)
             made.execute(
                 seen.event,
                 budget=wanted.budget(),
@@ -226,6 +233,20 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     if not wanted.as_json:
         _compare(wanted.data, kept)
     return outcome.exit_code()
+
+
+def _spread(made: EvalRun, wanted: Wanted) -> None:
+    """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
+    told = say_parts(made.file.language, quiet=wanted.quiet or wanted.as_json)
+    on, cache = wanted.on or "", not wanted.no_cache
+    if on.startswith(("postgres://", "postgresql://")):
+        from adjudge.runs.together import judge_together  # neither is loaded by those who stay on this machine
+
+        judge_together(made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, on_part=told)
+        return
+    from adjudge.runs.spread import Cluster, spread
+
+    spread(made, Cluster(on, wanted.workers), budget=wanted.budget(), cache=cache, on_part=told)
 
 
 def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:

@@ -31,7 +31,7 @@ class SentenceSupport:
     end: int
     text: str
     kind: str = "claim"
-    """Only a claim is looked for; a courtesy, a question, a refusal, a heading and code are not."""
+    """Only a claim is looked for; a courtesy, a question, a refusal, a heading, a footnote and code are not."""
     support: str | None = None
     """Supported, contradicted or not found; None where nobody could say, and of what is no claim."""
     evidence: tuple[Quote, ...] = ()

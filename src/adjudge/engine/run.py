@@ -18,11 +18,12 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.reply import SoFar, backend, so_far
-from adjudge.errors import HALTS, SetupError
+from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
+from adjudge.ledger.batches import BatchTable, collectable
 from adjudge.ledger.ledger import Ledger
 from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.render import wordings
@@ -45,6 +46,8 @@ class Run:
     """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
     facts: Mapping[str, object] = field(default_factory=dict)
     """What else to keep about the run, such as the command that made it."""
+    in_batches: bool = False
+    """Whether it asks through providers' batch APIs, and collects what it sent."""
 
     @classmethod
     def of(cls, run: str | Path | Run) -> Run:
@@ -323,24 +326,43 @@ async def opened(
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
-    table, stopped = prices or PriceTable.load(), f"stopped: what was answered is in {folder}, and the same run resumes it"
+    table = prices or PriceTable.load()
     check_prices(budget, table, *judges.values())
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
-        open_budget = OpenBudget(budget, table, _account(ledger), lambda account: ledger.note(_SPENDING, account))
-        with event_loop.holding(current, open_budget):
-            await ledger.note_all({**run.facts, "ended": None})
-            try:
-                with event_loop.stoppable(lambda: open_budget.stop(stopped)):
-                    yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
-                await ledger.note("ended", "complete")
-            except HALTS as halt:
-                await ledger.note("ended", str(halt))
-                raise
-            finally:
-                ledger.note_soon(_SPENDING, open_budget.closed())
+        if not run.in_batches:
+            _refuse_open_batches(ledger, folder)
+        async with recorded(ledger, run, budget, table) as under_way:
+            yield under_way
     finally:
         ledger.close()
+
+
+def _refuse_open_batches(ledger: Ledger, folder: Path) -> None:
+    """What a batch is asked already is not asked again one by one, and paid for twice."""
+    if found := collectable(BatchTable(ledger).under_way()):
+        raise RunError(
+            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
+            f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
+        )
+
+
+@asynccontextmanager
+async def recorded(ledger: Ledger, run: Run, budget: Budget | None, prices: PriceTable) -> AsyncIterator[OpenRun]:
+    """The same with a ledger that is open, wherever it keeps what it is given."""
+    stopped = f"stopped: what was answered is in {run.folder}, and the same run resumes it"
+    open_budget = OpenBudget(budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account))
+    with event_loop.holding(current, open_budget):
+        await ledger.note_all({**run.facts, "ended": None})
+        try:
+            with event_loop.stoppable(lambda: open_budget.stop(stopped)):
+                yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
+            await ledger.note("ended", "complete")
+        except HALTS as halt:
+            await ledger.note("ended", str(halt))
+            raise
+        finally:
+            ledger.note_soon(_SPENDING, open_budget.closed())
 
 
 def _account(ledger: Ledger) -> Account:

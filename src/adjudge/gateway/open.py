@@ -18,7 +18,7 @@ from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
-from adjudge.gateway.layers.budget import Allowed
+from adjudge.gateway.layers.allowed import Allowed
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
 from adjudge.gateway.layers.limit import Guarded, Limited, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore

@@ -12,6 +12,9 @@ from adjudge.importers.record import Asked, Mark, Recorded
 from adjudge.importers.run import recorded_in
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
 
+_MOST_COMPARED = 26
+"""Responses that letters stand for; what names another one names none."""
+
 
 def case_in(path: Path, most: int) -> TestCase:
     """The first question of a file, with at most so many of its rows."""
@@ -42,5 +45,5 @@ def _row(one: Recorded, entry: CatalogEntry) -> ExpectedRow:
 
 def _answer(mark: Mark) -> str:
     if isinstance(mark.answer, int):
-        return letter_of(mark.answer) or ""
+        return letter_of(mark.answer) or "" if 0 <= mark.answer < _MOST_COMPARED else ""
     return f"{mark.answer:g}" if isinstance(mark.answer, float) else str(mark.answer)

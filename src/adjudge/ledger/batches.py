@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checked, columns_in, inse
 FOLDER = "batches"
 """In a run's folder: what is about to be sent, and what was fetched."""
 Statement = tuple[str, Sequence[object]]
+_KEPT_BY_PROVIDERS = 29 * 86_400
+"""Seconds for which providers keep a batch at most."""
 _KEEP = insert("batches")
 _KEEP_BALLOT = insert("batch_ballots")
 _CONSUMED = "DELETE FROM batch_ballots WHERE ballot = ? AND state IN ('answered', 'retry')"
@@ -184,6 +187,11 @@ class BatchTable:
     async def forget_failures(self) -> None:
         """Have what failed before asked again."""
         await self._ledger.write_all([(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())])  # noqa: S608
+
+
+def collectable(batches: Iterable[Batch]) -> list[Batch]:
+    """Those under way that are not too old to be at the provider still."""
+    return [batch for batch in batches if batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS]
 
 
 def batches_in(connection: sqlite3.Connection) -> list[Batch]:

@@ -131,7 +131,7 @@ def under_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def open_checked(
-    folder: Path, configuration: Mapping[str, object], fork_of: Path | None
+    folder: Path, configuration: Mapping[str, object], fork_of: Path | None, *, lasting: bool = True
 ) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
     """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
 
@@ -144,7 +144,7 @@ def open_checked(
             if is_new:
                 _make(path, configuration, fork_of)
             refuse_empty(path)
-            connection = held.enter_context(connect(path))
+            connection = held.enter_context(connect(path, lasting=lasting))
             as_made = is_new and fork_of is None  # so there is nothing to check
             wordings = wordings_in(configuration) if as_made else _resumed(connection, folder, configuration)
         except sqlite3.Error as error:
@@ -160,12 +160,18 @@ def _resumed(connection: sqlite3.Connection, folder: Path, configuration: Mappin
     known = read_meta(connection).get("configuration")
     if known is None:
         write_meta(connection, {"configuration": configuration, "started": time.time()})
-    elif changes := [change for change in differences(known, as_begun(configuration, known)) if not is_wording(change)]:
+    else:
+        refuse_other(str(folder), known, configuration)
+    return _wordings(folder, known or configuration, configuration)
+
+
+def refuse_other(folder: str, known: Mapping[str, object], configuration: Mapping[str, object]) -> None:
+    """Say so where what was begun with ``known`` cannot be resumed with ``configuration``."""
+    if changes := [change for change in differences(known, as_begun(configuration, known)) if not is_wording(change)]:
         raise OtherConfiguration(
             f"the run {folder} was made with another configuration: {'; '.join(_told(changes, known, configuration))}. "
             "Restore the settings, or use another folder"
         )
-    return _wordings(folder, known or configuration, configuration)
 
 
 def _told(changes: Iterable[Difference], before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:

@@ -100,13 +100,16 @@ def _check_fork(folder: Path, configuration: Mapping[str, object], fork_of: Path
 class Ledger:
     """Votes by the ballot they answer, and judgments by their place. What ``keep`` returned from is on the disk."""
 
-    def __init__(self, folder: Path, configuration: Mapping[str, object], *, fork_of: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, configuration: Mapping[str, object], *, fork_of: Path | None = None, lasting: bool = True
+    ) -> None:
+        """``lasting``: whether a commit waits until it is on the disk."""
         self.path = folder / FILE
         self._held = ExitStack()
         try:
             _check_fork(folder, configuration, fork_of)
             self._held.enter_context(under_lock(folder))
-            written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of))
+            written, self.wordings = self._held.enter_context(open_checked(folder, configuration, fork_of, lasting=lasting))
             self._reader = self._held.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self._all("SELECT coalesce(max(number) + 1, 0) FROM judgments", ())
             ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
@@ -133,7 +136,10 @@ class Ledger:
 
     async def keep(self, key: bytes, vote: Vote) -> None:
         """Store a vote; it is on the disk when this returns."""
-        await self._writer.write(_KEEP_VOTE, vote_row(next(self._numbers), key, vote))
+        await self._write_vote(key, vote_row(next(self._numbers), key, vote))
+
+    async def _write_vote(self, key: bytes, row: Sequence[object]) -> None:
+        await self._writer.write(_KEEP_VOTE, row)
         self._maybe_known.add(key)
 
     async def keep_judgment(self, judge: str, number: int, result: Result, keys: Sequence[bytes]) -> None:

@@ -6,20 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from adjudge.reading.citation_marks import CITATION, NOTE, SOURCE_WORD
 from adjudge.reading.sentences import Sentence, sentences
 
-_WORD = r"(?:source|sources|fragment|document|doc|passage|ref|источник|источники|фрагмент|документ|сноска)"
-_NUMBERS = r"\d{1,3}(?:\s*[-–—,;]\s*\d{1,3})*"
-_MARK = re.compile(
-    rf"\[\^(?P<note>[\w-]{{1,32}})\](?!:)"  # a footnote
-    rf"|\[(?P<text>[^\[\]\n]{{0,300}})\]\((?P<link>[^()\s]+)[^()]*\)"  # a link
-    rf"|[\[【(]\s*(?:{_WORD}s?\s*[:#№]?\s*)(?P<named>{_NUMBERS})\s*[\]】)]"  # [source 2], (Источник 2)
-    rf"|[\[【]\s*(?P<numbers>{_NUMBERS})(?:†[^\]】]*)?\s*[\]】](?![(:])"  # [2], [1, 3], [1-3], 【4†source】
-    r"|(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?»”]))(?P<raised>[¹²³⁴⁵⁶⁷⁸⁹⁰]+)(?!\w)"  # a word¹, but not 5 m²
-    r"|(?P<url>https?://[^\s<>()\[\]{}\"'«»“”]+)",
-    re.IGNORECASE,
-)
-_NOTE = re.compile(r"^[ \t]*(?:\[\^(?P<name>[\w-]{1,32})\]|\[(?P<number>\d{1,3})\]):[ \t]*(?P<text>.*)$", re.MULTILINE)
 _RAISED = str.maketrans("¹²³⁴⁵⁶⁷⁸⁹⁰", "1234567890")
 _RANGE = re.compile(r"(\d{1,3})(?:\s*[-–—]\s*(\d{1,3}))?")
 _MOST_IN_RANGE = 100
@@ -46,14 +35,14 @@ def citations(answer: str, fragments: Sequence[str], ids: Sequence[str] = ()) ->
     found = []
     for number, sentence in enumerate(_joined(sentences(body), body), 1):
         statement = stated(sentence)
-        marks = [(mark[0], place) for mark in _MARK.finditer(sentence) for place in sources.of(mark)]
+        marks = [(mark[0], place) for mark in CITATION.finditer(sentence) for place in sources.of(mark)]
         found += [Citation(number, statement, mark, place) for mark, place in dict.fromkeys(marks) if statement]
     return found
 
 
 def stated(sentence: str) -> str:
     """A sentence without its marks; the text of a link stays."""
-    bare = _MARK.sub(lambda mark: mark["text"] or "", sentence)
+    bare = CITATION.sub(lambda mark: mark["text"] or "", sentence)
     return re.sub(r"\s+([.,;:!?…])", r"\1", re.sub(r"[ \t]{2,}", " ", bare)).strip()
 
 
@@ -66,7 +55,7 @@ def _joined(found: Sequence[Sentence], body: str) -> list[str]:
         if texts and not re.search(r"\w", stated(text)) and not body[end : one.start].count("\n\n"):
             texts[-1] += f" {text}"
         else:
-            leading = re.match(rf"(?:\s*(?:{_MARK.pattern}))+", text, re.IGNORECASE) if texts else None
+            leading = re.match(rf"(?:\s*(?:{CITATION.pattern}))+", text, re.IGNORECASE) if texts else None
             if leading and leading.end() < len(text) and not leading["link"] and not leading["url"]:
                 texts[-1] += f" {leading[0]}"
                 text = text[leading.end() :]
@@ -77,8 +66,8 @@ def _joined(found: Sequence[Sentence], body: str) -> list[str]:
 
 def _without_notes(answer: str) -> tuple[str, dict[str, str]]:
     """The answer, and what its footnotes and its list of sources say, by their names."""
-    notes = {(note["name"] or note["number"]).casefold(): note["text"] for note in _NOTE.finditer(answer)}
-    return _NOTE.sub("", answer), notes
+    notes = {(note["name"] or note["number"]).casefold(): note["text"] for note in NOTE.finditer(answer)}
+    return NOTE.sub("", answer), notes
 
 
 class _Sources:
@@ -117,7 +106,7 @@ class _Sources:
             return place
         if place := self._ids.get(text.strip().casefold()):
             return place
-        numbered = re.fullmatch(rf"\s*{_WORD}?\s*[:#№]?\s*(\d{{1,3}})\s*\.?", text, re.IGNORECASE)
+        numbered = re.fullmatch(rf"\s*{SOURCE_WORD}?\s*[:#№]?\s*(\d{{1,3}})\s*\.?", text, re.IGNORECASE)
         if numbered and 1 <= int(numbered[1]) <= len(self._fragments):
             return int(numbered[1])
         start = _plain(text)
@@ -127,7 +116,7 @@ class _Sources:
         if place := self._ids.get(link.casefold()):
             return place
         wanted = _address(link)
-        anchor = re.fullmatch(rf"#?{_WORD}?[-_]?(\d{{1,3}})", link, re.IGNORECASE)
+        anchor = re.fullmatch(rf"#?{SOURCE_WORD}?[-_]?(\d{{1,3}})", link, re.IGNORECASE)
         if anchor:
             return self._number(int(anchor[1]))
         return next((place for place, one in enumerate(self._fragments, 1) if wanted and wanted in _addresses(one)), None)

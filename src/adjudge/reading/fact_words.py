@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,7 @@ from adjudge.reading.values import Place, load_yaml, mapping, number, phrase
 from adjudge.reading.words import plain_word
 
 _FILE = "reading/data/facts.yaml"
+_ORDINAL = re.compile(r"(?:ый|ой|ий|ого|его|ому|ему|ым|им|ом|ем|ая|ья|ую|ью|ое|ье|ые|ьи|ых|ьих)$")
 _MONTH_LETTERS = 3
 _NOT_MONTHS = frozenset({"march", "may", "mar"})
 """Also other words, so they count as months only with a capital letter."""
@@ -21,9 +23,18 @@ class FactWords:
     """What the words for quantities mean."""
 
     numbers: Mapping[str, float]
+    ordinals: Mapping[str, float]
+    """What Russian ordinals begin with, whatever their case."""
     scales: Mapping[str, float]
     months: Mapping[str, int]
     units: Mapping[str, tuple[str, float]]
+
+    def number(self, word: str, *, ordinal: bool = False) -> float | None:
+        """What a number word is worth; ``ordinal``: also one like «девятом», which ends a longer number."""
+        bare = plain_word(word)
+        found = self.numbers.get(bare)
+        ending = _ORDINAL.search(bare) if found is None and ordinal else None
+        return self.ordinals.get(bare[: ending.start()]) if ending else found
 
     def scale(self, word: str) -> float | None:
         """What a word multiplies the number before it by: "thousand", «тысяч»."""
@@ -70,6 +81,7 @@ def fact_words() -> FactWords:
     given = mapping(place.value, place)
     return FactWords(
         numbers=_numbers(given["numbers"], place),
+        ordinals=_numbers(given["ordinals"], place),
         scales=_numbers(given["scales"], place),
         months={name: int(value) for name, value in _numbers(given["months"], place).items()},
         units=_units(given["units"], place),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from adjudge.reading.citation_marks import without_citations
 from adjudge.reading.fact_words import fact_words
 from adjudge.reading.quotes import find_quote
 from adjudge.reading.sentence_words import sentence_words
@@ -83,6 +84,7 @@ _BEGINNING: Final = 3
 def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[Fact, ...]:
     """The facts of ``sentence`` that no source contains, in their order. Without sources there is nothing to look in."""
     known = _known(tuple(sources))
+    sentence = without_citations(sentence)
     dates = list(_dates(sentence))
     found = [
         *(_fact(sentence, "date", one.start, one.end) for one in dates if not _has_date(known, one)),
@@ -187,24 +189,29 @@ def _unit(text: str, start: int, end: int) -> tuple[tuple[str, float] | None, in
 
 
 def _in_words(text: str) -> Iterator[_Number]:
-    """Runs of number words: "twenty-one thousand", «двадцать пять»."""
+    """Runs of number words: "twenty-one thousand", «двадцать пять», «тысяча девятьсот десятый»."""
     run: list[tuple[float, int, int]] = []
     for match in re.finditer(r"[^\W\d_]+", text):
-        value = fact_words().numbers.get(plain_word(match[0]))
-        scale = fact_words().scale(match[0]) if value is None and run else None
+        scale = fact_words().scale(match[0]) if run else None
+        value = fact_words().number(match[0], ordinal=bool(run)) if scale is None else None
         if run and text[run[-1][2] : match.start()].strip(" -"):
             yield _summed(text, run)
             run = []
         if value is not None:
             run.append((value, match.start(), match.end()))
         elif scale and run:
-            total = sum(one for one, _, _ in run) * scale
-            run = [(total, run[0][1], match.end())]
+            run = _scaled(run, scale, match.end())
         elif run and plain_word(match[0]) != "and":
             yield _summed(text, run)
             run = []
     if run:
         yield _summed(text, run)
+
+
+def _scaled(run: list[tuple[float, int, int]], scale: float, end: int) -> list[tuple[float, int, int]]:
+    """In "two thousand five hundred" only the five are hundreds."""
+    first = next(at for at in range(len(run)) if all(value < scale for value, _, _ in run[at:]) or at == len(run) - 1)
+    return [*run[:first], (sum(value for value, _, _ in run[first:]) * scale, run[first][1], end)]
 
 
 def _summed(text: str, run: Sequence[tuple[float, int, int]]) -> _Number:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,13 @@ _MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
 _SHOWN_AS: Final = {"‹": "<", "⁅": "["}
 """What stands in prompts for characters that could pass for marks of ours."""
 _LEAST: Final = 3
-"""Letters and digits that a quote must have: "a" stands in every text and shows nothing."""
+"""Letters and digits that a quote must have, and a word that means something: "a" and "the" stand in every text."""
+_REACH: Final = 60
+"""How far around the end of a quote words and numbers are read."""
+_UNIT: Final = re.compile(
+    r"(?<![^\W_])[-−]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)|(?<![^\W_])[-−]?\d+(?:[.,:]\d+)*[^\W_]*|(?:[^\W_][\u0300-\u036f]*)+"
+)
+"""A number with its sign and its thousands, or a word with its accents."""
 _ALIKE: Final = 0.3
 """The share of a sentence's words that a passage must have to be worth showing."""
 
@@ -38,7 +45,7 @@ class _Folded:
 def find_quote(quote: str, text: str) -> Passage | None:
     """Where ``quote`` stands in ``text``, whole words only; None where it does not, or is too short to show anything."""
     wanted = _folded(quote).text.strip()
-    if sum(map(str.isalnum, wanted)) < _LEAST:
+    if sum(map(str.isalnum, wanted)) < _LEAST or not content_words(wanted):
         return None
     held = _folded(text)
     at = held.text.find(wanted)
@@ -50,9 +57,14 @@ def find_quote(quote: str, text: str) -> Passage | None:
 
 
 def _whole_words(text: str, start: int, end: int) -> bool:
-    inside_before = start > 0 and text[start - 1].isalnum() and text[start].isalnum()
-    inside_after = end < len(text) and text[end].isalnum() and text[end - 1].isalnum()
-    return not inside_before and not inside_after
+    """Whether neither end cuts a word, a letter's accent or a number: "330" is not in "1,330", nor "5" in "-5"."""
+    return not _cuts(text, start) and not _cuts(text, end)
+
+
+def _cuts(text: str, at: int) -> bool:
+    first = max(0, at - _REACH)
+    units = (match.span() for match in _UNIT.finditer(text[first : at + _REACH]))
+    return any(start < at - first < end for start, end in units)
 
 
 @lru_cache(maxsize=256)

@@ -16,6 +16,15 @@ _TURN = re.compile(
     re.IGNORECASE,
 )
 """After a refusal these words make a claim again: "I do not know the price, but it is less than 5 euros."."""
+_FIGURE_AFTER = re.compile(r"[,;:—–]\s.*\d", re.DOTALL)
+"""So does a figure in a clause of its own: "The documents do not say the price, it is 5 euros."."""
+_NEWS = re.compile(
+    r"[,;:—–]\s+(?!(?:i|we|you|your|please|feel|let|if|and|so|don|do|я|мы|вы|ваш\w*|пожалуйста|если|и|что|за|обращайтесь|пишите|"
+    r"спрашивайте|дайте|рад\w*|будем|всего|хорошего|удачи|желаю|желаем|всегда)\b)"
+    r"(?:(?:\S+\s+){0,6}?(?:is|are|was|were|has|have|costs?|takes?|must|will|can|may)\b|[а-яё]+(?:\s+[\w-]+){2})",
+    re.IGNORECASE,
+)
+"""In a courtesy, a clause that tells something: "Thank you for asking, the price is five euros."."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +41,15 @@ class SentenceWords:
     refusal: re.Pattern[str]
 
     def is_courtesy(self, said: str) -> bool:
-        """A greeting, thanks or an offer of more help."""
-        return bool(self.courtesy.match(said))
+        """A greeting, thanks or an offer of more help that tells nothing else."""
+        return bool(self.courtesy.match(said)) and not re.search(r"\d", said) and not _NEWS.search(said)
 
     def is_refusal(self, said: str) -> bool:
         """Says that there is no answer, or that none will be given, and nothing else."""
         refusal = self.refusal.match(said)
-        return refusal is not None and not _TURN.search(said, refusal.end())
+        if refusal is None:
+            return False
+        return not _TURN.search(said, refusal.end()) and not _FIGURE_AFTER.search(said, refusal.end())
 
 
 @cache

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from adjudge.reading.citation_marks import NOTE
 from adjudge.reading.sentence_words import sentence_words
 
-SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "code"]
+SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "footnote", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Sentence:
 
     @property
     def is_claim(self) -> bool:
-        """Whether a source can support it: greetings, questions, refusals, headings and code make no claim."""
+        """Whether a source can support it: greetings, questions, refusals, headings, footnotes and code make no claim."""
         return self.kind == "claim"
 
 
@@ -37,12 +38,13 @@ class _Span:
 
     start: int
     end: int
-    kind: Literal["prose", "heading", "code"] = "prose"
+    kind: Literal["prose", "heading", "footnote", "code"] = "prose"
 
 
 _FENCE: Final = re.compile(r"```+|~~~+")
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+")
 _BOLD_LINE: Final = re.compile(r"(\*\*|__)(?!\s)[^*_]+\1:?$")
+_FIGURE: Final = re.compile(r":.*\d")
 _ITEM: Final = re.compile(r"(?:[-*+•‣▪●–—]|\(?\d{1,3}[.)]|\(?[a-zа-яё][)]|\[[ xX]\])[ \t]+(?=\S)")
 _QUOTED_LINE: Final = re.compile(r">+[ \t]?")
 _WRAPPED: Final = 55
@@ -71,7 +73,18 @@ _TAIL: Final = 200
 
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Split a text into sentences, in order; list markers, table rules and the white space around are in none of them."""
-    return tuple(_named(text, span) for block in _blocks(text) for span in _split(text, block))
+    return _with_lone_headings([_named(text, span) for block in _blocks(text) for span in _split(text, block)])
+
+
+def _with_lone_headings(found: list[Sentence]) -> tuple[Sentence, ...]:
+    """A heading with nothing under it is what is said: "**42 euros**" as a whole answer."""
+    followed = False
+    for at in range(len(found) - 1, -1, -1):
+        one = found[at]
+        if one.kind == "heading" and not followed:
+            found[at] = replace(one, kind=_kind(one.text))
+        followed = followed or found[at].kind not in ("courtesy", "footnote")
+    return tuple(found)
 
 
 def _named(text: str, span: _Span) -> Sentence:
@@ -125,11 +138,13 @@ class _Line:
 
     @property
     def is_bold(self) -> bool:
-        return bool(_BOLD_LINE.match(self.text)) and not self.text.rstrip("*_ :").endswith((".", "!", "?"))
+        """Whether it is a heading by its type; "**Price: 5 euros**" tells a figure and is none."""
+        bare = self.text.rstrip("*_ :")
+        return bool(_BOLD_LINE.match(self.text)) and not bare.endswith((".", "!", "?")) and not _FIGURE.search(bare)
 
     @property
     def starts_block(self) -> bool:
-        starts = (_FENCE, _HEADING, _ITEM, _QUOTED_LINE)
+        starts = (_FENCE, _HEADING, _ITEM, _QUOTED_LINE, NOTE)
         return self.is_rule or self.is_table_row or self.is_bold or any(start.match(self.text) for start in starts)
 
     @property
@@ -179,8 +194,8 @@ def _next_block(lines: list[_Line], at: int) -> tuple[int, _Span | None]:
     heading = _HEADING.match(line.text)
     if heading:
         return at + 1, _Span(line.start + heading.end(), line.end, "heading")
-    if line.is_bold:
-        return at + 1, _Span(line.start, line.end, "heading")
+    if line.is_bold or NOTE.match(line.text):
+        return at + 1, _Span(line.start, line.end, "heading" if line.is_bold else "footnote")
     return _paragraph(lines, at)
 
 

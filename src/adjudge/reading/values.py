@@ -26,10 +26,13 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
     Scalars are texts, since ``Yes`` and ``1.10`` may be names of options: see ``Scalar``. A key that stands twice is an error.
     What is ``trusted`` is read by libyaml: fast, but nesting without end would bring the process down.
     """
-    node = _compose(content, place, trusted)
-    if node is None:
-        return replace(place, line=1, value=None)
-    return replace(place, line=_line(node), value=_Reader().value(node, place))
+    try:
+        node = _compose(content, place, trusted)
+        if node is None:
+            return replace(place, line=1, value=None)
+        return replace(place, line=_line(node), value=_Reader().value(node, place))
+    except RecursionError:  # also by what holds itself
+        raise replace(place, line=1).wrong("is nested too deep") from None
 
 
 def _compose(content: str, place: Place, trusted: bool) -> Node | None:

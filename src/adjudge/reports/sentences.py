@@ -56,6 +56,7 @@ Sentence = Literal[
     "nothing to pay",
     "nothing to undo",
     "number keys",
+    "part done",
     "price not known",
     "price of",
     "random rows",

@@ -15,7 +15,7 @@ from adjudge.catalog.criteria import entry as from_catalog
 from adjudge.catalog.criteria_file import parse_entry, read_entries
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.data.conversations import Per, parts_of
-from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, read_comparisons, read_instances
+from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, Source, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -84,10 +84,18 @@ def instances(
     limit: int | None = None,
     on_blank_rows: OnBlankRows | None = None,
     on_empty_answers: OnEmptyAnswers | None = None,
+    source: Source | None = None,
 ) -> Iterator[Instance]:
-    """The rows of the file's data. ``on_bad_row`` is told of bad ones, unless the file says that they stop the run."""
-    rows = file.rows or _read(file, on_bad_row, limit, on_blank_rows, on_empty_answers)
+    """The rows of the file's data, or of ``source``. ``on_bad_row`` is told of bad ones, unless they stop the run."""
+    rows = file.rows or _read(file, on_bad_row, limit, on_blank_rows, on_empty_answers, source or _source(file))
     return map(partial(_accompanied, file.given), rows)
+
+
+def _source(file: EvalFile) -> Source:
+    from adjudge.ledger.file import holds_run
+    from adjudge.runs.rows_again import rows_of_run
+
+    return rows_of_run(file.source) if holds_run(file.source) else file.source
 
 
 def _read(
@@ -96,16 +104,14 @@ def _read(
     limit: int | None,
     on_blank_rows: OnBlankRows | None,
     on_empty_answers: OnEmptyAnswers | None,
+    source: Source,
 ) -> Iterator[Instance]:
-    from adjudge.ledger.file import holds_run
-    from adjudge.runs.rows_again import rows_of_run
-
     data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
     compare = partial(read_comparisons, responses=data.responses)
     judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
     read = compare if _compares(file) else judge
     return read(
-        rows_of_run(file.source) if holds_run(file.source) else file.source,
+        source,
         columns=dict(data.columns),
         limit=limit or data.limit,
         id=data.id,

@@ -90,7 +90,7 @@ Kept = Callable[[], Mapping[str, object]]
 """Facts about a run that its folder is to keep."""
 
 
-def _limits(given: Budget | None, own: BudgetEntry) -> Budget:
+def limits_of_run(given: Budget | None, own: BudgetEntry) -> Budget:
     """The limits that were given, and the file's where none was."""
     names = ("max_usd", "max_calls", "max_tokens")
     chosen = {name: getattr(given, name, None) for name in names}
@@ -151,8 +151,8 @@ class EvalRun:
         wrong with the whole of the data, before a folder is made or a model is asked. ``told_of_calls`` is called with every
         call to a model. ``batch``: ask in providers' batches.
         """
-        limits = _limits(budget, self.file.budget)
-        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}) if self.folder else None
+        limits = limits_of_run(budget, self.file.budget)
+        run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}, batch is not None) if self.folder else None
         if batch and run is None:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
         with event_loop.holding(on_call, told_of_calls):

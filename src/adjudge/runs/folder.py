@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import FOLDER as BATCHES
-from adjudge.ledger.batches import UNDER_WAY, Batch, batches_in
+from adjudge.ledger.batches import Batch, batches_in, collectable
 from adjudge.ledger.file import (
     FILE,
     LOCK,
@@ -42,8 +41,6 @@ from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
 """How the folder ends in which an import is written before it takes its place."""
-_KEPT_BY_PROVIDERS = 29 * 86_400
-"""Seconds for which providers keep a batch at most."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -222,13 +219,23 @@ def _failed_calls(facts: dict[str, Any], failed_votes: int) -> int:
 def find_runs(parent: str | Path) -> list[Path]:
     """The run folders in ``parent`` and one below, the newest last; not what an import is still writing."""
     found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
-    return sorted((folder for folder in found if not folder.name.endswith(UNFINISHED)), key=last_written)
+    return [folder for _, folder in sorted(_dated(folder for folder in found if not folder.name.endswith(UNFINISHED)))]
+
+
+def _dated(folders: Iterable[Path]) -> Iterator[tuple[float, Path]]:
+    """With when each was written; one that is deleted meanwhile is none any more."""
+    for folder in folders:
+        with suppress(FileNotFoundError):
+            yield last_written(folder), folder
 
 
 def last_written(folder: Path) -> float:
     """When something was last written to a run, as the clock counts. An empty log is one that a reader left."""
-    ledger, log = (folder / FILE).stat(), folder / _LOG
-    logged = log.stat() if log.exists() else ledger
+    ledger = (folder / FILE).stat()
+    try:
+        logged = (folder / _LOG).stat()
+    except FileNotFoundError:  # it goes when its writer ends, at any moment
+        return ledger.st_mtime
     return max(ledger.st_mtime, logged.st_mtime) if logged.st_size else ledger.st_mtime
 
 
@@ -265,7 +272,7 @@ def _refuse_open_batches(place: Path) -> None:
             batches = batches_in(connection)
     except RunError:
         return  # a ledger that cannot be read has nothing to collect them by
-    if any(batch.state in UNDER_WAY and time.time() - batch.created < _KEPT_BY_PROVIDERS for batch in batches):
+    if collectable(batches):
         raise RunError(f"its batches are under way, and would be lost: collect them with 'adjudge resume {place}'")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ from adjudge.domain.vote import Ballot, Outcome
 from adjudge.reading.quotes import find_quote
 from adjudge.verdicts.reading import Reading
 
+_NUMBERED = re.compile(r"\s*(?:[^\W\d]+[ _]?)?[#№(\[]?([0-9]{1,6})[)\].]?\s*")
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer", "support")
 
 
@@ -64,7 +66,7 @@ def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle
     if not isinstance(question, SupportOfEach) or not lists:
         return None
     said = [one for one in lists[-1] if isinstance(one, Mapping)]
-    numbers = [one.get("number") for one in said]
+    numbers = [_number(one.get("number")) for one in said]
     if numbers != list(range(1, question.count + 1)):
         reason = f'"sentences" must hold one object for each number from 1 to {question.count}, in that order'
         return Reading(Outcome.UNREADABLE, reason=reason)
@@ -87,7 +89,7 @@ def read_claims(objects: Sequence[Mapping[str, object]], question: ClaimsQuestio
         return None
     said = [(_number(one.get("sentence")), _text(one.get("claim"))) for one in lists[-1] if isinstance(one, Mapping)]
     claims = [(number, text.strip()) for number, text in said if number is not None and text]
-    if len(claims) != len(lists[-1]) or any(not 1 <= number <= question.count for number, _ in claims):
+    if not claims or len(claims) != len(lists[-1]) or any(not 1 <= number <= question.count for number, _ in claims):
         reason = f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its "claim"'
         return Reading(Outcome.UNREADABLE, reason=reason)
     return Reading(Outcome.OK, Chosen(json.dumps(claims, ensure_ascii=False)))
@@ -140,6 +142,9 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> int | None:
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the fragments."""
+    if isinstance(value, str):
+        named = _NUMBERED.fullmatch(value)
+        return int(named[1]) if named else None
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None

@@ -10,6 +10,12 @@ from starlette.requests import Request
 LARGEST = 65_536
 """Bytes of a form, unless a page says otherwise."""
 _MOST_FIELDS = 500
+_MOST_DIGITS = 15
+
+
+def whole(text: str) -> int | None:
+    """A whole number from 0, where it is one that anybody would count to."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 async def fields_of(request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS) -> list[tuple[str, str]]:

@@ -28,6 +28,13 @@ class FoundFile(NamedTuple):
     name: str
     path: Path
     size: int
+    changed: int
+    """When, in nanoseconds."""
+
+    @property
+    def version(self) -> str:
+        """Another when something else is in it."""
+        return f"{self.size}-{self.changed}"
 
 
 class Preview(NamedTuple):
@@ -74,8 +81,12 @@ def _cells(row: Row) -> dict[str, str]:
 
 def _found(home: Path, endings: Sequence[str]) -> dict[str, FoundFile]:
     wanted = (one for one in islice(_entries(home, 0), _MOST_SEEN) if one.name.lower().endswith(tuple(endings)))
-    found = [FoundFile(Path(one.path).relative_to(home).as_posix(), Path(one.path), one.stat().st_size) for one in wanted]
+    found = [_file(home, Path(one.path), one.stat()) for one in wanted]
     return {one.name: one for one in sorted(found)[:_MOST_FILES]}
+
+
+def _file(home: Path, path: Path, stat: os.stat_result) -> FoundFile:
+    return FoundFile(path.relative_to(home).as_posix(), path, stat.st_size, stat.st_mtime_ns)
 
 
 def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:

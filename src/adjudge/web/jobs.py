@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.runs.folder import spent_in
@@ -72,8 +72,17 @@ class Job:
             self.message = "" if self.is_fine else _last(self.said)
             self.said.close()
             self._let_go()
-            self.share.settle(max(0.0, dollars_in(self.folder) - self.spent_before))
+            self._settle()
             self.ended.set()
+
+    def _settle(self) -> None:
+        """Where nobody can say any more what was spent, all that might have been."""
+        was_there = self.is_fine or self.spent_before > 0
+        try:
+            spent = self.share.usd if was_there and not holds_run(self.folder) else dollars_in(self.folder) - self.spent_before
+        except AdjudgeError:
+            spent = self.share.usd
+        self.share.settle(max(0.0, spent))
 
 
 class Jobs:

@@ -30,6 +30,8 @@ _MOST_KEPT = 500
 _OF_LATE = 60.0
 """Seconds since something was written, while a run may still be under way."""
 _UNFINISHED = "not finished"
+_INDEX_HEADER = 48
+"""Bytes with which the index of a log begins: written anew by every commit."""
 LARGE = 100_000_000
 """Bytes of a ledger whose judgments are counted behind the page, so that it does not wait for them."""
 T = TypeVar("T")
@@ -79,7 +81,7 @@ class Library:
         if id not in self._known:
             self.scan()
         place = self._known.get(id)
-        if place is None or not self._is_inside(place.folder):
+        if place is None or not self._is_inside(place.folder) or not holds_run(place.folder):
             raise NoSuchRun(f"there is no run {id!r} under {self.root.name}: the list of runs shows those there are")
         return place
 
@@ -129,8 +131,8 @@ class Library:
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
     def about(self, place: RunPlace) -> dict[str, object]:
-        """What a run says of itself."""
-        return self.kept(place, "about", lambda: _about(place))
+        """What a run says of itself, now: it is read in no time, and whether it has ended decides what may be shown late."""
+        return self.kept(place, "about", lambda: _about(place), at_once=True)
 
     def counts(self, place: RunPlace, *, at_once: bool = False) -> dict[str, JudgeCounts]:
         """Judge → how its judgments came out."""
@@ -152,15 +154,31 @@ class Library:
 
 
 def _version(folder: Path) -> object:
-    """Changes with whatever is written to a run, labels included."""
-    found = []
-    for path in (folder / name for name in (FILE, f"{FILE}-wal", LABELS, f"{LABELS}-wal", NOTES)):
-        try:
-            stat = path.stat()
-            found.append((stat.st_mtime_ns, stat.st_size) if stat.st_size else (0, 0))  # an empty log is one that a reader left
-        except OSError:
-            found.append((0, 0))
-    return tuple(found)
+    """Changes with whatever is written to a run, labels included, as soon as a reader can see it."""
+    return tuple((*_stamp(folder / name), *_log_version(folder / name)) for name in (FILE, LABELS)) + _stamp(folder / NOTES)
+
+
+def _log_version(database: Path) -> tuple[object, ...]:
+    """Of a database's log, and of how much of it is committed.
+
+    A commit is on the disk before readers see it, so size and time of the log alone may be those of what nobody can read yet.
+    """
+    time, size = _stamp(database.with_name(f"{database.name}-wal"))
+    if not size:  # a reader left it
+        return ()
+    try:
+        with database.with_name(f"{database.name}-shm").open("rb") as index:
+            return time, size, index.read(_INDEX_HEADER)
+    except OSError:
+        return time, size
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_size
 
 
 def is_large(place: RunPlace) -> bool:

@@ -15,6 +15,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import KINDS, Kind
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.web.forms import whole
 from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
 from adjudge.web.site import Site
 
@@ -126,12 +127,14 @@ def _holds_criteria(file: FoundFile) -> bool:
 
 
 def new_folder(root: Path, name: str) -> Path:
-    """Where a new run is kept: a plain name, and nothing there yet."""
+    """Make the folder of a new run: a plain name, and nothing there yet. Of two who ask at once, one gets it."""
     if not _NAME.fullmatch(name):
         raise SetupError(f"{name!r} is no name for a run: take letters, digits, dots, dashes and underscores, at most 60 of them")
     folder = root / name
-    if folder.exists() or folder.is_symlink():
-        raise SetupError(f"there is a {name!r} already: give the run another name")
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise SetupError(f"there is a {name!r} already: give the run another name") from None
     return folder
 
 
@@ -158,9 +161,10 @@ def _whole(asked: QueryParams | Mapping[str, str], name: str, most: int) -> int 
     text = asked.get(name, "").strip()
     if not text:
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= most:
+    found = whole(text)
+    if found is None or not 1 <= found <= most:
         raise SetupError(f"{name} must be a whole number from 1 to {most}, not {text!r}")
-    return int(text)
+    return found
 
 
 def trouble_in(file: FoundFile) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -28,7 +29,6 @@ from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
-from adjudge.web.json_bytes import json_bytes
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
 from adjudge.web.playground.trial import Trials
@@ -180,7 +180,7 @@ class Site:
                 read_only=self.read_only,
             )
         )
-        return HTMLResponse(text, status)
+        return HTMLResponse(_bytes(text), status)
 
 
 @cache
@@ -210,7 +210,12 @@ def wants_json(request: Request) -> bool:
 
 
 def _json(data: Mapping[str, object], status: int) -> Response:
-    return Response(json_bytes(data), status, media_type="application/json")
+    return Response(_bytes(json.dumps(data, ensure_ascii=False, default=str)), status, media_type="application/json")
+
+
+def _bytes(text: str) -> bytes:
+    """As it is sent: of a character of which somebody wrote one half, a question mark."""
+    return text.encode("utf-8", "replace")
 
 
 def _asset_address(name: str) -> str:

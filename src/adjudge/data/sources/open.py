@@ -45,9 +45,11 @@ def frame_rows(frame: Any) -> Iterator[Row]:
 
 
 def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
-    """Texts, mappings of columns and instances; a text is the ``field``."""
+    """Texts, mappings of columns and instances; a text is the ``field``. A Row has a number already."""
     for number, item in enumerate(items, 1):
-        if isinstance(item, str):
+        if isinstance(item, Row):
+            yield item
+        elif isinstance(item, str):
             place = origin.place(number)
             yield Row(number, Instance({field: item}, place, {"place": place}))
         elif isinstance(item, Mapping | Instance):

@@ -121,6 +121,15 @@ class Account:
         self.lost += self.each * max(0, self.leased - self.settled)
         self.leased = self.settled
 
+    def absorb(self, other: Account) -> None:
+        """Add what another process spent; what it leased and never settled counts as sent."""
+        other.write_off()
+        for model, usage in other.used.items():
+            self.add(model, usage)
+        self.failed += other.failed
+        self.lost += other.lost
+        self.leased = self.settled
+
     def to_dict(self) -> dict[str, object]:
         """The account as a JSON-ready dict."""
         return {

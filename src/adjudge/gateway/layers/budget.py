@@ -12,7 +12,7 @@ from time import monotonic
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
 from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, measured, most_tokens
-from adjudge.gateway.model import Layer, Replying
+from adjudge.gateway.model import Replying
 from adjudge.gateway.prices import PriceTable
 
 
@@ -30,6 +30,12 @@ class Budget:
         """Whether it matters how long an answer is."""
         return self.max_usd is not None or self.max_tokens is not None
 
+    def __add__(self, part: Budget) -> Budget:
+        """With what may be spent on top of each limit that there is."""
+        limits = ((self.max_usd, part.max_usd), (self.max_calls, part.max_calls), (self.max_tokens, part.max_tokens))
+        usd, calls, tokens = (None if limit is None else limit + (more or 0) for limit, more in limits)
+        return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
+
     def __post_init__(self) -> None:
         for name in ("max_usd", "max_calls", "max_tokens"):
             value = getattr(self, name)
@@ -43,6 +49,8 @@ _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
 _ONE_CALL = Spent(1)
 Halt = BudgetSpent | RunStopped | ModelUnusable
+More = Callable[[Spent, Spent], Awaitable[Budget | None]]
+"""What a request is likely to take and takes at most → what may be spent on top; None where nothing is left."""
 Keep = Callable[[Mapping[str, object]], Awaitable[None]]
 """Writes an account to the disk."""
 
@@ -74,6 +82,9 @@ class OpenBudget:
         """Model → how many times as long as expected its prompts and its answers were at most."""
         self._asking: Counter[str] = Counter()
         """Model → its requests under way."""
+        self.more: More | None = None
+        """Where there is one budget for several processes: gives a further part of it."""
+        self._asking_for_more = asyncio.Lock()
         self._halt: Halt | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
@@ -221,6 +232,8 @@ class OpenBudget:
         self.raise_if_halted()
         likely, most = self._sizes(model, request)
         while self._unknown(model) or not self._fits(likely, most):
+            if self.more and not self._unknown(model) and await self._extended(likely, most):
+                continue
             if limit := self._passed(self.spent + self._in_batches + likely):
                 self.halt(BudgetSpent(f"the budget is spent: {limit}"))
             self.raise_if_halted()
@@ -230,6 +243,18 @@ class OpenBudget:
                 likely, most = self._sizes(model, request)
         self.raise_if_halted()
         return most
+
+    async def _extended(self, likely: Spent, most: Spent) -> bool:
+        """Whether this process may spend more than before."""
+        async with self._asking_for_more:
+            if self.more is None or self._fits(likely, most):
+                return self.more is not None
+            part = await self.more(likely, most)
+            if part is None:
+                self.more = None
+                return False
+            self.budget = self.budget + part
+            return True
 
     def _unknown(self, model: str) -> bool:
         """Whether the model's first request is still under way, which shows how its servers count: they may add to a prompt."""
@@ -373,21 +398,3 @@ def _let_in(ticket: asyncio.Future[None]) -> bool:
 def bounded(request: Request, budget: Budget) -> Request:
     """With a limit on its answer, where money or tokens are limited."""
     return replace(request, max_tokens=LONGEST_ANSWER) if request.max_tokens is None and budget.by_size else request
-
-
-class Allowed(Layer):
-    """Passes on what the run that asks still may spend."""
-
-    def complete(self, request: Request) -> Replying:
-        """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
-        open_budget = current.get()
-        if open_budget is None:
-            return self._measured(request)
-        return open_budget.send(self.name, request, lambda: self.inner.complete(self._bounded(request, open_budget.budget)))
-
-    async def _measured(self, request: Request) -> Reply:
-        return measured(request, await self.inner.complete(request))
-
-    def _bounded(self, request: Request, budget: Budget) -> Request:
-        """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
-        return request if self.capabilities.exact_logprobs else bounded(request, budget)

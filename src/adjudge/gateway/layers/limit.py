@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from time import monotonic
+from typing import Protocol
 
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Unavailable
@@ -89,6 +90,18 @@ class Pace:
         self._next += amount * self.seconds_each
 
 
+class SharedPace(Protocol):
+    """One pace for a model that several processes ask."""
+
+    async def wait(self, tokens: int) -> None:
+        """Wait until one more request of about so many tokens fits."""
+        ...
+
+    def slow_down(self, seconds: float | None) -> None:
+        """The provider said "too many": all processes are to hold back, for so long where it said how long."""
+        ...
+
+
 class Limited(Layer):
     """Holds a request back until there is room for it."""
 
@@ -101,6 +114,10 @@ class Limited(Layer):
     ) -> None:
         super().__init__(inner)
         self.gate = Gate(max_concurrency)
+        self.requests_per_minute = requests_per_minute
+        self.tokens_per_minute = tokens_per_minute
+        self.shared: SharedPace | None = None
+        """In place of its own pace, where other processes ask the same model."""
         self._requests = Pace(requests_per_minute) if requests_per_minute else None
         self._tokens = Pace(tokens_per_minute) if tokens_per_minute else None
 
@@ -110,9 +127,12 @@ class Limited(Layer):
         started = monotonic()
         try:
             raise_if_halted()
-            reply = await (self._paced(request) if self._requests or self._tokens else self.inner.complete(request))
-        except RateLimited:
+            paced = self.shared or self._requests or self._tokens
+            reply = await (self._paced(request) if paced else self.inner.complete(request))
+        except RateLimited as error:
             self.gate.too_many(started)
+            if self.shared:
+                self.shared.slow_down(error.retry_after)
             raise
         else:
             self.gate.went_well()
@@ -121,6 +141,9 @@ class Limited(Layer):
             self.gate.leave()
 
     async def _paced(self, request: Request) -> Reply:
+        if self.shared:
+            await self.shared.wait(sum(expected_tokens(request)))
+            return await self.inner.complete(request)
         if self._requests:
             await self._requests.wait(1)
         if not self._tokens:
@@ -130,6 +153,13 @@ class Limited(Layer):
         reply = await self.inner.complete(request)
         self._tokens.correct(reply.usage.prompt_tokens + reply.usage.completion_tokens - expected)
         return reply
+
+
+def limits_of(model: Model) -> Limited | None:
+    """The link of a model's chain that limits it, if there is one."""
+    while isinstance(model, Layer) and not isinstance(model, Limited):
+        model = model.inner
+    return model if isinstance(model, Limited) else None
 
 
 class _Attempt:

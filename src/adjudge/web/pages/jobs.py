@@ -61,7 +61,7 @@ def job_data(site: Site, job: Job) -> dict[str, object]:
         "running": is_running,
         "stopping": is_running and job.is_stopping,
         "fine": not is_running and job.is_fine,
-        "stopped": not is_running and job.is_stopping,
+        "stopped": not is_running and job.is_stopping and not job.is_fine,
         "message": job.message,
         "done": done.total(),
         "unscored": sum(count for status, count in done.items() if status != "scored"),

@@ -18,7 +18,7 @@ from adjudge.ledger.criteria_notes import add_note
 from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
-from adjudge.web.forms import form_of
+from adjudge.web.forms import form_of, whole
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import LONGEST
 from adjudge.web.site import Site, site_of
@@ -188,12 +188,14 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
         raise SetupError(f"the run has no criteria {criteria!r}; it has {', '.join(names)}")
     if queue not in QUEUES:
         raise SetupError(f"the queue must be one of {', '.join(QUEUES)}, not {queue!r}")
-    if not count.isdecimal() or not 1 <= int(count) <= _MOST_ROWS:
+    rows = whole(count) or 0
+    if not 1 <= rows <= _MOST_ROWS:
         raise SetupError(f"the number of rows must be from 1 to {_MOST_ROWS}, not {count!r}")
     overlap = asked.get("overlap", "").strip()
-    if overlap and not (overlap.isdecimal() and int(overlap) <= _MOST_ROWS):
+    shared = whole(overlap)
+    if overlap and (shared is None or shared > _MOST_ROWS):
         raise SetupError(f"the number of rows that everybody labels must be from 0 to {_MOST_ROWS}, not {overlap!r}")
-    who = Annotator(name, queue=queue, count=int(count), overlap=int(overlap) if overlap else None)
+    who = Annotator(name, queue=queue, count=rows, overlap=shared)
     return _Desk(place, criteria, who)
 
 

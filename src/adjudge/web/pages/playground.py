@@ -25,7 +25,7 @@ from adjudge.reports.test_case_files import EXPORTS
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
-from adjudge.web.forms import fields_of
+from adjudge.web.forms import fields_of, whole
 from adjudge.web.home import chosen
 from adjudge.web.plan import own_criteria
 from adjudge.web.playground.draft import FIRST, Draft, draft_of
@@ -128,9 +128,9 @@ def _number(given: str | None) -> int | None:
     """What an address says, where it says anything."""
     if not given:
         return None
-    if not given.isdecimal():
+    if (found := whole(given)) is None:
         raise SetupError(f"{given!r} is no number")
-    return int(given)
+    return found
 
 
 def _own_entry(site: Site, file: str, name: str) -> CatalogEntry:

@@ -17,6 +17,7 @@ from adjudge.importers.case_in import case_in
 from adjudge.reports.russian import localised
 from adjudge.reports.test_case_files import EXPORTS, files_of
 from adjudge.runs.case_file import TestCase, dumped, parse_case
+from adjudge.web.forms import whole
 from adjudge.web.pages.playground import Form, Link, TextFile, form_answer, posted, refuse_reading_only, said
 from adjudge.web.playground.draft import MOST_ROWS, Draft
 from adjudge.web.playground.store import CRITERIA_FOLDER, FOLDER, CaseStore, check_name, made_folder, write_new
@@ -30,7 +31,7 @@ def save(request: Request, form: Form) -> Response:
     """A new version of the test case."""
     site, values, draft = site_of(request), dict(form), Draft.of_form(form)
     name = values.get("save_as", "").strip()
-    base = int(draft.base) if draft.case == name and draft.base.isdecimal() else None
+    base = whole(draft.base) if draft.case == name else None
     number = CaseStore(site.home).save(name, draft.case_of(), base)
     language = site.language_of(request)
     message = said_in("Saved as version {number} of {name} in {folder}.", language)
@@ -94,7 +95,7 @@ def show_case(request: Request) -> Response:
     versions = store.versions(name)
     numbers = [one.number for one in versions]
     newest, older = numbers[0], numbers[min(1, len(numbers) - 1)]
-    a, b = (int(given) if (given := asked.get(side, "")).isdecimal() else usual for side, usual in (("a", older), ("b", newest)))
+    a, b = (whole(asked.get(side, "")) or usual for side, usual in (("a", older), ("b", newest)))
     lines = store.difference(name, a, b) if a != b else []
     data = {"name": name, "versions": [asdict(one) for one in versions], "a": a, "b": b, "lines": lines}
     return site.answer(request, "playground_case.html.jinja", data)

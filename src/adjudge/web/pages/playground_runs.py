@@ -7,6 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.errors import SetupError
+from adjudge.web.forms import whole
 from adjudge.web.pages.playground import Form, models_of, posted, trial_answer
 from adjudge.web.playground.draft import MOST_ROWS, Draft
 from adjudge.web.playground.run_rows import rows_to_try
@@ -18,11 +19,12 @@ _FEW = 0.1
 def try_rows(request: Request, form: Form) -> Response:
     """Judge rows of a run by the criteria of the form."""
     site, values = site_of(request), dict(form)
-    place, count = site.library.find(values.get("run", "")), values.get("count", "20")
-    if not count.isdecimal() or not 1 <= int(count) <= MOST_ROWS:
-        raise SetupError(f"the number of rows must be from 1 to {MOST_ROWS}, not {count!r}")
+    place, typed = site.library.find(values.get("run", "")), values.get("count", "20")
+    count = whole(typed) or 0
+    if not 1 <= count <= MOST_ROWS:
+        raise SetupError(f"the number of rows must be from 1 to {MOST_ROWS}, not {typed!r}")
     case = Draft.of_form(form).case_of()
-    found = rows_to_try(place.folder, case, int(count))
+    found = rows_to_try(place.folder, case, count)
     trial = site.trials.start(found.case, models_of(site, case), before=found.before, source=place.name)
     trial.wait(_FEW)
     return trial_answer(request, trial)

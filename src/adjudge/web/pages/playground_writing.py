@@ -14,6 +14,7 @@ from adjudge.errors import SetupError
 from adjudge.prompts.case_writing import TEXT_ACTIONS
 from adjudge.runs.case_file import TestCase, dumped
 from adjudge.runs.project import ModelEntry
+from adjudge.web.forms import whole
 from adjudge.web.pages.playground import Form, models_of, posted
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.trial import Trial
@@ -57,9 +58,10 @@ def fix_text(request: Request, form: Form) -> Response:
 def _row_of(trial: Trial, number: str) -> int:
     """The row that stands at a place of the form."""
     places = list(trial.places) or list(range(len(trial.case.rows)))
-    if not number.isdecimal() or int(number) - 1 not in places:
+    at = (whole(number) or 0) - 1
+    if at not in places:
         raise SetupError("that instance is gone: judge again")
-    return places.index(int(number) - 1)
+    return places.index(at)
 
 
 def rewrite(request: Request, form: Form) -> Response:
@@ -81,10 +83,11 @@ def make_data(request: Request, form: Form) -> Response:
     """Instances for an option, each with what the judge says of it."""
     site, values = site_of(request), dict(form)
     case = Draft.of_form(form).case_of()
-    count = values.get("how_many", "3")
-    if not count.isdecimal() or not 1 <= int(count) <= MOST_AT_ONCE:
-        raise SetupError(f"the number of instances must be from 1 to {MOST_AT_ONCE}, not {count!r}")
-    rows = made_rows(_desk(site, form, case), case, values.get("data_kind", ""), int(count), values.get("about", ""))
+    typed = values.get("how_many", "3")
+    count = whole(typed) or 0
+    if not 1 <= count <= MOST_AT_ONCE:
+        raise SetupError(f"the number of instances must be from 1 to {MOST_AT_ONCE}, not {typed!r}")
+    rows = made_rows(_desk(site, form, case), case, values.get("data_kind", ""), count, values.get("about", ""))
     trial = site.trials.start(replace(case, rows=rows), models_of(site, case))
     trial.wait(_LONGEST_WAIT)
     made = [

@@ -17,8 +17,8 @@ from starlette.responses import Response
 from adjudge.catalog import criteria as catalog
 from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_run
-from adjudge.web.forms import fields_of
-from adjudge.web.home import chosen, data_files, preview
+from adjudge.web.forms import fields_of, whole
+from adjudge.web.home import FoundFile, chosen, data_files, preview
 from adjudge.web.plan import EVAL_FILE, Plan, new_folder, own_criteria, plan_of, suggested_name, trouble_in
 from adjudge.web.site import Site, site_of
 from adjudge.web.spending import refuse_unpriced
@@ -43,7 +43,8 @@ def show(request: Request) -> Response:
         file = chosen(files, asked["data"], "data file")
         data |= {"chosen": {"name": file.name, **preview(file)._asdict()}, **_choices(site, request)}
     if asked.get("do") == "estimate":
-        data["estimate"] = _estimate(site, plan_of(site, asked, asked.getlist))
+        plan = plan_of(site, asked, asked.getlist)  # the version before the estimate: what changes meanwhile is another one
+        data["estimate"] = {"version": plan.data.version, **_estimate(site, plan)}
     return site.answer(request, "start.html.jinja", data)
 
 
@@ -59,19 +60,24 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     plan = plan_of(site, asked, asked.getlist)
     refuse_unpriced(plan.models)
     usd = dollars(asked, site)
-    total = asked.get("total", "")
+    _refuse_changed(plan.data, asked.get("version", ""))
     folder = new_folder(site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name))
-    folder.mkdir(parents=True)
     try:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
         words = ["run", str(folder / EVAL_FILE), "--run", str(folder), "--quiet"]
-        job = site.jobs.start(words, folder, usd, int(total) if total.isdecimal() else None)
+        job = site.jobs.start(words, folder, usd, whole(asked.get("total", "")))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
     answer.headers["hx-redirect"] = f"/jobs/{job.id}"
     return answer
+
+
+def _refuse_changed(data: FoundFile, version: str) -> None:
+    """What was estimated is what is judged. Without an estimate there is nothing to hold to."""
+    if version and version != data.version:
+        raise SetupError(f"{data.name} has changed since the cost was estimated: estimate it again")
 
 
 def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:

@@ -19,6 +19,7 @@ from adjudge.errors import SetupError
 from adjudge.reading.types import Record
 from adjudge.reading.values import Place, load_yaml
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, dumped, with_choices_only
+from adjudge.web.forms import whole
 
 MOST_ROWS = 200
 """Instances of one test case; more are for a run."""
@@ -146,13 +147,13 @@ class Draft:
     def _gathered(
         cls, found: Mapping[str, str], groups: Mapping[str, list[dict[str, list[str]]]], many: Mapping[str, list[str]]
     ) -> Draft:
-        count = found.get("responses", "2")
+        count = whole(found.get("responses", ""))
         return cls(
             kind="pairwise" if found.get("kind") == "pairwise" else "direct",
             judged=found.get("judged", "").strip() or "response",
             reads="these" if found.get("reads") == "these" else "all",
             mode="yaml" if found.get("mode") == "yaml" else "form",
-            responses=min(max(int(count), 2), 10) if count.isdecimal() else 2,
+            responses=min(max(count or 0, 2), 10),
             lower_is_better=found.get("lower_is_better") == "1",
             golden=found.get("golden") or "[]",
             options=tuple(OptionDraft(*(_first(one, name) for name in ("name", "score", "about"))) for one in groups["option"]),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adjudge.errors import SetupError
+from adjudge.web.forms import whole
 from adjudge.web.playground.draft import MOST_ROWS, Draft, OptionDraft, TextsDraft
 
 T = TypeVar("T")
@@ -17,12 +18,13 @@ _LONGEST_NAME = 100
 def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
     """The draft after a button; ``values`` are the other fields of the form."""
     name, _, given = do.partition(":")
+    at = whole(given)
     if name in _BUTTONS:
         return _BUTTONS[name](draft)
-    if name == "put_text" and given.isdecimal():
-        return _put_text(draft, int(given), values.get("put", ""))
-    if name in _AT and given.isdecimal():
-        return _AT[name](draft, int(given))
+    if name == "put_text" and at is not None:
+        return _put_text(draft, at, values.get("put", ""))
+    if name in _AT and at is not None:
+        return _AT[name](draft, at)
     if name in _WITH:
         field, change = _WITH[name]
         return change(draft, values.get(field, ""))

@@ -40,8 +40,9 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RunRows:
     scale = _scale(folder, case.criteria.name)
     found = _labelled(folder, scale, count) or _unlabelled(folder, count)
     if found.compares != case.compares:
-        does, do = ("compare responses", "hold one text") if case.compares else ("judge one text", "hold responses to compare")
-        raise SetupError(f"the criteria {does}, and the rows of the run {do}: choose another run")
+        if case.compares:
+            raise SetupError("the criteria compare responses, and the rows of the run hold one text: choose another run")
+        raise SetupError("the criteria judge one text, and the rows of the run hold responses to compare: choose another run")
     expected = _expected(found, case.criteria)
     identities = [one.instance.identity for one in found.rows]
     fitted = found.with_fields(needed_fields([case.criteria]))

@@ -56,10 +56,13 @@ class CaseStore:
         """As a new version; refused where somebody saved another since ``base`` was read. Says the number."""
         folder = self._folder_for(name)
         latest = max((number for number, _ in self._files(folder)), default=0)
+        if latest and base is None:
+            raise SetupError("there is a test case of that name: open it and look at the difference, or save under another name")
         if latest != (base or 0):
-            since = f"version {latest} was saved since version {base} was opened"
-            wrong = "there is a test case of that name" if base is None else since
-            raise SetupError(f"{wrong}: open it and look at the difference, or save under another name")
+            raise SetupError(
+                f"version {latest} was saved since version {base} was opened: "
+                "open it and look at the difference, or save under another name"
+            )
         write_new(folder / f"v{latest + 1}.yaml", case.to_yaml())
         return latest + 1
 

@@ -1,0 +1,182 @@
+"""One rate limit and one budget for many workers, given out in small parts. Nothing here knows Ray."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from adjudge.gateway.layers.account import Spent
+from adjudge.gateway.layers.budget import Budget, More, pause
+from adjudge.gateway.layers.limit import Pace, SharedPace
+
+_LEASE_SECONDS = 0.5
+"""For so long all workers together are busy with what they hold."""
+_UNLIMITED = 10_000
+_LOOK_AGAIN = 1.0
+"""Seconds after which a worker without a rate limit asks whether to hold back."""
+_GRACE = 0.25
+"""Seconds for which a part that was not used in time still holds."""
+_RECOVERY = 0.95
+_SLOWEST = 64.0
+_PATIENCE = 5.0
+"""Seconds before a limiter that is gone is looked for again."""
+
+
+class LimiterLostError(Exception):
+    """The one who gives out the parts does not answer."""
+
+
+class Rate(NamedTuple):
+    """What a model's provider allows; None: not limited."""
+
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+
+class Lease(NamedTuple):
+    """Requests that one worker may send."""
+
+    requests: int
+    starts_in: float
+    """Seconds from now."""
+    lasts: float
+    """Seconds over which they are spread."""
+
+
+@dataclass
+class _Lane:
+    """Where a model stands."""
+
+    next: float = 0.0
+    hold: float = 0.0
+    factor: float = 1.0
+    cut: float = float("-inf")
+
+
+class Limiter:
+    """Gives each worker a stretch of time of its own, one after the other, and parts of what may be spent."""
+
+    def __init__(self, rates: Mapping[str, Rate], left: Budget | None, workers: int) -> None:
+        self._rates = dict(rates)
+        self._left = left
+        self._workers = workers
+        self._lanes: dict[str, _Lane] = {}
+
+    def lease(self, model: str, tokens: int) -> Lease:
+        """The next requests of about so many ``tokens`` each."""
+        lane, now = self._lanes.setdefault(model, _Lane()), monotonic()
+        starts = max(now, lane.next, lane.hold)
+        each = self._seconds_each(model, tokens) * lane.factor
+        if not each:
+            return Lease(_UNLIMITED, starts - now, 0.0)
+        requests = max(1, int(_LEASE_SECONDS / (each * self._workers)))
+        lane.next = starts + requests * each
+        lane.factor = max(1.0, lane.factor * _RECOVERY)
+        return Lease(requests, starts - now, requests * each)
+
+    def slow_down(self, model: str, seconds: float | None) -> None:
+        """A worker was told "too many": half the rate from now on, for all; it grows back."""
+        lane, now = self._lanes.setdefault(model, _Lane()), monotonic()
+        lane.hold = max(lane.hold, now + (seconds if seconds is not None else 1.0))
+        if now - lane.cut > _LOOK_AGAIN:
+            lane.factor, lane.cut = min(_SLOWEST, lane.factor * 2), now
+
+    def grant(self, likely: Spent, most: Spent) -> Budget | None:
+        """A further part of the budget, enough for one request at least; None where that is not left."""
+        if self._left is None:
+            return None
+        usd = self._part(self._left.max_usd, likely.usd, most.usd)
+        calls = self._part(self._left.max_calls, 1, 1)
+        tokens = self._part(self._left.max_tokens, likely.tokens, most.tokens)
+        limited = ((self._left.max_usd, usd), (self._left.max_calls, calls), (self._left.max_tokens, tokens))
+        if any(left is not None and part is None for left, part in limited):
+            return None
+        part = Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
+        self._left = _less(self._left, part)
+        return part
+
+    def _part(self, left: float | None, likely: float, most: float) -> float | None:
+        if left is None:
+            return None
+        part = min(left, max(most, left / (2 * self._workers)))
+        return part if part >= likely and part > 0 else None
+
+    def _seconds_each(self, model: str, tokens: int) -> float:
+        rate = self._rates.get(model, Rate())
+        by_requests = 60.0 / rate.requests_per_minute if rate.requests_per_minute else 0.0
+        by_tokens = tokens * 60.0 / rate.tokens_per_minute if rate.tokens_per_minute else 0.0
+        return max(by_requests, by_tokens)
+
+
+def _less(left: Budget, part: Budget) -> Budget:
+    pairs = ((left.max_usd, part.max_usd), (left.max_calls, part.max_calls), (left.max_tokens, part.max_tokens))
+    usd, calls, tokens = (None if limit is None else max(0, limit - (given or 0)) for limit, given in pairs)
+    return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
+
+
+AskLease = Callable[[int], Awaitable[Lease]]
+
+
+class LeasedPace:
+    """A worker's side of a rate limit. Where the limiter is lost, it keeps to its own part of the limit."""
+
+    def __init__(self, lease: AskLease, tell: Callable[[float | None], None], rate: Rate, workers: int) -> None:
+        self._lease = lease
+        self._tell = tell
+        self._requests = Pace(rate.requests_per_minute / workers) if rate.requests_per_minute else None
+        self._tokens = Pace(rate.tokens_per_minute / workers) if rate.tokens_per_minute else None
+        self._left = 0
+        self._slot = self._each = self._until = 0.0
+        self._alone_until = 0.0
+        self._renewing = asyncio.Lock()
+
+    async def wait(self, tokens: int) -> None:
+        """Wait for the next slot of what was leased."""
+        while True:
+            now = monotonic()
+            if now < self._alone_until:
+                return await self._alone(tokens)
+            if self._left and now <= self._until:
+                self._left -= 1
+                slot, self._slot = self._slot, self._slot + self._each
+                return await pause(max(0.0, slot - now))
+            async with self._renewing:
+                if not self._left or monotonic() > self._until:
+                    await self._renew(tokens)
+
+    def slow_down(self, seconds: float | None) -> None:
+        """Tell the others."""
+        self._left = 0
+        self._tell(seconds)
+
+    async def _renew(self, tokens: int) -> None:
+        try:
+            lease = await self._lease(tokens)
+        except LimiterLostError:
+            self._alone_until = monotonic() + _PATIENCE
+            return
+        start = monotonic() + lease.starts_in
+        self._left, self._slot, self._each = lease.requests, start, lease.lasts / lease.requests
+        self._until = start + (lease.lasts + _GRACE if lease.lasts else _LOOK_AGAIN)
+
+    async def _alone(self, tokens: int) -> None:
+        if self._requests:
+            await self._requests.wait(1)
+        if self._tokens:
+            await self._tokens.wait(tokens)
+
+
+class SharedLimits(Protocol):
+    """What a worker is given: a pace for each model, and how to get more of the budget."""
+
+    def pace(self, model: str) -> SharedPace:
+        """The model's, by its identity."""
+        ...
+
+    @property
+    def more(self) -> More | None:
+        """Gives a further part of the budget; None where there is no budget."""
+        ...

@@ -1,0 +1,33 @@
+"""A record as a line of JSON, and back."""
+
+from __future__ import annotations
+
+import json
+
+from adjudge.ledger.rows import COLUMNS
+from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Record, Values, VoteRecord
+
+_BALLOT, _BALLOTS = COLUMNS["votes"].index("ballot"), COLUMNS["judgments"].index("ballots")
+_encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
+
+
+def line_of(record: Record) -> str:
+    """Bytes are written as hexadecimal digits."""
+    return _encoded([type(record).__name__, *record])
+
+
+def record_of(line: str) -> Record:
+    """What ``line_of`` wrote."""
+    kind, *parts = json.loads(line)
+    if kind == AccountRecord.__name__:
+        return AccountRecord(*parts)
+    if kind == VoteRecord.__name__:
+        (values,) = parts
+        return VoteRecord(_with_bytes(values, _BALLOT))
+    row, nth, at, values = parts
+    return JudgmentRecord(row, nth, at, _with_bytes(values, _BALLOTS))
+
+
+def _with_bytes(values: list[object], place: int) -> Values:
+    values[place] = bytes.fromhex(str(values[place]))
+    return tuple(values)

@@ -1,0 +1,106 @@
+"""A store's records → one ordinary ledger, in constant memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from adjudge.gateway.layers.account import Account
+from adjudge.ledger.file import FILE, connect, delete, migrate, trouble, under_lock, write_meta
+from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
+from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Store, VoteRecord
+
+_OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
+_PLACED = """CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, id TEXT, instance TEXT, ballots BLOB,
+    status TEXT, score REAL, result TEXT, PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"""
+_PLACE = """INSERT INTO placed VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET at = excluded.at, id = excluded.id,
+    instance = excluded.instance, ballots = excluded.ballots, status = excluded.status, score = excluded.score,
+    result = excluded.result WHERE excluded.at >= at"""
+_IN_ORDER = "SELECT judge, id, instance, ballots, status, score, result FROM placed ORDER BY judge, row, nth"
+
+
+class Merged(NamedTuple):
+    """What a store held."""
+
+    votes: int
+    judgments: int
+    account: Account
+    """What all its processes spent."""
+
+
+def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
+    """Make the ledger in ``folder``; it is there when it is whole. One that is there already is replaced."""
+    configuration, started = store.begun_with()
+    with under_lock(folder):
+        path, new = folder / FILE, (folder / FILE).with_suffix(".new")
+        delete(new)
+        try:
+            with connect(new, lasting=False) as connection:
+                migrate(connection, new)
+                merged = _fill(connection, store)
+                account = {"spending": merged.account.to_dict(), "merged_votes": merged.votes}
+                write_meta(connection, {"configuration": configuration, "started": started, **account, **facts})
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            delete(path)
+            new.replace(path)
+        except sqlite3.Error as error:
+            raise trouble(new, error) from error
+    return merged
+
+
+def spent_so_far(store: Store) -> Account:
+    """What all processes spent that ever wrote to the store."""
+    return _sum({one.session: one.account for one in store.records() if isinstance(one, AccountRecord)})
+
+
+def _fill(connection: sqlite3.Connection, store: Store) -> Merged:
+    connection.execute("BEGIN")
+    connection.execute(_PLACED)
+    accounts: dict[str, Mapping[str, object]] = {}
+    votes = _votes(connection, store, accounts, 1, final=False)
+    votes += _votes(connection, store, {}, votes + 1, final=True)
+    judgments = 0
+    numbers: dict[str, int] = {}
+    for judge, *rest in connection.execute(_IN_ORDER):
+        number = numbers[judge] = numbers.get(judge, -1) + 1
+        connection.execute(insert("judgments", "ABORT"), sealed(judge, number, *rest))
+        judgments += 1
+    connection.execute("DROP TABLE placed")
+    connection.execute("COMMIT")
+    return Merged(votes, judgments, _sum(accounts))
+
+
+def _votes(
+    connection: sqlite3.Connection, store: Store, accounts: dict[str, Mapping[str, object]], number: int, *, final: bool
+) -> int:
+    """First those that are no answer, with everything else; then the answers: of two votes on a ballot the last counts."""
+    count = 0
+    for record in store.records():
+        if isinstance(record, AccountRecord):
+            accounts[record.session] = record.account
+        elif isinstance(record, JudgmentRecord) and not final:
+            judge, _, *rest = checked("judgments", record.values)
+            connection.execute(_PLACE, (judge, record.row, record.nth, record.at, *rest))
+        elif isinstance(record, VoteRecord) and _is_final(record.values) is final:
+            values = checked("votes", record.values)
+            connection.execute(insert("votes", "ABORT"), sealed(number + count, *values[1:]))
+            count += 1
+    return count
+
+
+def _is_final(values: tuple[object, ...]) -> bool:
+    return values[_OUTCOME] != "model_error" and '"unfinished"' not in str(values[_MORE])
+
+
+def _sum(accounts: Mapping[str, Mapping[str, Any]]) -> Account:
+    total = Account()
+    for account in _read(accounts):
+        total.absorb(account)
+    return total
+
+
+def _read(accounts: Mapping[str, Mapping[str, Any]]) -> Iterator[Account]:
+    return map(Account.of, accounts.values())

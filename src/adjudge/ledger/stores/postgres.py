@@ -1,0 +1,162 @@
+"""A store in Postgres: several plain processes share a run by leased ranges of rows.
+
+A worker takes a range that nobody holds (``SKIP LOCKED``), holds it while it lives, and gives it back when it is judged. The
+lease of one that died runs out, and another takes the range; what the dead one was answered is in the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from weakref import finalize
+
+from adjudge.errors import RunError, SetupError
+from adjudge.ledger.file import refuse_other
+from adjudge.ledger.stores.lines import line_of, record_of
+from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+LEASE_SECONDS = 300
+"""For which a range belongs to a worker that says nothing."""
+_READ_AT_ONCE = 2000
+_LOCK = 6_003_023
+"""The advisory lock under which the tables are made."""
+_TABLES = """
+CREATE TABLE IF NOT EXISTS adjudge_runs (run text PRIMARY KEY, configuration text NOT NULL,
+    started double precision NOT NULL DEFAULT extract(epoch FROM clock_timestamp()));
+CREATE TABLE IF NOT EXISTS adjudge_records (number bigserial PRIMARY KEY, run text NOT NULL, writer text NOT NULL,
+    session text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL, line text NOT NULL);
+CREATE INDEX IF NOT EXISTS adjudge_records_by_rows ON adjudge_records (run, first_row, last_row);
+CREATE TABLE IF NOT EXISTS adjudge_ranges (run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL,
+    holder text, until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
+"""
+_BEGIN = "INSERT INTO adjudge_runs (run, configuration) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_APPEND = "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, %s, %s, %s, %s, %s)"
+_VOTES = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s
+    AND (writer = %s OR (first_row <= %s AND last_row >= %s)) ORDER BY number LIMIT %s"""
+_RECORDS = "SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s ORDER BY number LIMIT %s"
+_OFFER = "INSERT INTO adjudge_ranges (run, first_row, last_row) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+_TAKE = """UPDATE adjudge_ranges SET holder = %s, until = now() + make_interval(secs => %s)
+    WHERE (run, first_row) IN (SELECT run, first_row FROM adjudge_ranges WHERE run = %s AND NOT done
+        AND (holder IS NULL OR until < now()) ORDER BY first_row LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING first_row, last_row"""
+_HOLD = "UPDATE adjudge_ranges SET until = now() + make_interval(secs => %s) WHERE run = %s AND holder = %s AND NOT done"
+_DONE = "UPDATE adjudge_ranges SET done = true WHERE run = %s AND first_row = %s"
+_GIVE_BACK = "UPDATE adjudge_ranges SET holder = NULL WHERE run = %s AND holder = %s AND NOT done"
+_LEFT = "SELECT count(*) FROM adjudge_ranges WHERE run = %s AND NOT done"
+
+
+class PostgresStore:
+    """Records and ranges in three tables; ``url`` names the run behind a #: ``postgresql://host/database#NAME``."""
+
+    def __init__(self, url: str) -> None:
+        if find_spec("psycopg") is None:
+            raise SetupError("a store in Postgres needs psycopg: pip install 'adjudge[postgres]'")
+        self._url, _, self._run = url.partition("#")
+        if not self._run:
+            raise SetupError(f"{self.name.partition(',')[0]} does not say which run it is: write postgresql://host/database#NAME")
+        self._connection: Connection | None = None
+
+    @property
+    def name(self) -> str:
+        """The server and the database, without who is let in."""
+        parts = urlsplit(self._url)
+        return f"postgresql://{parts.hostname or ''}{parts.path}, run {self._run}"
+
+    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+        """The first of all processes makes the tables and writes down what the run is; the others compare."""
+        with self._open() as connection, connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            connection.execute(_TABLES)
+            connection.execute(_BEGIN, (self._run, json.dumps(configuration)))
+        known, _ = self.begun_with()
+        refuse_other(self.name, known, configuration)
+        return known
+
+    def begun_with(self) -> tuple[Mapping[str, object], float]:
+        """The configuration, and when the run was begun."""
+        with self._open() as connection:
+            asked = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
+            row = connection.execute(asked, (self._run,)).fetchone()
+        if row is None:
+            raise RunError(f"{self.name} holds no partitions")
+        return json.loads(row[0]), float(row[1])
+
+    def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
+        """All of them in one transaction, which the server has on its disk when this returns."""
+        rows = [(self._run, *session, *span, line_of(record)) for record in records]
+        with self._open() as connection, connection.transaction(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit = on")
+            cursor.executemany(_APPEND, rows)
+
+    def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
+        """Those about these rows, and of ``writer``."""
+        last = 0
+        while rows := self._read(_VOTES, (self._run, last, writer, span.last, span.first, _READ_AT_ONCE)):
+            for number, line in rows:
+                last = number
+                record = record_of(line)
+                if isinstance(record, VoteRecord) and str(number) not in seen:
+                    seen.add(str(number))
+                    yield record.values
+
+    def records(self) -> Iterator[Record]:
+        """Everything, the oldest first."""
+        last = 0
+        while rows := self._read(_RECORDS, (self._run, last, _READ_AT_ONCE)):
+            last = rows[-1][0]
+            yield from (record_of(line) for _, line in rows)
+
+    def offer(self, spans: Sequence[Span]) -> None:
+        """Ranges of rows to be judged; those that are there already stay as they are."""
+        with self._open() as connection, connection.transaction(), connection.cursor() as cursor:
+            cursor.executemany(_OFFER, [(self._run, *span) for span in spans])
+
+    def take(self, holder: str, seconds: float = LEASE_SECONDS) -> Span | None:
+        """A range that nobody holds, for so long; None where there is none just now."""
+        with self._open() as connection:
+            row = connection.execute(_TAKE, (holder, seconds, self._run)).fetchone()
+        return Span(*row) if row else None
+
+    def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> None:
+        """What ``holder`` has, it keeps for so long from now."""
+        with self._open() as connection:
+            connection.execute(_HOLD, (seconds, self._run, holder))
+
+    def done(self, span: Span) -> None:
+        """The range is judged."""
+        with self._open() as connection:
+            connection.execute(_DONE, (self._run, span.first))
+
+    def give_back(self, holder: str) -> None:
+        """What ``holder`` has and did not finish, others may take at once."""
+        with self._open() as connection:
+            connection.execute(_GIVE_BACK, (self._run, holder))
+
+    def left(self) -> int:
+        """Ranges that are not judged, held or not."""
+        return int(self._read(_LEFT, (self._run,))[0][0])
+
+    def _read(self, query: str, values: Sequence[object]) -> list[tuple[int, str]]:
+        with self._open() as connection:
+            rows: list[tuple[int, str]] = connection.execute(query, values).fetchall()
+        return rows
+
+    @contextmanager
+    def _open(self) -> Iterator[Connection]:
+        """The connection of this process, made anew where it was lost."""
+        import psycopg
+
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = psycopg.connect(self._url, autocommit=True)
+                finalize(self, self._connection.close)
+            yield self._connection
+        except psycopg.Error as error:
+            raise RunError(f"the store {self.name} cannot be used: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,85 @@
+"""What every store of a shared run does, and the records that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+Values = tuple[object, ...]
+
+
+class Span(NamedTuple):
+    """Rows of the data, from the first to the last, both counted from 0 and included."""
+
+    first: int
+    last: int
+
+    def meets(self, other: Span) -> bool:
+        """Whether they have a row in common."""
+        return self.first <= other.last and other.first <= self.last
+
+
+class VoteRecord(NamedTuple):
+    """A vote as a ledger has it, with its checksum."""
+
+    values: Values
+
+
+class JudgmentRecord(NamedTuple):
+    """What came of a row."""
+
+    row: int
+    nth: int
+    """A row has a judgment for each criteria and turn: which one this is, from 0."""
+    at: float
+    """When it was made: of two, the later counts."""
+    values: Values
+    """As a ledger has it, with its checksum; its number is given when all rows are there."""
+
+
+class AccountRecord(NamedTuple):
+    """What one session has spent so far; its last one counts."""
+
+    session: str
+    account: Mapping[str, object]
+
+
+Record = VoteRecord | JudgmentRecord | AccountRecord
+
+
+class Session(NamedTuple):
+    """One process, from when it opens the store until it ends."""
+
+    writer: str
+    """Who writes; a worker that is started anew under the same name finds what it wrote."""
+    id: str
+
+
+class Store(Protocol):
+    """A place that many processes append to at once. What ``append`` returned from outlives all of them."""
+
+    @property
+    def name(self) -> str:
+        """What people are told that it is."""
+        ...
+
+    def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
+        """The configuration that the store was begun with; OtherConfiguration where this one cannot go on with it."""
+        ...
+
+    def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
+        """Keep records about these rows: all of them or, where the process dies before this returns, maybe none."""
+        ...
+
+    def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
+        """The votes about rows of ``span``, and those of ``writer``. ``seen``: what this reader was given before, for the store
+        to add to."""
+        ...
+
+    def records(self) -> Iterator[Record]:
+        """Everything, the oldest first."""
+        ...
+
+    def begun_with(self) -> tuple[Mapping[str, object], float]:
+        """The configuration, and when the store was made. A RunError where there is none."""
+        ...

@@ -1,0 +1,310 @@
+"""Some rows of a data set, judged by one of many processes; and what all of them made, as one run.
+
+``judge_partition`` is what Ray, Spark, Beam, a pool of processes or a job array call. It knows nothing of them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from adjudge.aio import event_loop
+from adjudge.data.sources.row import BadRow, Origin, Row
+from adjudge.domain.instance import Instance
+from adjudge.domain.results import Result, Status
+from adjudge.engine.backends.ray.limiter import SharedLimits
+from adjudge.engine.run import OpenRun, Run, check_prices, recorded
+from adjudge.errors import RunError, SetupError
+from adjudge.gateway.layers.account import Spent
+from adjudge.gateway.layers.budget import Budget, More
+from adjudge.gateway.layers.limit import limits_of
+from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
+from adjudge.ledger.file import FILE, connect, read_meta
+from adjudge.ledger.stores.merge import Merged, merge
+from adjudge.ledger.stores.segments import SegmentStore
+from adjudge.ledger.stores.shared import Buffer, SharedLedger
+from adjudge.ledger.stores.store import Span, Store
+from adjudge.runs.build import ReadyJudge, instances
+from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
+from adjudge.runs.execute import EvalRun, Event, Judged, Listen, VoteCast
+from adjudge.runs.project import ModelEntry, find_project
+
+_ROWS_AT_ONCE = 1000
+"""Rows that are held in memory, and judged by one judge after the other."""
+_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
+_GIVEN = Origin("the data")
+M = TypeVar("M", bound=ModelEntry)
+Numbered = tuple[int, Instance | Mapping[str, object]]
+"""A row with its place in the whole data set, from 0."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What came of some rows."""
+
+    rows: int
+    judgments: int
+    unscored: int
+    """Judgments without a score."""
+    asked: int
+    """Votes that were asked for; what the store knew was not."""
+    bad_rows: tuple[BadRow, ...]
+    """Rows that cannot be judged."""
+    spent: Spent
+
+
+def judge_partition(
+    rows: Iterable[Numbered],
+    eval_file: str | Path | EvalFile,
+    store: str | Path | Store,
+    *,
+    budget: Budget | None = None,
+    share: int = 1,
+    writer: str | None = None,
+    buffer: Buffer | None = None,
+    cache: bool = True,
+) -> Partition:
+    """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when this returns, or raises.
+
+    ``rows``: (number, row) pairs, where the number is the row's place in the whole data set, from 0, and a row is a mapping of
+    columns or an Instance. ``store``: a folder that all processes see. Rows that are judged again, after a crash, by whomever
+    and in whatever partition, are asked about only where the store has no answer. ``budget`` limits this partition alone.
+    ``share``: how many partitions are judged at once; each keeps to its part of the file's rate limits. ``writer`` names the
+    worker. ``buffer``: how many answers may wait to be written, and are asked again when the process is killed.
+    """
+    worker = PartitionJudge(eval_file, store, budget=budget, share=share, writer=writer, buffer=buffer, cache=cache)
+    return event_loop.run(worker.judge(rows))
+
+
+def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete: bool = True) -> Merged:
+    """Make one ordinary run folder of what all partitions were answered: for reports, exports, ``adjudge view``.
+
+    ``complete``: whether all rows were judged. The store stays as it is.
+    """
+    place = Path(folder)
+    if (place / FILE).exists():
+        refuse_newer(place)
+    return merge(opened_store(store), place, {"ended": "complete" if complete else None})
+
+
+def partitions(
+    eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None
+) -> Iterator[list[tuple[int, Instance]]]:
+    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own."""
+    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit, _ignore, _ignore))
+    while chunk := list(islice(numbered, rows)):
+        yield chunk
+
+
+def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
+    """The eval file, with the defaults of the project it lies in."""
+    return file if isinstance(file, EvalFile) else load_eval(file, find_project())
+
+
+def opened_store(store: str | Path | Store) -> Store:
+    """A folder of segments, a Postgres address, or a store that is open."""
+    if isinstance(store, str) and store.startswith(("postgres://", "postgresql://")):
+        from adjudge.ledger.stores.postgres import PostgresStore  # needs its extra
+
+        return PostgresStore(store)
+    if isinstance(store, str) and "://" in store:
+        raise SetupError(
+            f"a store is a folder that all processes see, or postgresql://…, not {store!r}: mount the bucket as a folder"
+        )
+    return SegmentStore(store) if isinstance(store, str | Path) else store
+
+
+class PartitionJudge:
+    """The judges of an eval file, made once for many partitions: what one process of a cluster holds."""
+
+    def __init__(
+        self,
+        eval_file: str | Path | EvalFile,
+        store: str | Path | Store,
+        *,
+        budget: Budget | None = None,
+        share: int = 1,
+        writer: str | None = None,
+        buffer: Buffer | None = None,
+        cache: bool = True,
+        limits: SharedLimits | None = None,
+    ) -> None:
+        if share < 1:
+            raise SetupError(f"share is how many partitions are judged at once, one at least, not {share}")
+        file = _shared(eval_file_of(eval_file), share)
+        if budget is None and file.budget != BudgetEntry():
+            raise SetupError(
+                f"{file.path} limits what the whole run may spend, and one partition does not know what the others do: "
+                "give this partition its part, such as budget=Budget(max_calls=100), or use --on ray, which shares one budget"
+            )
+        self.made = EvalRun.of(replace(file, budget=BudgetEntry()), cache=cache)
+        self.store = opened_store(store)
+        self._budget = budget
+        self._writer = writer or _own_name()
+        self._buffer = buffer
+        self._more = _limited(self.made, limits) if limits else None
+        self.configuration = {ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges}
+
+    async def judge(self, rows: Iterable[Numbered]) -> Partition:
+        """Judge the rows; all that was answered is in the store when this returns, or raises."""
+        async with self.opened() as session:
+            return await session.judge(rows)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Session]:
+        """The store, open for as many partitions as come."""
+        prices = PriceTable.load()
+        check_prices(self._budget, prices, *self.configuration.values())
+        ledger = SharedLedger(self.store, self._writer, {"judges": self.configuration}, self._buffer)
+        try:
+            async with recorded(ledger, Run(self.store.name), self._budget, prices) as run:
+                run.open_budget.more = self._more
+                yield Session(self.made, ledger, run)
+        finally:
+            ledger.close()
+
+
+class Session:
+    """Partitions, one after the other, by judges that know what was answered about all of them."""
+
+    def __init__(self, made: EvalRun, ledger: SharedLedger, run: OpenRun) -> None:
+        self.made = made
+        self._ledger = ledger
+        self.run = run
+
+    async def judge(self, rows: Iterable[Numbered]) -> Partition:
+        """Judge the rows; all that was answered is in the store when this returns."""
+        told = _Told()
+        for chunk in _chunks(rows):
+            await self._judge_chunk(chunk, told)
+        await self._ledger.flush()
+        return told.result(self.run.open_budget.spent)
+
+    async def _judge_chunk(self, chunk: Sequence[Numbered], told: _Told) -> None:
+        numbers, rows = self._instances(chunk, told)
+        told.rows += len(rows)
+        if not rows:
+            return
+        await self._ledger.begin(Span(min(numbers), max(numbers)))
+        first, *others = self.made.judges
+        judged = _Chunk(replace(self.made.file, rows=rows), self.made.judges, None)
+        await judged.judge_with(first, numbers, self._ledger, self.run, told)
+        for ready in others:
+            await judged.judge_with(ready, numbers, self._ledger, self.run, told.of_another_judge)
+
+    def _instances(self, chunk: Sequence[Numbered], told: _Told) -> tuple[list[int], tuple[Instance, ...]]:
+        """The rows as the judges take them; those that were read elsewhere stay as they are."""
+        if all(isinstance(row, Instance) for _, row in chunk):
+            return [number for number, _ in chunk], tuple(row for _, row in chunk if isinstance(row, Instance))
+        number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
+        source = [Row(number + 1, row) for number, row in chunk]
+        found = tuple(instances(self.made.file, told, None, _ignore, _ignore, source))
+        return [number_of[str(one.metadata["place"])] for one in found], found
+
+
+class _Chunk(EvalRun):
+    """Rows that are judged together, each at its place in the whole data set."""
+
+    async def judge_with(
+        self, ready: ReadyJudge, numbers: Sequence[int], ledger: SharedLedger, run: OpenRun, told: Listen
+    ) -> None:
+        """Judge all of them by one judge."""
+        places: list[tuple[int, int]] = []
+
+        def items() -> Iterator[object]:
+            for row, item in self._items(ready, told):
+                number = numbers[row]
+                places.append((number, places[-1][1] + 1 if places and places[-1][0] == number else 0))
+                yield item
+
+        def on_result(number: int, result: Result) -> None:
+            told(Judged(ready.name, number, result, places[number][0], run.open_budget.spent, run.open_budget.account.failed))
+
+        ledger.place(places)
+        cast = lambda vote: told(VoteCast(vote))  # noqa: E731
+        await ready.judge.judge_stream(items(), on_result, run=run, criteria=ready.criteria, label=ready.label, on_vote=cast)
+
+
+class _Told:
+    """Counts what happens."""
+
+    def __init__(self) -> None:
+        self.rows = self._judgments = self._unscored = self._asked = 0
+        self._bad: list[BadRow] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, BadRow):
+            self._bad.append(event)
+        self.of_another_judge(event)
+
+    def of_another_judge(self, event: Event) -> None:
+        """A row that no judge can judge was told of by the first."""
+        if isinstance(event, Judged):
+            self._judgments += 1
+            self._unscored += event.result.status is not Status.SCORED
+        elif isinstance(event, VoteCast):
+            self._asked += 1
+
+    def result(self, spent: Spent) -> Partition:
+        """All of it."""
+        return Partition(self.rows, self._judgments, self._unscored, self._asked, tuple(self._bad), spent)
+
+
+def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    left = iter(rows)
+    while chunk := list(islice(left, _ROWS_AT_ONCE)):
+        yield chunk
+
+
+def _shared(file: EvalFile, share: int) -> EvalFile:
+    """The file with this process's part of its rate limits."""
+    if share == 1:
+        return file
+
+    def part(entry: M) -> M:
+        requests, tokens = entry.requests_per_minute, entry.tokens_per_minute
+        return replace(entry, requests_per_minute=requests and requests / share, tokens_per_minute=tokens and tokens / share)
+
+    return replace(file, models=tuple(map(part, file.models)), judges=tuple(with_models(one, part) for one in file.judges))
+
+
+def _limited(made: EvalRun, limits: SharedLimits) -> More | None:
+    """Have the models keep to what all workers share."""
+    for model in models_of(made):
+        if limited := limits_of(model):
+            limited.shared = limits.pace(model.identity)
+    return limits.more
+
+
+def models_of(made: EvalRun) -> list[OpenModel]:
+    """Every model that its judges ask, once."""
+    panels = (ready.judge.panel.values() for ready in made.judges)
+    return list({id(model): model for panel in panels for model in panel}.values())
+
+
+def _ignore(told: object) -> None:
+    """It is told of where the rows are read."""
+
+
+def _own_name() -> str:
+    host = _UNNAMED.sub("-", platform.node())[:40] or "worker"
+    return f"{host}-{os.getpid()}"
+
+
+def refuse_newer(folder: Path) -> None:
+    """A ledger that was made by merging may be made anew, unless more was asked in it since."""
+    with connect(folder / FILE, writable=False) as connection:
+        merged = read_meta(connection).get("merged_votes")
+        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
+    if merged != held:
+        raise RunError(
+            f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
+        )

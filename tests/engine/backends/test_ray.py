@@ -1,0 +1,165 @@
+"""A run over Ray workers on this machine: the same export, one rate, one budget, kills of every part.
+
+All of it needs Ray: ``make test-scale`` installs it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from adjudge.cli.main import app
+from adjudge.gateway.layers.budget import Budget
+from adjudge.runs.execute import EvalRun
+from adjudge.runs.folder import run_info
+from adjudge.runs.partition import Partition
+from support.fake_provider import KEY, FakeProvider
+from support.partitions import JUDGES, exported, marked_file, on_one_machine
+
+ray = pytest.importorskip("ray", reason="needs Ray: make test-scale")
+pytestmark = [
+    pytest.mark.skipif(not os.environ.get("ADJUDGE_SCALE"), reason="starts a Ray cluster: make test-scale"),
+    pytest.mark.filterwarnings("ignore"),
+]
+ROWS = int(os.environ.get("ADJUDGE_SCALE_ROWS", "400"))
+KILLS = int(os.environ.get("ADJUDGE_SCALE_KILLS", "3"))
+WINDOW = 5.0
+BUFFER = 500
+"""Answers that a worker may lose when it is killed, and as many as are under way."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    os.environ["OPENAI_API_KEY"] = KEY
+    ray.init(address="local", num_cpus=8, _node_ip_address="127.0.0.1", include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def at(provider: FakeProvider, more: str = "") -> str:
+    return f"[{{model: openai/gpt-4o-mini, base_url: {provider.base_url('openai')}{more}}}]"
+
+
+def spread_over(made: EvalRun, workers: int, budget: Budget | None = None) -> list[Partition]:
+    from adjudge.runs.spread import Cluster, spread
+
+    parts: list[Partition] = []
+    spread(made, Cluster("ray", workers), budget=budget or Budget(), cache=False, on_part=parts.append)
+    made.execute(lambda event: None, budget=budget)
+    return parts
+
+
+def test_four_workers_export_what_one_machine_does(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, rows=ROWS)
+    made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
+    parts = spread_over(made, 4)
+    assert sum(part.rows for part in parts) == ROWS
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+    assert run_info(tmp_path / "run").state == "complete"
+    assert not (tmp_path / "run" / "partitions").exists()
+    assert spread_over(made, 4) == []
+
+
+def test_rows_that_show_the_same_are_asked_about_once(tmp_path: Path, provider: FakeProvider) -> None:
+    file = marked_file(tmp_path, rows=60, models=at(provider))
+    spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 3)
+    assert len(provider.requests) == 59 * 5
+
+
+def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
+    marked_file(tmp_path, rows=20)
+    out = CliRunner().invoke(app, ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "2", "--no-cache"])
+    assert "the workers have judged 20 rows, asked for 95 votes" in out.stderr
+    assert "1 row could not be judged" in out.output
+    assert run_info(tmp_path / "runs" / "eval").state == "complete"
+
+
+def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(tmp_path: Path, provider: FakeProvider) -> None:
+    from adjudge.errors import BudgetSpent
+
+    file = marked_file(tmp_path, rows=100, models=at(provider))
+    made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
+    with pytest.raises(BudgetSpent):
+        spread_over(made, 4, Budget(max_calls=120))
+    assert 100 <= len(provider.requests) <= 120
+    assert run_info(tmp_path / "run").votes == len(provider.requests)
+    spread_over(made, 4, Budget(max_calls=1000))
+    assert len(provider.requests) == 99 * 5
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
+def test_eight_workers_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) -> None:
+    per_second = 40
+    judge = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
+    file = marked_file(tmp_path, rows=400, models=at(provider, f", requests_per_minute: {60 * per_second}"), judges=judge)
+    spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 8)
+    times = sorted(one.at for one in provider.requests)
+    busiest = max(bisect_left(times, start + WINDOW) - place for place, start in enumerate(times)) / WINDOW
+    print(f"in the busiest {WINDOW:g} s {busiest:.1f} requests a second of {per_second} allowed, by 8 workers")
+    assert busiest <= 1.05 * per_second
+
+
+DRIVER_KEY = f"{os.getpid()}-{time.time_ns()}"
+DRIVER = """
+import sys
+sys.path[:0] = {paths!r}
+from pathlib import Path
+from adjudge.cli.main import main
+sys.argv = ["adjudge", "run", {file!r}, "--on", "ray", "--workers", "3", "--no-cache", "-q"]
+main()
+"""
+
+
+def _processes(driver: int) -> dict[str, list[int]]:
+    """The processes that the driver's cluster consists of, by what they are."""
+    found: dict[str, list[int]] = {"worker": [], "limiter": [], "driver": [driver]}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            title = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            environment = (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if f"ADJUDGE_TEST_DRIVER={DRIVER_KEY}".encode() not in environment:
+            continue
+        for name, kind in (("_Judging", "worker"), ("Limiter", "limiter")):
+            if f"ray::{name}" in title:
+                found[kind].append(int(folder.name))
+    return found
+
+
+def test_kills_of_workers_driver_and_limiter_lose_nothing(tmp_path: Path, provider: FakeProvider) -> None:
+    """The driver is a process of its own, with a cluster of its own; it is started again until the run is complete."""
+    file = marked_file(tmp_path, rows=ROWS, models=at(provider), judges=JUDGES)
+    code = DRIVER.format(paths=sys.path, file=str(tmp_path / "eval.yaml"))
+    environment = {**os.environ, "ADJUDGE_TEST_DRIVER": DRIVER_KEY, "OPENAI_API_KEY": KEY}
+    chance, kills, killed = random.Random(7), KILLS, Counter[str]()
+    for _ in range(4 * KILLS + 2):
+        driver = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        before, target = len(provider.requests), chance.choice(["worker", "worker", "limiter", "driver"])
+        while kills and driver.poll() is None:
+            time.sleep(0.05)
+            there = _processes(driver.pid)[target]
+            if len(provider.requests) > before + 20 and there:
+                os.kill(chance.choice(there), signal.SIGKILL)
+                kills, killed[target] = kills - 1, killed[target] + 1
+                before, target = len(provider.requests), chance.choice(["worker", "worker", "limiter", "driver"])
+        said = driver.communicate()
+        if driver.returncode in (0, 3):
+            break
+    assert driver.returncode in (0, 3), said
+    assert exported(tmp_path / "runs" / "eval") == exported(on_one_machine(file, tmp_path / "one"))
+    needed = (ROWS - 1) * 5
+    again, bound = len(provider.requests) - needed, sum(killed.values()) * 3 * BUFFER
+    print(f"killed {dict(killed)}; asked again {again} (bound {bound})")
+    assert 0 <= again <= bound

@@ -1,0 +1,188 @@
+"""What every ledger promises, whoever keeps it: a file of one process, or a store that many processes share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adjudge import Instance, ScriptedModel
+from adjudge.domain.vote import Ballot, Outcome, Vote
+from adjudge.errors import OtherConfiguration
+from adjudge.judges.aspect import AspectCritic
+from adjudge.ledger.ledger import Ledger
+from adjudge.ledger.stores.merge import merge
+from adjudge.ledger.stores.segments import SegmentStore
+from adjudge.ledger.stores.shared import Buffer, SharedLedger
+from adjudge.ledger.stores.store import Span, Store
+from adjudge.runs.folder import judgments, run_info
+from support.stores import STORES, opened
+
+JUDGE = AspectCritic("It is short.", ScriptedModel())
+CONFIGURATION = {"judges": {"it": JUDGE.configuration()}}
+KEY = b"k" * 16
+KILLS = int(os.environ.get("ADJUDGE_KILLS", "1"))
+
+
+def ballot(text: str = "x") -> Ballot:
+    (one,) = JUDGE.plan_all(Instance({"response": text}))
+    return one
+
+
+def vote(text: str = "x", outcome: Outcome = Outcome.OK, reason: str | None = None) -> Vote:
+    one = ballot(text)
+    verdict = one.question.recorded("PASS", "It is.", {}) if outcome is Outcome.OK else None
+    return Vote(ballot=one, outcome=outcome, verdict=verdict, reason=reason, text="PASS")
+
+
+def within(store: Store | Path, work: Callable[[Ledger], Awaitable[None]], writer: str = "a") -> None:
+    """Open the ledger, do the work and close it."""
+
+    async def run() -> None:
+        ledger = SharedLedger(store, writer, CONFIGURATION) if not isinstance(store, Path) else Ledger(store, CONFIGURATION)
+        with closing(ledger):
+            if isinstance(ledger, SharedLedger):
+                ledger.place([(0, 0), (1, 0)])
+                await ledger.begin(Span(0, 9))
+            await work(ledger)
+
+    asyncio.run(run())
+
+
+def run_folder(store: Store | Path, folder: Path) -> Path:
+    """The run, as readers have it."""
+    if isinstance(store, Path):
+        return store
+    merge(store, folder, {})
+    return folder
+
+
+@pytest.fixture(params=["sqlite", *STORES])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store | Path:
+    """Each of them, empty."""
+    return tmp_path / "sqlite" if request.param == "sqlite" else opened(request.param, tmp_path)
+
+
+def test_what_was_kept_is_known_to_the_next_process(store: Store | Path) -> None:
+    async def keep(ledger: Ledger) -> None:
+        assert ledger.recall([ballot()], [KEY]) == [None]
+        await ledger.keep(KEY, vote())
+        assert [one and one.text for one in ledger.recall([ballot()], [KEY])] == ["PASS"]
+
+    async def know(ledger: Ledger) -> None:
+        (found,) = ledger.recall([ballot()], [KEY])
+        assert found == vote()
+
+    within(store, keep)
+    within(store, know)
+    within(store, know) if isinstance(store, Path) else within(store, know, "b")
+
+
+def test_a_call_that_failed_is_no_answer(store: Store | Path) -> None:
+    async def fail(ledger: Ledger) -> None:
+        await ledger.keep(KEY, vote(outcome=Outcome.MODEL_ERROR, reason="503"))
+
+    async def know(ledger: Ledger) -> None:
+        assert ledger.recall([ballot()], [KEY]) == [None]
+
+    within(store, fail)
+    within(store, know)
+
+
+def test_the_last_vote_on_a_ballot_counts_and_a_judgment_is_there_once(store: Store | Path, tmp_path: Path) -> None:
+    async def keep(ledger: Ledger) -> None:
+        await ledger.keep(KEY, vote())
+        await ledger.keep(KEY, vote(outcome=Outcome.UNREADABLE, reason="no verdict"))
+        await ledger.keep_judgment("it", 0, JUDGE.pool(Instance({"response": "x"}), [vote()]), [KEY])
+        await ledger.flush()
+
+    within(store, keep)
+    within(store, keep)
+    found = list(judgments(run_folder(store, tmp_path / "run"), votes=True))
+    assert [one["row"] for one in found] == [1]
+    assert [one["outcome"] for one in found[0]["votes"]] == ["unreadable"]
+
+
+def test_a_vote_that_failed_elsewhere_does_not_hide_an_answer(tmp_path: Path) -> None:
+    store = SegmentStore(tmp_path / "store")
+
+    async def keep(ledger: Ledger) -> None:
+        await ledger.keep(KEY, vote())
+        await ledger.keep_judgment("it", 0, JUDGE.pool(Instance({"response": "x"}), [vote()]), [KEY])
+
+    async def fail(ledger: Ledger) -> None:
+        await ledger.keep(KEY, vote(outcome=Outcome.MODEL_ERROR, reason="503"))
+
+    within(store, keep)
+    within(store, fail, "b")
+    (found,) = judgments(run_folder(store, tmp_path / "run"), votes=True)
+    assert [one["outcome"] for one in found["votes"]] == ["ok"]
+
+
+def test_another_configuration_is_refused(store: Store | Path) -> None:
+    async def nothing(ledger: Ledger) -> None:
+        await ledger.flush()
+
+    within(store, nothing)
+    other = {"judges": {"it": AspectCritic("It is long.", ScriptedModel()).configuration()}}
+
+    async def run() -> None:
+        with closing(Ledger(store, other) if isinstance(store, Path) else SharedLedger(store, "a", other)):
+            pass
+
+    with pytest.raises(OtherConfiguration, match="another configuration"):
+        asyncio.run(run())
+
+
+def test_the_accounts_of_all_processes_are_added_up(tmp_path: Path) -> None:
+    store = SegmentStore(tmp_path / "store")
+
+    async def spend(ledger: Ledger) -> None:
+        account = {"used": {"m": [2, 10, 3, 0, 0]}, "failed": 1, "lost": [0, 0, 0.0, 0], "leased": 5, "each": [1, 6, 0.0, 1]}
+        await ledger.note("spending", account)
+
+    within(store, spend)
+    within(store, spend, "b")
+    account = merge(store, tmp_path / "run", {}).account
+    assert (account.used["m"].calls, account.failed, account.lost.calls) == (4, 2, 4)
+    assert run_info(tmp_path / "run").facts["spending"]["leased"] == 10
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_killed_process_loses_no_more_than_its_buffer(tmp_path: Path, strict: bool) -> None:
+    """The process says a number when a vote is kept; all it said is in the store, but for what its buffer may hold."""
+    bound = 0 if strict else 10
+    for kill in range(KILLS):
+        folder = tmp_path / f"{kill}"
+        code = f"from support.stores import keep_for_ever; keep_for_ever({str(folder)!r}, {1 if strict else bound})"
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
+        assert child.stdout is not None
+        said = [int(child.stdout.readline()) for _ in range(15 + 7 * kill)]
+        child.send_signal(signal.SIGKILL)
+        said += map(int, child.stdout.read().splitlines())
+        child.wait()
+        child.stdout.close()
+        kept = merge(SegmentStore(folder), folder / "run", {}).votes
+        assert max(said) - bound <= kept
+
+
+def test_a_buffer_is_written_when_it_is_full_or_old(tmp_path: Path) -> None:
+    store = SegmentStore(tmp_path / "store")
+
+    async def run() -> None:
+        with closing(SharedLedger(store, "a", CONFIGURATION, Buffer(3, 0.01))) as ledger:
+            for number in range(3):
+                await ledger.keep(bytes([number]) * 16, vote())
+            assert len(list(store.records())) == 3
+            await ledger.keep(KEY, vote())
+            while len(list(store.records())) < 4:
+                await asyncio.sleep(0.001)
+
+    asyncio.run(run())

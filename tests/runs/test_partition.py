@@ -1,0 +1,156 @@
+"""One run, judged by several processes: the same export, nothing asked twice, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adjudge import Instance, judge_partition
+from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
+from adjudge.gateway.layers.budget import Budget
+from adjudge.ledger.stores.segments import SegmentStore
+from adjudge.ledger.stores.shared import Buffer
+from adjudge.runs.folder import run_info
+from adjudge.runs.partition import Partition, merge_partitions, partitions
+from support.fake_provider import KEY, FakeProvider
+from support.partitions import JUDGES, exported, marked_file, on_one_machine
+
+
+def at(provider: FakeProvider, more: str = "") -> str:
+    return f"[{{model: openai/gpt-4o-mini, base_url: {provider.base_url('openai')}{more}}}]"
+
+
+def test_partitions_are_exported_like_one_run(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    expected = exported(on_one_machine(file, tmp_path / "one"))
+    for rows in (5, 100):
+        store, run = tmp_path / f"store-{rows}", tmp_path / f"run-{rows}"
+        found = [judge_partition(part, file, store, cache=False) for part in partitions(file, rows)]
+        assert sum(one.rows for one in found) == 12
+        assert sum(one.judgments for one in found) == 36
+        merge_partitions(store, run)
+        assert exported(run) == expected
+        assert run_info(run).state == "complete"
+
+
+def test_the_order_of_the_partitions_makes_no_difference(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    for part in reversed(list(partitions(file, 5))):
+        judge_partition(reversed(part), file, tmp_path / "store", cache=False)
+    merge_partitions(tmp_path / "store", tmp_path / "run")
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
+def test_what_was_answered_is_not_asked_again_however_the_rows_are_split(
+    tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    file = marked_file(tmp_path, models=at(provider))
+    first = [judge_partition(part, file, tmp_path / "store", cache=False) for part in partitions(file, 5)]
+    asked = len(provider.requests)
+    assert sum(one.asked for one in first) == asked
+    again = [judge_partition(part, file, tmp_path / "store", cache=False) for part in partitions(file, 7)]
+    assert [one.asked for one in again] == [0, 0]
+    assert len(provider.requests) == asked
+    merge_partitions(tmp_path / "store", tmp_path / "run")
+    info = run_info(tmp_path / "run")
+    assert sum(usage.calls for usage in info.usage.values()) == asked
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
+def test_a_merged_run_is_resumed_on_one_machine_and_not_merged_over(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    first, *_ = partitions(file, 5)
+    judge_partition(first, file, tmp_path / "store", cache=False)
+    merge_partitions(tmp_path / "store", tmp_path / "run", complete=False)
+    assert run_info(tmp_path / "run").state == "not finished"
+    merge_partitions(tmp_path / "store", tmp_path / "run", complete=False)
+    on_one_machine(file, tmp_path / "run")
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+    with pytest.raises(RunError, match="was not made of this store alone"):
+        merge_partitions(tmp_path / "store", tmp_path / "run")
+
+
+def test_rows_of_another_engine_are_mappings_with_their_numbers(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    rows = [(7, {"answer": "REC-00007-Y"}), (3, {"answer": "REC-00003-Y", "id": "three"}), (5, {"question": "?"})]
+    found = judge_partition(rows, replace(file, data=replace(file.data, id="id")), tmp_path / "store", cache=False)
+    assert (found.rows, found.judgments) == (2, 6)
+    assert [str(bad) for bad in found.bad_rows] and "row 6" in str(found.bad_rows[0])
+    merge_partitions(tmp_path / "store", tmp_path / "run")
+    _, lines = exported(tmp_path / "run")
+    assert [json.loads(line)["id"] for line in lines.splitlines()[:2]] == ["three", "row 8"]
+
+
+def test_another_eval_file_does_not_go_on_with_a_store(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False)
+    other = marked_file(tmp_path / "other", judges=JUDGES.replace("strictness: 3", "strictness: 5"))
+    with pytest.raises(OtherConfiguration, match="strictness"):
+        judge_partition(enumerate([{"answer": "x"}]), other, tmp_path / "store", cache=False)
+
+
+def test_a_budget_of_the_whole_run_is_not_taken_for_each_partition(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, more="budget: {max_calls: 4}\n")
+    with pytest.raises(SetupError, match="one partition does not know"):
+        judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store")
+    rows = [{"answer": f"REC-{n:05}-Y"} for n in range(4)]
+    with pytest.raises(BudgetSpent):
+        judge_partition(enumerate(rows), file, tmp_path / "store", budget=Budget(max_calls=4), cache=False)
+    merged = merge_partitions(tmp_path / "store", tmp_path / "run", complete=False)
+    assert merged.votes == 4
+    assert merged.account.settled == 4
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    with pytest.raises(SetupError, match="mount the bucket"):
+        judge_partition([], file, "s3://bucket/run")
+    with pytest.raises(RunError, match="holds no partitions"):
+        merge_partitions(tmp_path / "nothing", tmp_path / "run")
+    with pytest.raises(SetupError, match="share"):
+        judge_partition([], file, tmp_path / "store", share=0)
+
+
+def _work(job: tuple[list[tuple[int, Instance]], str, str]) -> Partition:
+    rows, file, store = job
+    return judge_partition(rows, file, store, share=2, cache=False)
+
+
+@pytest.mark.skipif(not os.environ.get("ADJUDGE_SCALE"), reason="starts processes: make test-scale")
+def test_a_pool_of_processes_makes_the_same_run(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, rows=40)
+    path, store = str(tmp_path / "eval.yaml"), str(tmp_path / "store")
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        found = pool.map(_work, [(part, path, store) for part in partitions(file, 10)], 1)
+    assert sum(one.rows for one in found) == 40
+    merge_partitions(store, tmp_path / "run")
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
+def test_every_answer_is_in_the_store_before_anybody_sees_it_where_that_is_wanted(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    strict, loose = tmp_path / "strict", tmp_path / "loose"
+    judge_partition(enumerate([{"answer": "x"}]), file, strict, buffer=Buffer(1), cache=False)
+    judge_partition(enumerate([{"answer": "x"}]), file, loose, cache=False)
+    kinds = [Counter(type(one).__name__ for one in SegmentStore(store).records()) for store in (strict, loose)]
+    assert kinds[0]["VoteRecord"] == kinds[1]["VoteRecord"] == 5
+    counts = [len(list((store / "segments").glob("*/*.gz"))) for store in (strict, loose)]
+    assert counts[0] > counts[1]
+
+
+def test_a_damaged_segment_is_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = marked_file(tmp_path)
+    rows = list(enumerate([{"answer": "x"}]))
+    assert judge_partition(rows, file, tmp_path / "store", cache=False).asked == 5
+    for segment in (tmp_path / "store" / "segments").glob("*/*.gz"):
+        segment.write_bytes(segment.read_bytes()[:-7])
+    assert judge_partition(rows, file, tmp_path / "store", cache=False).asked == 5
+    assert "is damaged: what it held is asked again" in caplog.text
+    assert json.loads((tmp_path / "store" / "store.json").read_bytes())["configuration"]
