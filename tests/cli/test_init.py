@@ -41,6 +41,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert "cannot be written: File exists" in again.stderr
 
 
+def test_it_says_what_it_wrote_and_kept_in_russian(tmp_path: Path) -> None:
+    first, again = (adjudge("init", "rag", "--language", "ru", cwd=tmp_path).stdout for _ in range(2))
+    assert "записан eval.yaml\n\nТеперь:\n" in first
+    assert "eval.yaml сохранён: он уже есть" in again
+
+
 def test_a_link_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "eval.yaml").symlink_to(tmp_path / "elsewhere.yaml")
     assert adjudge("init", cwd=tmp_path).returncode == 0

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.show import clean
+from adjudge.cli.show import told
 from adjudge.errors import RunError
 
 _RUN = "adjudge run eval.yaml"
@@ -36,8 +36,8 @@ def init(kind: str, folder: Path, force: bool) -> int:
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
     for path, content in starters(kind):
-        click.echo(clean(_written(folder / path, content, force=force)))
-    click.echo("\nNow:")
+        click.echo(told(_written(folder / path, content, force=force)))
+    click.echo(f"\n{told('Now:')}")
     for line in _NEXT[kind]:
         click.echo(f"  {line}")
     return 0

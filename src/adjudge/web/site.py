@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,12 +24,11 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.evidence import record_html
 from adjudge.reports.pages import measures_html
-from adjudge.reports.russian import in_russian, localised
+from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
 from adjudge.web.jobs import Jobs
-from adjudge.web.json_bytes import json_bytes
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
 from adjudge.web.playground.trial import Trials
@@ -193,9 +193,7 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(
-        asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html, localised=localised
-    )
+    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html)
     return made
 
 
@@ -212,7 +210,7 @@ def wants_json(request: Request) -> bool:
 
 
 def _json(data: Mapping[str, object], status: int) -> Response:
-    return Response(json_bytes(data), status, media_type="application/json")
+    return Response(_bytes(json.dumps(data, ensure_ascii=False, default=str)), status, media_type="application/json")
 
 
 def _bytes(text: str) -> bytes:
