@@ -21,7 +21,7 @@ from adjudge.judges.direct import BaseDirectJudge, DirectJudge
 from adjudge.judges.dummy import DummyDirectJudge, DummyPairwiseJudge
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.pairwise import BasePairwiseJudge
-from adjudge.ledger.file import differences
+from adjudge.ledger.changes import differences
 from adjudge.reports.export import export
 from adjudge.runs.folder import run_info
 

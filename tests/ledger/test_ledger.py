@@ -28,7 +28,8 @@ from adjudge.domain.verdict import Chosen, Compared, Rated
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.ledger import file
 from adjudge.ledger import ledger as ledger_module
-from adjudge.ledger.file import FILE, MIGRATIONS, connect, differences
+from adjudge.ledger.changes import differences
+from adjudge.ledger.file import FILE, MIGRATIONS, connect
 from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import FIRST_TABLES
 from adjudge.runs.folder import judgments, run_info

@@ -11,7 +11,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Choice
 from adjudge.domain.vote import Ballot
-from adjudge.ledger.file import differences
+from adjudge.ledger.changes import differences
 from adjudge.ledger.ledger import key_of
 from adjudge.ledger.rows import as_begun, earlier_in, wordings_in
 from adjudge.rag import RagEvaluator, rag_dimensions

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import field, replace
 from pathlib import Path
 
 from adjudge.aio import event_loop
-from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import plain
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
@@ -21,13 +18,9 @@ from adjudge.engine.reply import SoFar, backend, so_far
 from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
-from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import BatchTable, collectable
 from adjudge.ledger.ledger import Ledger
-from adjudge.pooling import VERSION as POOLING
-from adjudge.prompts.render import wordings
-from adjudge.verdicts import VERSION as READER
 
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
@@ -384,29 +377,3 @@ def check_prices(budget: Budget | None, prices: PriceTable, *configurations: Map
             f"the price of {', '.join(unknown)} is not known, so max_usd cannot hold: "
             "give the price in a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead"
         )
-
-
-def provenance(
-    judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
-) -> dict[str, object]:
-    """Everything that decides what is asked and what is made of the answers."""
-    import platform
-    from importlib.metadata import version
-
-    return {
-        "judge": judge,
-        "settings": plain_settings(settings),
-        "models": {name: _model(model) for name, model in models.items()},
-        "criteria": [plain(one) for one in criteria],
-        "templates": wordings(language),
-        "versions": {"adjudge": version("adjudge"), "python": platform.python_version(), "reader": READER, "pooling": POOLING},
-    }
-
-
-def plain_settings(settings: Mapping[str, object]) -> object:
-    """Settings as JSON-ready data; of anything else, the name of its type."""
-    return json.loads(json.dumps(plain(settings), default=lambda thing: type(thing).__name__))
-
-
-def _model(model: OpenModel) -> dict[str, object]:
-    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}

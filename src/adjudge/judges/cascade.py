@@ -16,7 +16,8 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, Result, Status, StepTaken
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.identity import step_identities
-from adjudge.engine.run import RunLike, provenance
+from adjudge.engine.provenance import provenance
+from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.aspect import AspectCritic

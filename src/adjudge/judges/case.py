@@ -19,7 +19,8 @@ from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
-from adjudge.engine.run import Asker, RunLike, plain_settings
+from adjudge.engine.provenance import plain_settings
+from adjudge.engine.run import Asker, RunLike
 from adjudge.engine.schedule import PutOff
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -28,7 +29,7 @@ from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.own import ask_own, in_batches
 from adjudge.judges.settings import OwnSettings, at_least, check_votes
-from adjudge.ledger.file import ATTRIBUTES
+from adjudge.ledger.changes import ATTRIBUTES
 from adjudge.ledger.ledger import key_of
 from adjudge.pooling.majority import notes_on
 

@@ -19,7 +19,8 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.run import Ask, Asker, LiveVotes, RunLike, answering, provenance
+from adjudge.engine.provenance import provenance
+from adjudge.engine.run import Ask, Asker, LiveVotes, RunLike, answering
 from adjudge.engine.schedule import PutOff, judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -57,12 +57,11 @@ def notes_in(folder: str | Path) -> list[CriteriaNote]:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
-    return list(_read(lines[-_MOST_READ:]))
+    found = map(_read, lines[-_MOST_READ:])
+    return [note for note in found if note is not None]
 
 
-def _read(lines: list[str]) -> Iterator[CriteriaNote]:
-    for line in lines:
-        try:
-            yield CriteriaNote(**json.loads(line))
-        except (ValueError, TypeError):
-            continue
+def _read(line: str) -> CriteriaNote | None:
+    with suppress(ValueError, TypeError):
+        return CriteriaNote(**json.loads(line))
+    return None

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from adjudge.aio.files import locked
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
+from adjudge.ledger.changes import Difference, differences, is_wording
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
@@ -49,8 +50,6 @@ RECOVER = "'adjudge runs recover RUN' saves what can be read"
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
 PATIENCE = 30.0
 """Seconds to wait for a program that has locked the ledger."""
-ATTRIBUTES = "attributes"
-"""Under the settings of a judge of one's own: what it was given beside its fields."""
 _SMALL = 200_000_000
 """Bytes up to which a ledger is read through for damage before it is used."""
 _LAST_SECOND = 253_402_300_800
@@ -281,49 +280,6 @@ def _without_checksums(connection: sqlite3.Connection) -> list[str]:
     return [table for table in COLUMNS if (columns := columns_in(connection, table)) and "checksum" not in columns]
 
 
-class Difference(NamedTuple):
-    """A setting that changed: the keys that lead to it, what it was and what it is."""
-
-    path: tuple[str, ...]
-    before: object
-    now: object
-
-    def __str__(self) -> str:
-        return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
-
-
-def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[Difference]:
-    """What changed. Versions may change, and what a dimension is called in reports."""
-    then, today = (json.dumps(one, sort_keys=True) for one in (before, now))
-    if then == today:
-        return []
-    old, new = dict(_flat(before)), dict(_flat(json.loads(today)))
-    unknown = {path[:4] for path in new if path[3:4] == (ATTRIBUTES,)} - {path[:4] for path in old}
-    """Older runs did not keep them."""
-    changed = [
-        path
-        for path in {**old, **new}
-        if _votes(path, old) != _votes(path, new) and not _may_change(path) and path[:4] not in unknown
-    ]
-    return [Difference(path, old.get(path), new.get(path)) for path in changed]
-
-
-def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) -> object:
-    """What is set; of self-consistency, which may be said as yes or no, the number of votes that it means."""
-    value = settings.get(path)
-    return (1, 3)[value] if path[-1:] == ("self_consistency",) and isinstance(value, bool) else value
-
-
-def _may_change(path: tuple[str, ...]) -> bool:
-    """Whether it has no part in any question or verdict."""
-    return path[2:3] == ("versions",) or (path[2:3] == ("dimensions",) and path[4:5] in (("title",), ("labels",)))
-
-
-def is_wording(change: Difference) -> bool:
-    """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
-    return change.path[2:3] == ("templates",)
-
-
 def trouble(path: Path, error: Exception) -> RunError:
     """What happened to the ledger, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
@@ -388,17 +344,3 @@ def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
 def _copy(source: Path, target: Path) -> None:
     with connect(source, writable=False) as old, connect(target) as new:
         old.backup(new)
-
-
-def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Each setting with the keys that lead to it: a key may hold a full stop."""
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _flat(inner, (*path, str(key)))
-    else:
-        yield path, value
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -19,12 +19,11 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import RunError
+from adjudge.ledger.changes import ATTRIBUTES, differences
 from adjudge.ledger.commit_thread import Writer
 from adjudge.ledger.file import (
-    ATTRIBUTES,
     FILE,
     connect,
-    differences,
     open_checked,
     read_meta,
     trouble,

@@ -16,6 +16,7 @@ from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.rag.composite import MEAN
 from adjudge.rag.dimensions import Dimension
+from adjudge.rag.measures import chosen_measures, measure_name
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reading.fragments import with_line_breaks
 from adjudge.reports.again import Again
@@ -110,7 +111,7 @@ def measures_html(record: Mapping[str, object], language: str) -> Markup:
     """What was measured of one row, of a judgment as a run folder keeps it: for the local page."""
     words = {**_measure_words(language), "w": lambda name: word(cast(Word, name), language)}
     module = _environment(language, html=True).get_template("measures.html.jinja").make_module(words)
-    found = module.of_row(Judgment.of_record(record, panel=False))  # type: ignore[attr-defined]
+    found = module.of_row(Judgment.of_record(record, panel=False), None)  # type: ignore[attr-defined]
     return Markup(found)  # noqa: S704 - the template escapes
 
 
@@ -199,8 +200,10 @@ def _rule_of(one: Judgment) -> str:
     return composite_of(one)[0]
 
 
-def _measure_title(section: Section, name: str, language: str) -> str:
-    """What a figure is called that a row is blamed by: a measure, or something else."""
+def _measure_title(section: Section | None, name: str, language: str) -> str:
+    """What a figure is called that a row is blamed by: a measure, by its report's section where there is one, or something else."""
+    if section is None:
+        return chosen_measures([name], {}, language)[0].title if measure_name(name) else measure_word(name, language)
     own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
     return own.measure.title if own else measure_word(name, language)
 

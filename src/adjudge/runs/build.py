@@ -10,10 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.catalog.criteria import criteria_of
-from adjudge.catalog.criteria import entry as from_catalog
-from adjudge.catalog.criteria_file import parse_entry, read_entries
-from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.data.conversations import Per, parts_of
 from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, Source, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
@@ -27,6 +23,7 @@ from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.criteria_entry import Aspect, Said
+from adjudge.runs.criteria_said import criteria_of_entry
 from adjudge.runs.eval_file import (
     FROM_LABELS,
     AspectEntry,
@@ -43,7 +40,6 @@ from adjudge.runs.project import ModelEntry
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
-CRITERIA_FILES = (".yaml", ".yml", ".json")
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
@@ -128,7 +124,9 @@ def needed_fields(file: EvalFile) -> list[str]:
     read: list[str] = []
     for entry in file.judges:
         if isinstance(entry, DirectEntry):
-            read += [name for one in _criteria(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))]
+            read += [
+                name for one in criteria_of_entry(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))
+            ]
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
         else:
@@ -352,7 +350,7 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJ
 
 
 def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: CaseJudge[Any, Any]) -> list[ReadyJudge]:
-    criteria = _criteria(file, entry)
+    criteria = criteria_of_entry(file, entry)
     ready = _labelled(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
     return [replace(ready, criteria=criteria, compares=isinstance(entry, PairwiseEntry))]
 
@@ -364,35 +362,6 @@ def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, An
         raise SetupError("a judge that compares responses takes rows, not turns or conversations: leave per out")
     label = type(judge).__name__ if by_class else name
     return ReadyJudge(name, judge, label, fail_under=entry.fail_under, per=entry.per)
-
-
-def _criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> tuple[Criteria, ...]:
-    kind: Kind = "pairwise" if isinstance(entry, PairwiseEntry) else "direct"
-    found = [(one.place, each) for one in entry.criteria for each in _entries(file, one, kind)]
-    for place, each in found:
-        if each.kind != kind:
-            raise place.wrong(f"criteria {each.criteria.name!r} are for {each.kind} judges, and this one is {kind}")
-    names = [each.criteria.name for _, each in found]
-    for index, (place, each) in enumerate(found):
-        if each.criteria.name in names[:index]:
-            raise place.wrong(f"criteria {each.criteria.name!r} stand here twice")
-    return tuple(each.criteria for _, each in found)
-
-
-def _entries(file: EvalFile, said: Said, kind: Kind) -> list[CatalogEntry]:
-    """A file's, one of the catalogue, one written out, or a question."""
-    if isinstance(said.what, Criteria):
-        return [CatalogEntry(said.what, kind, file.language)]
-    if not isinstance(said.what, str):
-        return [parse_entry(said.what, said.place, file.language)]
-    try:
-        if Path(said.what).suffix.lower() in CRITERIA_FILES:
-            return read_entries(file.beside(said.what), kind)
-        if len(said.what.split()) == 1:
-            return [from_catalog(said.what, file.language)]
-    except SetupError as error:
-        raise said.place.wrong(str(error)) from error
-    return [CatalogEntry(criteria_of(said.what, kind, file.language), kind, file.language)]
 
 
 def _compares(file: EvalFile) -> bool:

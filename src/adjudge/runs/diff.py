@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
-from adjudge.ledger.file import differences
+from adjudge.ledger.changes import differences
 from adjudge.runs.folder import cell_of_column, judgments, run_info
 
 Side = Literal[0, 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from adjudge.domain.criteria import Criteria
@@ -80,14 +81,18 @@ def _again(
         return ShownPrompt((("user", vote.kept),), checked=True)
     first: Prompt | None = None
     for ballot in _candidates(configuration, kept, fields, vote):
-        try:
-            prompt = prompt_for(ballot)
-        except (AdjudgeError, ValueError, TypeError, IndexError, KeyError):  # such a ballot was never asked
-            continue
-        if prompt.hash == vote.hash:
+        prompt = _prompt(ballot)
+        if prompt and prompt.hash == vote.hash:
             return _shown(prompt, checked=True)
         first = first or prompt
     return _shown(first, checked=False) if first and vote.repairs else None
+
+
+def _prompt(ballot: Ballot) -> Prompt | None:
+    """None: such a ballot was never asked."""
+    with suppress(AdjudgeError, ValueError, TypeError, IndexError, KeyError):
+        return prompt_for(ballot)
+    return None
 
 
 def _shown(prompt: Prompt, *, checked: bool) -> ShownPrompt:

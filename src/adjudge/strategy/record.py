@@ -9,7 +9,8 @@ from typing import Any, cast
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.run import OpenRun, provenance
+from adjudge.engine.provenance import provenance
+from adjudge.engine.run import OpenRun
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.strategy.agent import Agent, Tool

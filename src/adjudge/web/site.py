@@ -222,9 +222,9 @@ def _asset_address(name: str) -> str:
     return f"/static/{name}?v={assets()[name].version}"
 
 
-def _query(given: QueryParams | Mapping[str, object], **changed: object) -> str:
+def _query(given: QueryParams | Mapping[str, object], changed: Mapping[str, object] | None = None) -> str:
     """The query of an address with some of it changed; what is empty is left out."""
-    kept = {**dict(given), **changed}
+    kept = {**dict(given), **(changed or {})}
     return urlencode({name: value for name, value in kept.items() if value not in (None, "")})
 
 

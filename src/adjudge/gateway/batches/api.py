@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -157,20 +158,22 @@ class BatchApi(ABC):
     def lines(self, path: Path) -> Iterator[Line]:
         """What came of each request, in any order. What cannot be read says nothing."""
         for record in self.records(path):
-            try:
-                yield self.read(record)
-            except (KeyError, TypeError, AttributeError, ValueError):
-                continue
+            if (line := self._line(record)) is not None:
+                yield line
+
+    def _line(self, record: Json) -> Line | None:
+        with suppress(KeyError, TypeError, AttributeError, ValueError):
+            return self.read(record)
+        return None
 
     def records(self, path: Path) -> Iterator[Json]:
         """The records of a results file, one a line; a last line that was cut off is none."""
         secrets = self.endpoint.secrets
         with path.open("rb") as file:
             while raw := file.readline(MAX_REPLY):
-                try:
+                record = None
+                with suppress(ValueError, RecursionError):
                     record = json.loads(struck_out(raw, secrets))
-                except (ValueError, RecursionError):
-                    continue
                 if isinstance(record, dict):
                     yield record
 

@@ -1,0 +1,67 @@
+"""What changed between two records of how a run judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+ATTRIBUTES = "attributes"
+"""Under the settings of a judge of one's own: what it was given beside its fields."""
+
+
+class Difference(NamedTuple):
+    """A setting that changed: the keys that lead to it, what it was and what it is."""
+
+    path: tuple[str, ...]
+    before: object
+    now: object
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
+
+
+def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[Difference]:
+    """What changed. Versions may change, and what a dimension is called in reports."""
+    then, today = (json.dumps(one, sort_keys=True) for one in (before, now))
+    if then == today:
+        return []
+    old, new = dict(_flat(before)), dict(_flat(json.loads(today)))
+    unknown = {path[:4] for path in new if path[3:4] == (ATTRIBUTES,)} - {path[:4] for path in old}
+    """Older runs did not keep them."""
+    changed = [
+        path
+        for path in {**old, **new}
+        if _votes(path, old) != _votes(path, new) and not _may_change(path) and path[:4] not in unknown
+    ]
+    return [Difference(path, old.get(path), new.get(path)) for path in changed]
+
+
+def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) -> object:
+    """What is set; of self-consistency, which may be said as yes or no, the number of votes that it means."""
+    value = settings.get(path)
+    return (1, 3)[value] if path[-1:] == ("self_consistency",) and isinstance(value, bool) else value
+
+
+def _may_change(path: tuple[str, ...]) -> bool:
+    """Whether it has no part in any question or verdict."""
+    return path[2:3] == ("versions",) or (path[2:3] == ("dimensions",) and path[4:5] in (("title",), ("labels",)))
+
+
+def is_wording(change: Difference) -> bool:
+    """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
+    return change.path[2:3] == ("templates",)
+
+
+def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Each setting with the keys that lead to it: a key may hold a full stop."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _flat(inner, (*path, str(key)))
+    else:
+        yield path, value
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}…"
