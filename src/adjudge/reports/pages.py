@@ -201,7 +201,7 @@ def _rule_of(one: Judgment) -> str:
 
 
 def _measure_title(section: Section | None, name: str, language: str) -> str:
-    """What a figure is called that a row is blamed by: a measure, by its section of a report if there is one, or something else."""
+    """What a figure is called that a row is blamed by: a measure, by its section of a report if it has one, or something else."""
     if section is None:
         return chosen_measures([name], {}, language)[0].title if measure_name(name) else measure_word(name, language)
     own = section.rag.measures.named(name) if section.rag and section.rag.measures else None
