@@ -73,7 +73,7 @@ def test_rows_call_measures_by_their_titles_and_their_table_fits_a_phone(languag
 def test_a_bar_on_what_is_better_when_less_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("question,answer,contexts\nq,a,c\n")
     asked = ["--dimensions", "none", "--measures", "context_noise", "--fail-under", "context_noise=0.3"]
-    result = CliRunner().invoke(app, ["rag", "--csv", str(tmp_path / "rows.csv"), *asked, "-o", str(tmp_path)])
+    result = CliRunner().invoke(app, ["rag", "-m", "scripted", "--csv", str(tmp_path / "rows.csv"), *asked, "-o", str(tmp_path)])
     assert (result.exit_code, "the less there is of it the better" in result.output) == (2, True)
 
 

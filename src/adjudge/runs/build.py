@@ -37,6 +37,7 @@ from adjudge.runs.eval_file import (
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
+from adjudge.stats.retrieval import RankMeasure
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
@@ -179,8 +180,17 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
         raise Place(str(file.path), line=entry.line).wrong(str(error)) from error
 
 
+def _asks_nobody(entry: JudgeEntry) -> bool:
+    """Whether no model is needed, so that none has to be there."""
+    if isinstance(entry, EvidenceEntry):
+        return entry.method == "rules" and not entry.claims
+    if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
+        return False
+    return entry.evidence in (None, "rules") and all(RankMeasure.of(name) for name in entry.measures)
+
+
 def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
-    models = [model(one) for one in entry.models or file.models] or None
+    models = None if _asks_nobody(entry) else [model(one) for one in entry.models or file.models] or None
     if (
         isinstance(entry, CascadeEntry)
         and entry.calibration
