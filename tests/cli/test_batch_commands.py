@@ -163,3 +163,15 @@ def test_open_batches_are_not_asked_one_by_one_too(adjudge: Adjudge, batches: Ba
     assert adjudge("resume", "out", "--wait")[0] == 0  # still the command that sent them
     assert not batches.requests
     assert adjudge("run", "eval.yaml", "--no-cache")[0] == 0
+
+
+def test_a_fork_does_not_ask_what_the_other_run_has_under_way(adjudge: Adjudge, batches: BatchProvider, tmp_path: Path) -> None:
+    batches.looks_until_end = 4
+    adjudge("run", "eval.yaml", *QUICK, "--detach")
+    for further in ((), ("--batch",)):
+        code, _, said = adjudge("run", "eval.yaml", "--no-cache", "--fork", "out", "--run", "forked", *further)
+        assert code == 1 and "which the fork would ask and pay for a second time" in said
+    assert not (tmp_path / "forked").exists()
+    assert adjudge("resume", "out", "--wait")[0] == 0
+    assert adjudge("run", "eval.yaml", "--no-cache", "--fork", "out", "--run", "forked")[0] == 0
+    assert not batches.requests

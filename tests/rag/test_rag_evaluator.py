@@ -243,3 +243,8 @@ def test_what_an_answer_says_to_the_judge_stays_inside_its_marks() -> None:
 def test_a_path_that_is_no_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="cannot be read"):
         RagEvaluator(gives()).evaluate(tmp_path / "none.csv")
+
+
+def test_an_empty_list_of_dimensions_is_not_all_of_them() -> None:
+    with pytest.raises(SetupError, match="dimensions is empty"):
+        RagEvaluator(lambda _: "", dimensions=[], measures=["mrr"])

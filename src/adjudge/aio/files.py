@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from adjudge.errors import SetupError
+from adjudge.errors import RunError, SetupError
 
 PART = ".part"
 """How the names of files that are still being written end."""
@@ -69,6 +69,17 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+def write_new(path: Path, text: str, otherwise: str) -> None:
+    """A file that is not there yet: none is ever overwritten. ``otherwise``: what to do where it is."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise SetupError(f"{path.name} is there already, and is not overwritten: {otherwise}") from error
+    except OSError as error:
+        raise RunError(f"{path.name} cannot be written: {error.strerror or error}") from error
 
 
 def sha256(path: Path) -> str:

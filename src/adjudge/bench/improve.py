@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from adjudge.aio.files import write_new
 from adjudge.bench.labelled import LabelledSet, lot
 from adjudge.bench.proposal import Proposal
 from adjudge.catalog.criteria_file import as_file, read_entries
@@ -158,13 +159,7 @@ def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
     """A new file: one that is there is never overwritten."""
     written = [as_file(one) for one in entries]
     text = yaml.safe_dump(written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise SetupError(f"{path} is there already, and is not overwritten: give --write another name") from error
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+    write_new(path, text, "give --write another name")
 
 
 def refuse_existing(path: Path) -> None:

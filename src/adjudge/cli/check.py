@@ -77,7 +77,7 @@ def _called(criterion: str, flags: Flags) -> str:
     """The criterion by its own words, unless a run that this one goes on with, or is compared with, calls it otherwise."""
     folders = (flags.run, flags.not_worse_than, flags.baseline)
     for folder in (Path(one) for one in folders if one is not None and holds_run(Path(one))):
-        from adjudge.runs.folder import settings_in  # not loaded where no run is gone on with
+        from adjudge.runs.folder import settings_in  # loaded only where a run is resumed
 
         for settings in settings_in(folder):
             if str(settings.get("definition")).strip() == criterion.strip():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypedDict
+from typing import Literal
 
 from adjudge.domain.question import Choice, Schema
-from adjudge.domain.verdict import Chosen, Details
+from adjudge.domain.verdict import Chosen, Details, KeptQuote, KeptSupport, QuotedBy
 
 Support = Literal["supported", "contradicted", "not found"]
 SUPPORTED: Support = "supported"
@@ -19,16 +19,6 @@ POINTS = (1.0, 0.0, 0.0)
 """What each is worth: the share of supported sentences is the mean."""
 INVENTED = "invented_quotes"
 """Under which name a vote tells how many quotes it gave that stand in no such fragment."""
-QuotedBy = Literal["model", "program"]
-
-
-class KeptQuote(TypedDict):
-    """A quote as ledgers and reports have it."""
-
-    fragment: int
-    quote: str
-    start: int
-    by: QuotedBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +41,6 @@ class Quote:
     def of(cls, kept: KeptQuote) -> Quote:
         """Of what a ledger keeps."""
         return cls(kept["fragment"], kept["quote"], kept["start"], kept["by"])
-
-
-class KeptSupport(TypedDict):
-    """What was said of one of several sentences, as a ledger has it."""
-
-    option: str
-    explanation: str | None
-    evidence: list[KeptQuote]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED, KeptQuote, Quote
+from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED, Quote
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.results import Result
+from adjudge.domain.verdict import KeptQuote
 
 SCALE = 2
 """The highest of the scale that sentences make together."""

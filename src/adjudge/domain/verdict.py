@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Literal, TypedDict
-
-if TYPE_CHECKING:
-    from adjudge.domain.evidence import KeptQuote, KeptSupport
+from typing import Literal, TypedDict
 
 TIE = "tie"
+"""How it is written that no response is the best."""
 
 
 def letter(place: int) -> str:
@@ -21,11 +19,29 @@ def letter(place: int) -> str:
     return (letter(before - 1) if before else "") + ascii_uppercase[own]
 
 
-"""How it is written that no response is the best."""
 Selection = int | Literal["tie"]
 """The index of the best of compared responses, or that none is."""
 Ranking = tuple[tuple[int, ...], ...]
 """Indexes of compared responses best first, those that are equal together."""
+QuotedBy = Literal["model", "program"]
+"""Who named a quote."""
+
+
+class KeptQuote(TypedDict):
+    """A quote as ledgers and reports have it."""
+
+    fragment: int
+    quote: str
+    start: int
+    by: QuotedBy
+
+
+class KeptSupport(TypedDict):
+    """What was said of one of several sentences, as a ledger has it."""
+
+    option: str
+    explanation: str | None
+    evidence: list[KeptQuote]
 
 
 class Details(TypedDict, total=False):

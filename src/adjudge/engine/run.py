@@ -19,7 +19,8 @@ from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
 from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.batches import BatchTable, collectable
+from adjudge.ledger.batches import BatchTable, batches_in, collectable
+from adjudge.ledger.file import FILE, connect
 from adjudge.ledger.ledger import Ledger
 
 _SPENDING = "spending"
@@ -321,6 +322,8 @@ async def opened(
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()
     check_prices(budget, table, *judges.values())
+    if other and not (folder / FILE).exists():
+        _refuse_to_fork_batches(other)
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
         if not run.in_batches:
@@ -337,6 +340,19 @@ def _refuse_open_batches(ledger: Ledger, folder: Path) -> None:
         raise RunError(
             f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
             f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
+        )
+
+
+def _refuse_to_fork_batches(folder: Path) -> None:
+    """Nor in a run that begins with the answers of another."""
+    if not (folder / FILE).exists():
+        return
+    with connect(folder / FILE, writable=False) as connection:
+        found = collectable(batches_in(connection))
+    if found:
+        raise RunError(
+            f"batches of {folder} are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which the "
+            f"fork would ask and pay for a second time: collect them first with 'adjudge resume {folder}'"
         )
 
 

@@ -150,10 +150,12 @@ def _kept(one: Mapping[str, object]) -> Dimension:
 
 
 def chosen(known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None) -> tuple[Dimension, ...]:
-    """Those that are wanted, by name or as they are; all of them when none are."""
+    """Those that are wanted, by name or as they are; all of them when nothing is said."""
     by_name = {one.name: one for one in known}
     if wanted is not None and list(wanted) == [NO_DIMENSIONS]:
         return ()
+    if wanted is not None and not wanted:
+        raise SetupError("dimensions is empty: leave it out to score all of them, or say 'none' to score none")
     for one in wanted or ():
         if isinstance(one, str) and one not in by_name:
             raise SetupError(f"there is no dimension {one!r}; {nearest(one, list(by_name))}")

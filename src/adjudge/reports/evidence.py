@@ -179,6 +179,11 @@ def record_html(record: Mapping[str, object], language: str) -> Markup:
     return evidence_html(Judgment.of_record(record, panel=False), language)
 
 
+def evidence_style() -> str:
+    """How a page shows them: the rules of its style sheet."""
+    return environment(html=True).get_template("evidence.css").render()
+
+
 def evidence_markdown(one: Judgment, language: str) -> str:
     """The same in Markdown, with footnotes."""
     shown = evidence_of(one)

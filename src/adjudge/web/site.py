@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, Response
 from adjudge.domain.vote import Outcome
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
-from adjudge.reports.evidence import record_html
+from adjudge.reports.evidence import evidence_style, record_html
 from adjudge.reports.pages import measures_html
 from adjudge.reports.russian import in_russian
 from adjudge.reports.words import number_text, percent
@@ -94,7 +94,8 @@ def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
     names = ("page.css", "page.js", "playground.css", "playground.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
-    return {name: Asset((static / name).read_bytes(), _TYPES[name[name.rindex(".") :]]) for name in names}
+    ours = {name: Asset((static / name).read_bytes(), _TYPES[name[name.rindex(".") :]]) for name in names}
+    return {**ours, "evidence.css": Asset(evidence_style().encode(), _TYPES[".css"])}
 
 
 @cache

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.aio.files import write_new
 from adjudge.catalog.criteria_file import as_file
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.importers.case_in import case_in
@@ -20,7 +21,7 @@ from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.web.forms import whole
 from adjudge.web.pages.playground import Form, Link, TextFile, form_answer, posted, refuse_reading_only, said
 from adjudge.web.playground.draft import MOST_ROWS, Draft
-from adjudge.web.playground.store import CRITERIA_FOLDER, FOLDER, CaseStore, check_name, made_folder, write_new
+from adjudge.web.playground.store import ANOTHER_NAME, CRITERIA_FOLDER, FOLDER, CaseStore, check_name, made_folder
 from adjudge.web.site import said as said_in
 from adjudge.web.site import site_of
 
@@ -45,7 +46,7 @@ def save_criteria(request: Request, form: Form) -> Response:
     site, name = site_of(request), dict(form).get("save_as", "").strip()
     check_name(name)
     text = dumped(as_file(Draft.of_form(form).entry()))
-    write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text)
+    write_new(made_folder(site.home, CRITERIA_FOLDER) / f"{name}.yaml", text, ANOTHER_NAME)
     message = said_in("Saved as {file}.", site.language_of(request)).format(file=f"{CRITERIA_FOLDER}/{name}.yaml")
     return said(request, message, files=[TextFile(f"{name}.yaml", text)])
 

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.aio.files import write_new
 from adjudge.errors import RunError, SetupError
 from adjudge.runs.case_file import TestCase, parse_case
 
 FOLDER = "test-cases"
 CRITERIA_FOLDER = "criteria"
+ANOTHER_NAME = "choose another name"
 _NAME = re.compile(r"\w[\w .()+-]{0,79}")
 _VERSION = re.compile(r"v(\d{1,6})\.yaml")
 _LARGEST = 10_000_000
@@ -63,7 +65,7 @@ class CaseStore:
                 f"version {latest} was saved since version {base} was opened: "
                 "open it and look at the difference, or save under another name"
             )
-        write_new(folder / f"v{latest + 1}.yaml", case.to_yaml())
+        write_new(folder / f"v{latest + 1}.yaml", case.to_yaml(), ANOTHER_NAME)
         return latest + 1
 
     def difference(self, name: str, one: int, other: int) -> list[str]:
@@ -127,17 +129,6 @@ def made_folder(home: Path, *parts: str) -> Path:
 def is_own(path: Path, parent: Path) -> bool:
     """Whether a path is really there, and not elsewhere by a link."""
     return path.resolve() == parent.resolve() / path.name
-
-
-def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise SetupError(f"{path.name} is there already, and is not overwritten: choose another name") from error
-    except OSError as error:
-        raise RunError(f"{path.name} cannot be written: {error.strerror or error}") from error
 
 
 def _note(path: Path) -> str:
