@@ -138,8 +138,9 @@ def given_as(
 
 def _beside(user_input: str | None, reference: str | None, context: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
     """The fields that --user-input, --reference and --context give."""
-    typed = {"user_input": user_input, "reference": reference, "contexts": context or None}
-    return {name: value for name, value in typed.items() if value is not None}
+    from adjudge.domain.instance import texts_beside
+
+    return texts_beside(user_input, reference, context or None)
 
 
 def _server(base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]) -> ServerEntry:

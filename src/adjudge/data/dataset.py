@@ -32,6 +32,7 @@ __all__ = [
     "BadRow",
     "BlankRows",
     "EmptyAnswers",
+    "OddRows",
     "OnBadRow",
     "OnBlankRows",
     "OnEmptyAnswers",
@@ -45,6 +46,8 @@ __all__ = [
 ]
 
 N = TypeVar("N", BlankRows, EmptyAnswers)
+OddRows = BadRow | BlankRows | EmptyAnswers
+"""What a reader of rows tells of."""
 OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
 OnEmptyAnswers = Callable[[EmptyAnswers], None]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
+from adjudge.domain.each import OfEach, object_schema
 from adjudge.domain.question import Choice, Schema
 from adjudge.domain.verdict import Chosen, Details, KeptQuote, KeptSupport, QuotedBy
 
@@ -54,10 +54,6 @@ class Grounded(Chosen):
         """What there is beside the option and the explanation."""
         return {"evidence": [quote.to_dict() for quote in self.evidence]}
 
-    def explained(self, explanation: str | None) -> Grounded:
-        """The same for this reason."""
-        return Grounded(self.option, explanation, evidence=self.evidence)
-
     def kept(self) -> KeptSupport:
         """As one of several."""
         return {"option": self.option, "explanation": self.explanation, "evidence": [quote.to_dict() for quote in self.evidence]}
@@ -79,10 +75,6 @@ class GroundedEach(Chosen):
         """What there is beside the option and the explanation."""
         return {"each": [one.kept() for one in self.each]}
 
-    def explained(self, explanation: str | None) -> GroundedEach:
-        """The same for this reason."""
-        return GroundedEach(self.option, explanation, each=self.each)
-
 
 def grounded_each(each: Sequence[Grounded]) -> GroundedEach:
     """The verdict on several sentences at once; in writing: what was said of each."""
@@ -98,7 +90,7 @@ class SupportQuestion(Choice):
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on a sentence
         """JSON schema of an answer."""
-        return _object({"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION})
+        return object_schema({"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION})
 
     def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
@@ -106,25 +98,15 @@ class SupportQuestion(Choice):
 
 
 @dataclass(frozen=True)
-class SupportOfEach(SupportQuestion):
+class SupportOfEach(OfEach, SupportQuestion):
     """The same of several numbered sentences in one call."""
 
-    count: int = 1
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """None: the answer is not one label, so it has to be written."""
-        return ()
-
-    @property
-    def identity(self) -> str:
-        """What a ballot's identity says of its question."""
-        return f"None\0()\0{self.count} sentences"
+    about: ClassVar[str] = "{} sentences"
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on sentences
         """JSON schema of an answer."""
         said = {"number": {"type": "integer"}, "evidence": _QUOTES, "selected_option": _OPTION}
-        return _object({"sentences": {"type": "array", "items": _object(said)}})
+        return object_schema({"sentences": {"type": "array", "items": object_schema(said)}})
 
     def recorded(self, option: str, explanation: str | None, details: Details) -> GroundedEach:  # type: ignore[override]
         """The verdict that a ledger holds."""
@@ -133,25 +115,16 @@ class SupportOfEach(SupportQuestion):
 
 
 @dataclass(frozen=True)
-class ClaimsQuestion(Choice):
+class ClaimsQuestion(OfEach):
     """What each of several numbered sentences claims. The answer in writing: [[number, claim], …] as JSON."""
 
-    count: int = 1
-
-    @property
-    def identity(self) -> str:
-        """What a ballot's identity says of its question."""
-        return f"None\0()\0claims of {self.count} sentences"
+    about: ClassVar[str] = "claims of {} sentences"
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on sentences
         """JSON schema of an answer."""
-        one = _object({"sentence": {"type": "integer"}, "claim": {"type": "string"}})
-        return _object({"claims": {"type": "array", "items": one}})
-
-
-def _object(properties: Mapping[str, object]) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+        one = object_schema({"sentence": {"type": "integer"}, "claim": {"type": "string"}})
+        return object_schema({"claims": {"type": "array", "items": one}})
 
 
 _OPTION: Schema = {"type": "string", "enum": list(SUPPORTS)}
-_QUOTES: Schema = {"type": "array", "items": _object({"fragment": {"type": "integer"}, "quote": {"type": "string"}})}
+_QUOTES: Schema = {"type": "array", "items": object_schema({"fragment": {"type": "integer"}, "quote": {"type": "string"}})}

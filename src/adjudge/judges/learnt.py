@@ -40,24 +40,30 @@ class StepThreshold:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class CascadeThresholds:
-    """The thresholds of a cascade under one criteria, and the promise they carry."""
+class FromLabels:
+    """Something that was learnt from people's labels under one criteria."""
 
     criteria: str
-    risk: float
-    """The greatest share of errors among accepted verdicts."""
-    delta: float
-    """How often this promise may fail."""
     labels: int
     """Rows whose labels it was learnt from."""
     date: str
     """Of the last of these labels."""
-    steps: tuple[StepThreshold, ...]
 
     @property
     def source(self) -> str:
         """Where it comes from, in words."""
         return f"{self.labels} labels of {self.date}"
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CascadeThresholds(FromLabels):
+    """The thresholds of a cascade under one criteria, and the promise they carry."""
+
+    risk: float
+    """The greatest share of errors among accepted verdicts."""
+    delta: float
+    """How often this promise may fail."""
+    steps: tuple[StepThreshold, ...]
 
     def check(self, identities: Mapping[str, str]) -> None:
         """Refuse where the steps are not those that this was learnt of. ``identities``: step → identity."""
@@ -74,22 +80,17 @@ class CascadeThresholds:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class LearntWeights:
+class LearntWeights(FromLabels):
     """How much each model of a panel counts, by people's labels."""
 
-    criteria: str
     weights: Mapping[str, float]
-    labels: int
-    """Rows whose labels they were learnt from."""
-    date: str
-    """Of the last of these labels."""
     identity: str
     """Of the panel that they were learnt of, whatever it was weighed by."""
 
     @property
     def source(self) -> str:
         """Where they come from, in words."""
-        return f"{self.labels} labels of {self.date}, judge identity {self.identity}"
+        return f"{super().source}, judge identity {self.identity}"
 
     def check(self, identity: str) -> None:
         """Refuse where the panel is not the one that this was learnt of."""

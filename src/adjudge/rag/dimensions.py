@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
@@ -14,7 +13,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.errors import SetupError
 from adjudge.prompts.render import check_language
-from adjudge.reading.values import Place, list_of, load_yaml, mapping, nearest, number, phrase
+from adjudge.reading.values import Place, list_of, mapping, nearest, number, our_yaml, phrase
 
 _OWN_KEYS = ("title", "weight", "gates")
 _GATE_KEYS = ("score", "rule", "cap", "weight")
@@ -210,9 +209,7 @@ def _ready_made(language: str) -> dict[str, tuple[Place, object]]:
 @cache
 def _data(language: str) -> Mapping[str, object]:
     check_language(language)
-    content = (files(__package__) / "data" / f"{language}.yaml").read_text(encoding="utf-8")
-    place = load_yaml(content, Place(f"rag/data/{language}.yaml", "the file"), trusted=True)
-    return mapping(place.value, place)
+    return our_yaml(__package__, f"{language}.yaml")[0]
 
 
 def _dimension(value: object, place: Place, language: str) -> Dimension:

@@ -35,6 +35,15 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
         raise replace(place, line=1).wrong("is nested too deep") from None
 
 
+def our_yaml(package: str, name: str) -> tuple[Mapping[str, object], Place]:
+    """What a package's own file ``data/name`` says, and where that is."""
+    from importlib.resources import files
+
+    text = (files(package) / "data" / name).read_text(encoding="utf-8")
+    place = load_yaml(text, Place(f"{package.rpartition('.')[2]}/data/{name}", "the file"), trusted=True)
+    return mapping(place.value, place), place
+
+
 def _compose(content: str, place: Place, trusted: bool) -> Node | None:
     import yaml
 

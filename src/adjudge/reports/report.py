@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.judged import Judged
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
@@ -36,21 +37,14 @@ _MOST_NAMED = 10
 
 
 @light_dataclass(frozen=True)
-class Section:
+class Section(Judged):
     """What one judge says by one criteria."""
 
-    judge: str
-    criteria: str
     summary: Summary
     rag: RagSummary | None = None
     contests: ContestSummary | None = None
     cascade: CascadeSummary | None = None
     evidence: EvidenceSummary | None = None
-
-    @property
-    def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
 
     def figures(self) -> Iterator[Figure]:
         """What can be compared with another run."""

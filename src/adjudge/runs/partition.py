@@ -99,7 +99,7 @@ def partitions(
     eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None
 ) -> Iterator[list[tuple[int, Instance]]]:
     """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own."""
-    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit, _ignore, _ignore))
+    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit))
     while chunk := list(islice(numbered, rows)):
         yield chunk
 
@@ -206,7 +206,7 @@ class Session:
             return [number for number, _ in chunk], tuple(row for _, row in chunk if isinstance(row, Instance))
         number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
         source = [Row(number + 1, row) for number, row in chunk]
-        found = tuple(instances(self.made.file, told, None, _ignore, _ignore, source))
+        found = tuple(instances(self.made.file, told, source=source))
         return [number_of[str(one.metadata["place"])] for one in found], found
 
 

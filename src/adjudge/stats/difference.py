@@ -11,7 +11,7 @@ from statistics import fmean, variance
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import FEWEST, Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
-from adjudge.stats.named_estimators import BothClusters, ppi_with_t
+from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.student import t_cdf, t_quantile
 
 POWER = 0.8
@@ -138,7 +138,7 @@ def corrected_difference(
     of the rows that have no labels.
     """
     series = ([pair.difference for pair in pairs] for pairs in (labels, judged, unlabelled))
-    return ppi_with_t(*series, level=level, clusters=clusters)
+    return ppi_plus_plus(*series, with_t=True, level=level, clusters=clusters)
 
 
 @dataclass(frozen=True, slots=True)

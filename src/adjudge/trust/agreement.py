@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from adjudge.domain.verdict import TIE
@@ -55,11 +55,11 @@ class AgreementReport:
 
     count: int
     """Labelled rows that it is about."""
-    drawn: bool
-    """Whether the rows were drawn at random; figures of chosen rows are about those rows alone."""
     settings: AgreementSettings
-    left_out: int
     figures: Mapping[str, Estimate]
+    left_out: int = 0
+    drawn: bool = False
+    """Whether the rows were drawn at random; figures of chosen rows are about those rows alone."""
     baselines: Mapping[str, Estimate] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     """Option → precision, recall, F1."""
@@ -128,14 +128,9 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         else _options(kept, measure, settings, places, level)
     )
     people = _by_annotator(seen)
-    return AgreementReport(
-        count=len(kept),
+    return replace(
+        found,
         drawn=bool(drawn),
-        settings=settings,
-        left_out=found.left_out,
-        figures=found.figures,
-        baselines=found.baselines,
-        classes=found.classes,
         groups=_groups(kept, measure) if settings.group else {},
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
         people=_each_two(seen, people, measure),
@@ -145,17 +140,9 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
     )
 
 
-@dataclass(frozen=True)
-class _Found:
-    figures: Mapping[str, Estimate]
-    left_out: int = 0
-    baselines: Mapping[str, Estimate] = field(default_factory=dict)
-    classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
-
-
 def _options(
     rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
-) -> _Found:
+) -> AgreementReport:
     truth = [str(one.truth) for one in rows]
     order = measure.options if measure.ordered and len(measure.options) > 2 else None
     longest = [one.longest for one in rows]
@@ -171,7 +158,9 @@ def _options(
         level=level,
     )
     more = _further(rows, truth, measure, settings, clusters, level)
-    return _Found({**found.figures, **more}, found.left_out, found.baselines, _classes(found))
+    figures = {**found.figures, **more}
+    classes = _classes(found)
+    return AgreementReport(len(rows), settings, figures, found.left_out, baselines=found.baselines, classes=classes)
 
 
 def _classes(found: Agreement) -> dict[str, dict[str, Estimate]]:
@@ -239,7 +228,7 @@ def probability(row: LabelledRow, option: str) -> float | None:
 
 def _numbers(
     rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
-) -> _Found:
+) -> AgreementReport:
     judged = [place for place, one in enumerate(rows) if one.number is not None]
     pairs = [
         (measure.value(number), rows[place].value(measure)) for place in judged if (number := rows[place].number) is not None
@@ -247,7 +236,8 @@ def _numbers(
     own = None if clusters is None else [clusters[place] for place in judged]
     found = _correlations(pairs, own, settings.draws, level)
     alpha = {"alpha": lambda table: krippendorff_alpha(table, "interval")}
-    return _Found({**found, **bootstrap(pairs, alpha, clusters=own, draws=settings.draws, level=level)}, len(rows) - len(judged))
+    figures = {**found, **bootstrap(pairs, alpha, clusters=own, draws=settings.draws, level=level)}
+    return AgreementReport(len(rows), settings, figures, len(rows) - len(judged))
 
 
 _People = Mapping[str, Mapping[str, Answer]]

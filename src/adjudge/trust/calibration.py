@@ -27,24 +27,21 @@ from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreemen
 from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
-from adjudge.trust.labels_used import LabelsUsed, labels_used
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationSettings:
+class CalibrationSettings(LabelSettings):
     """What may be asked of a calibration."""
 
     level: float = 0.95
     target_width: float = 0.1
     """Of the corrected interval, from its lower limit to its upper one, as a share of the scale."""
-    cluster: str | None = None
-    """The column whose rows belong together: turns of one conversation, repeats of one prompt."""
     all_estimators: bool = False
     """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
-    labels_are_model_made: bool = False
     agreement: AgreementSettings | None = AgreementSettings()
     """None: the number alone."""
 

@@ -18,22 +18,19 @@ from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, Threshold, cascade_thresholds
-from adjudge.trust.labels_used import LabelsUsed, labels_used
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
-class CascadeSettings:
-    """What may be asked of thresholds."""
+class CascadeSettings(LabelSettings):
+    """What may be asked of thresholds; of each group of rows that belong together one row counts."""
 
     risk: float = 0.1
     """The greatest share of errors among accepted verdicts."""
     delta: float = 0.05
     """How often that promise may fail; each step has an equal part of it."""
-    cluster: str | None = None
-    """The column whose rows belong together: of each group one row counts."""
-    labels_are_model_made: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
