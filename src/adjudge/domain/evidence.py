@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from adjudge.domain.each import OfEach, object_schema
 from adjudge.domain.question import Choice, Schema
-from adjudge.domain.verdict import Chosen, Details, KeptQuote, KeptSupport, QuotedBy
+from adjudge.domain.verdict import Chosen, Details, KeptQuote, KeptSupport, Quote
 
 Support = Literal["supported", "contradicted", "not found"]
 SUPPORTED: Support = "supported"
@@ -19,28 +19,6 @@ POINTS = (1.0, 0.0, 0.0)
 """What each is worth: the share of supported sentences is the mean."""
 INVENTED = "invented_quotes"
 """Under which name a vote tells how many quotes it gave that stand in no such fragment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A passage of a fragment, exactly as it stands there: found by a program, whoever named it."""
-
-    fragment: int
-    """Which one, from 1."""
-    text: str
-    start: int
-    """Where it begins in the fragment."""
-    by: QuotedBy = "model"
-    """Whether the model quoted it, or a program chose the passage that is most alike."""
-
-    def to_dict(self) -> KeptQuote:
-        """As a JSON-ready dict."""
-        return {"fragment": self.fragment, "quote": self.text, "start": self.start, "by": self.by}
-
-    @classmethod
-    def of(cls, kept: KeptQuote) -> Quote:
-        """Of what a ledger keeps."""
-        return cls(kept["fragment"], kept["quote"], kept["start"], kept["by"])
 
 
 @dataclass(frozen=True, slots=True)

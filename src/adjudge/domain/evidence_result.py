@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED, Quote
+from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.results import Result
 from adjudge.domain.span import Span
-from adjudge.domain.verdict import KeptQuote
+from adjudge.domain.verdict import KeptQuote, Quote
 
 SCALE = 2
 """The highest of the scale that sentences make together."""

@@ -116,21 +116,22 @@ class Request:
         return content_hash({**parts, "samples": 1})  # as it was when several could be asked for: caches are found by it
 
 
+@dataclass(frozen=True, slots=True)
 class Amounts:
     """Counts that are added up field by field."""
 
-    __slots__: tuple[str, ...] = ()
+    calls: int = 0
 
     def __add__(self, other: Self) -> Self:
-        counts = _counts(self.__slots__)
+        counts = _counts(self.__match_args__)
         return type(self)(*map(add, counts(self), counts(other)))
 
     def __sub__(self, other: Self) -> Self:
-        counts = _counts(self.__slots__)
+        counts = _counts(self.__match_args__)
         return type(self)(*map(sub, counts(self), counts(other)))
 
     def __mul__(self, times: int) -> Self:
-        return type(self)(*[count * times for count in _counts(self.__slots__)(self)])
+        return type(self)(*[count * times for count in _counts(self.__match_args__)(self)])
 
 
 @cache
@@ -142,7 +143,6 @@ def _counts(names: tuple[str, ...]) -> Callable[[Amounts], tuple[int, ...]]:
 class Usage(Amounts):
     """What answering cost."""
 
-    calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0

@@ -36,6 +36,28 @@ class KeptQuote(TypedDict):
     by: QuotedBy
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A passage of a fragment, exactly as it stands there: found by a program, whoever named it."""
+
+    fragment: int
+    """Which one, from 1."""
+    text: str
+    start: int
+    """Where it begins in the fragment."""
+    by: QuotedBy = "model"
+    """Whether the model quoted it, or a program chose the passage that is most alike."""
+
+    def to_dict(self) -> KeptQuote:
+        """As a JSON-ready dict."""
+        return {"fragment": self.fragment, "quote": self.text, "start": self.start, "by": self.by}
+
+    @classmethod
+    def of(cls, kept: KeptQuote) -> Quote:
+        """Of what a ledger keeps."""
+        return cls(kept["fragment"], kept["quote"], kept["start"], kept["by"])
+
+
 class KeptSupport(TypedDict):
     """What was said of one of several sentences, as a ledger has it."""
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded, GroundedEach, Quote
+from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded, GroundedEach
 from adjudge.domain.evidence_result import EvidenceResult, SentenceSupport, worst
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Status
-from adjudge.domain.verdict import Verdict
+from adjudge.domain.verdict import Quote, Verdict
 from adjudge.domain.vote import Vote
 from adjudge.pooling.majority import majority, status_of
 from adjudge.prompts.render import check_language

@@ -13,30 +13,12 @@ from typing import TypeVar
 from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.threshold import Threshold
 from adjudge.errors import SetupError
 
 FORMAT = "adjudge calibration 1"
 _THRESHOLDS = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
 _WEIGHTS = "calibrate it with 'adjudge calibrate RUN -o FILE'"
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class StepThreshold:
-    """From which confidence on one step of a cascade is accepted."""
-
-    step: str
-    """Its model."""
-    identity: str
-    """Of the judge that this was learnt of."""
-    confidence: float | None
-    """None: never accept, for the reason given."""
-    rows: int
-    """Labelled rows that it was learnt on: those that earlier steps left."""
-    accepted: int = 0
-    errors: int = 0
-    limit: float | None = None
-    """The upper limit of the share of errors among accepted rows."""
-    reason: str = ""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -63,7 +45,7 @@ class CascadeThresholds(FromLabels):
     """The greatest share of errors among accepted verdicts."""
     delta: float
     """How often this promise may fail."""
-    steps: tuple[StepThreshold, ...]
+    steps: tuple[Threshold, ...]
 
     def check(self, identities: Mapping[str, str]) -> None:
         """Refuse where the steps are not those that this was learnt of. ``identities``: step → identity."""
@@ -168,10 +150,10 @@ def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
     raise ValueError("no thresholds of a cascade")
 
 
-def _step(kept: Mapping[str, object]) -> StepThreshold:
+def _step(kept: Mapping[str, object]) -> Threshold:
     match kept:
         case {"step": str(), "identity": str(), "confidence": float() | int() | None, "rows": int()}:
-            return StepThreshold(**kept)  # type: ignore[arg-type]
+            return Threshold(**kept)  # type: ignore[arg-type]
     raise ValueError("no threshold of a step")
 
 

@@ -13,14 +13,13 @@ from adjudge.domain.evidence import (
     SUPPORTS,
     ClaimsQuestion,
     Grounded,
-    Quote,
     SupportOfEach,
     SupportQuestion,
     grounded_each,
 )
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.options import match_option
-from adjudge.domain.verdict import Chosen
+from adjudge.domain.verdict import Chosen, Quote
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.reading.quotes import find_quote
 from adjudge.verdicts.reading import Reading
