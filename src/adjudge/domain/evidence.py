@@ -23,14 +23,15 @@ INVENTED = "invented_quotes"
 
 @dataclass(frozen=True, slots=True)
 class Grounded(Chosen):
-    """What the sources say of one sentence."""
+    """What the sources say of one sentence, or of each of several in their order."""
 
     evidence: tuple[Quote, ...] = ()
+    each: tuple[Grounded, ...] = ()
 
     @property
     def details(self) -> Details:
         """What there is beside the option and the explanation."""
-        return {"evidence": [quote.to_dict() for quote in self.evidence]}
+        return {"each": [one.kept() for one in self.each]} if self.each else {"evidence": self.kept()["evidence"]}
 
     def kept(self) -> KeptSupport:
         """As one of several."""
@@ -42,21 +43,9 @@ class Grounded(Chosen):
         return cls(option, explanation, evidence=tuple(map(Quote.of, evidence)))
 
 
-@dataclass(frozen=True, slots=True)
-class GroundedEach(Chosen):
-    """What the sources say of each of several sentences, in their order."""
-
-    each: tuple[Grounded, ...] = ()
-
-    @property
-    def details(self) -> Details:
-        """What there is beside the option and the explanation."""
-        return {"each": [one.kept() for one in self.each]}
-
-
-def grounded_each(each: Sequence[Grounded]) -> GroundedEach:
+def grounded_each(each: Sequence[Grounded]) -> Grounded:
     """The verdict on several sentences at once; in writing: what was said of each."""
-    return GroundedEach(", ".join(one.option for one in each), each=tuple(each))
+    return Grounded(", ".join(one.option for one in each), each=tuple(each))
 
 
 @dataclass(frozen=True)
@@ -86,10 +75,10 @@ class SupportOfEach(OfEach, SupportQuestion):
         said = {"number": {"type": "integer"}, "evidence": _QUOTES, "selected_option": _OPTION}
         return object_schema({"sentences": {"type": "array", "items": object_schema(said)}})
 
-    def recorded(self, option: str, explanation: str | None, details: Details) -> GroundedEach:  # type: ignore[override]
+    def recorded(self, option: str, explanation: str | None, details: Details) -> Grounded:
         """The verdict that a ledger holds."""
         each = [Grounded.of(one["option"], one["explanation"], one["evidence"]) for one in details.get("each") or ()]
-        return GroundedEach(option, explanation, each=tuple(each))
+        return Grounded(option, explanation, each=tuple(each))
 
 
 @dataclass(frozen=True)

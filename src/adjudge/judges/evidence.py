@@ -35,6 +35,7 @@ TEMPLATES = ("evidence", "evidence_joint", _CLAIMS)
 """Of the ballots about sentences."""
 _QUESTION = "user_input"
 Given = InstanceLike | Sequence[InstanceLike] | Frame | DataSet
+Told = Progress[EvidenceResult]
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return worded(super().configuration(criteria), self.language)
 
     async def aevaluate(
-        self,
-        instances: Given,
-        *,
-        run: RunLike | None = None,
-        budget: Budget | None = None,
-        progress: Progress[EvidenceResult] | None = None,
+        self, instances: Given, *, run: RunLike | None = None, budget: Budget | None = None, progress: Told | None = None
     ) -> list[EvidenceResult]:
         """A result for each instance: mappings or Instances with the text and its sources.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded, GroundedEach
+from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded
 from adjudge.domain.evidence_result import EvidenceResult, SentenceSupport, worst
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Status
@@ -102,7 +102,8 @@ def _by_claim(votes: Sequence[Vote]) -> Mapping[str, list[tuple[Vote, Verdict | 
     for vote in votes:
         judged = vote.ballot.instance.fields[vote.ballot.criteria.to_evaluate_field]
         texts = [judged] if isinstance(judged, str) else judged
-        said = vote.verdict.each if isinstance(vote.verdict, GroundedEach) else [vote.verdict] * len(texts)
+        each = vote.verdict.each if isinstance(vote.verdict, Grounded) else ()
+        said: Sequence[Verdict | None] = each or [vote.verdict] * len(texts)
         for text, verdict in zip(texts, said, strict=False):
             found.setdefault(text, []).append((vote, verdict))
     return found

@@ -51,7 +51,7 @@ class Draw:
     at: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Conflict:
     """A row of which annotators say different things."""
 
@@ -107,7 +107,7 @@ class LabelStore:
         for (name, row), labels in groupby(self.current(criteria), lambda label: (label.criteria, label.row)):
             given = [label for label in labels if label.state == "given"]
             if len({str(label.answer) for label in given}) > 1:
-                yield Conflict(name, row, tuple(given))
+                yield Conflict(criteria=name, row=row, labels=tuple(given))
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
         """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what undo takes back."""

@@ -16,7 +16,6 @@ from adjudge.stats.student import t_cdf, t_quantile
 
 POWER = 0.8
 """How often the smallest detectable difference would be seen."""
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def compare(
 def _ends(differences: Sequence[float]) -> tuple[float, float]:
     """As far apart as any difference seen; where none was seen, as far as any can be."""
     reach = max(abs(difference) for difference in differences)
-    return (-reach, reach) if reach > _ROUNDING else (-1.0, 1.0)
+    return (-1.0, 1.0) if math.isclose(reach, 0.0, abs_tol=1e-12) else (-reach, reach)
 
 
 def three_valued(interval: Interval, margin: float = 0.0) -> Outcome:

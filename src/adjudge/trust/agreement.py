@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from adjudge.domain.verdict import TIE
-from adjudge.stats.agreement import Agreement, Missing, Option, accuracy, agreement, cohen_kappa
+from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement
 from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_alike
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
@@ -37,19 +37,6 @@ class AgreementSettings:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two raters over the rows that both rated."""
-
-    count: int
-    accuracy: Figure
-    kappa: Figure
-
-    def to_dict(self) -> dict[str, object]:
-        """This as a JSON-ready dict."""
-        return {"n": self.count, "accuracy": self.accuracy.value, "kappa": self.kappa.value, "reason": self.kappa.reason}
-
-
-@dataclass(frozen=True)
 class AgreementReport:
     """Everything that is said of agreement on one criteria."""
 
@@ -63,10 +50,10 @@ class AgreementReport:
     baselines: Mapping[str, Estimate] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     """Option → precision, recall, F1."""
-    groups: Mapping[str, Pair] = field(default_factory=dict)
-    annotators: Mapping[str, Pair] = field(default_factory=dict)
+    groups: Mapping[str, TwoRaters] = field(default_factory=dict)
+    annotators: Mapping[str, TwoRaters] = field(default_factory=dict)
     """The judge against each person."""
-    people: Mapping[tuple[str, str], Pair] = field(default_factory=dict)
+    people: Mapping[tuple[str, str], TwoRaters] = field(default_factory=dict)
     """Each two persons; of a crowd only alpha tells how well they agree."""
     people_alpha: Figure = Figure(None, "one annotator")
     alt_test: AltTest | None = None
@@ -269,21 +256,20 @@ def _orders(rows: Sequence[LabelledRow], systems: Sequence[str], group: str | No
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> Pair:
+def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> TwoRaters:
     if measure.is_number:
         none = Figure(None, "numbers are seldom equal: see the correlations")
-        return Pair(len(pairs), none, none)
-    table = Counter(pairs)
-    return Pair(len(pairs), accuracy(table), cohen_kappa(table))
+        return TwoRaters(len(pairs), none, none)
+    return TwoRaters.of(pairs)
 
 
-def _each_two(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> dict[tuple[str, str], Pair]:
+def _each_two(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> dict[tuple[str, str], TwoRaters]:
     if len(people) > CROWD:
         return {}
     return {(a, b): _pair(_shared(rows, a, b), measure) for a, b in combinations(people, 2)}
 
 
-def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, Pair]:
+def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, TwoRaters]:
     members: dict[str, list[tuple[Answer, Answer]]] = defaultdict(list)
     for one in rows:
         said, truth = one.said, one.truth
