@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.verdict import TIE, letter
 from adjudge.errors import SetupError
 
@@ -40,7 +41,7 @@ class CriteriaOption:
         return value if math.isfinite(value) else None
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class CriteriaExample:
     """A text that was judged, and how: shown to the judge before the one it is asked about."""
 

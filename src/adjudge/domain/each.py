@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from adjudge.domain.question import Choice, Schema
 from adjudge.domain.verdict import Chosen
@@ -17,6 +18,9 @@ class ChoiceOfEach(Choice):
     """The verdict in writing: the options in the order of the texts."""
 
     count: int = 1
+
+    several: ClassVar[bool] = True
+    repair: ClassVar[str] = "repair_each"
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

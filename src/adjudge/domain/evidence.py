@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from adjudge.domain.question import Choice, Schema
 from adjudge.domain.verdict import Chosen, Details, KeptQuote, KeptSupport, QuotedBy
@@ -96,6 +96,9 @@ class SupportQuestion(Choice):
     sources: str = "contexts"
     """The field that holds the fragments."""
 
+    quoted: ClassVar[bool] = True
+    repair: ClassVar[str] = "repair_evidence"
+
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on a sentence
         """JSON schema of an answer."""
         return _object({"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION})
@@ -110,6 +113,9 @@ class SupportOfEach(SupportQuestion):
     """The same of several numbered sentences in one call."""
 
     count: int = 1
+
+    several: ClassVar[bool] = True
+    repair: ClassVar[str] = "repair_sentences"
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -137,6 +143,9 @@ class ClaimsQuestion(Choice):
     """What each of several numbered sentences claims. The answer in writing: [[number, claim], …] as JSON."""
 
     count: int = 1
+
+    several: ClassVar[bool] = True
+    repair: ClassVar[str] = "repair_claims"
 
     @property
     def identity(self) -> str:

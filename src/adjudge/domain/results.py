@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
@@ -29,7 +29,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class StepTaken:
     """One step of a cascade that was asked."""
 
@@ -174,7 +174,7 @@ def _beginning(text: str) -> str:
     return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 1]}…"
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class PositionalBias:
     """What the other order of options or responses says."""
 
@@ -203,7 +203,7 @@ class _DirectFields(Result):
     """What the judge has to say of itself: the prompt it used, or what a judge of one's own returned."""
 
 
-@dataclass(frozen=True, kw_only=True, init=False)
+@light_dataclass(frozen=True, kw_only=True, init=False)
 class DirectInstanceResult(_DirectFields):
     """One text judged by one criteria."""
 
@@ -242,7 +242,7 @@ class DirectInstanceResult(_DirectFields):
         return super().to_dict(votes=votes) | own | panel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class SystemResult:
     """How one of the compared responses fared. The lists have an entry for each other response, in the order given."""
 
@@ -316,7 +316,7 @@ class PairwiseInstanceResult(Result):
         return super().to_dict(votes=votes) | own
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class ModelVerdict:
     """What one model of a panel says, its votes taken together."""
 

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from time import perf_counter
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from adjudge.aio.threads import started
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.open import ModelLike
@@ -148,7 +148,7 @@ def _between(before: Callable[[], None], after: Callable[[], None]) -> Iterator[
 GATE = _Gate()
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Package:
     """What is used of unitxt."""
 

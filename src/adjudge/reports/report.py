@@ -16,7 +16,6 @@ from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
-from adjudge.reports.evidence import EvidenceSummary, EvidenceTally
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
@@ -26,6 +25,7 @@ from adjudge.reports.words import blank_rows
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
+    from adjudge.reports.evidence import EvidenceSummary, EvidenceTally
     from adjudge.reports.rag import RagSummary, RagTally
     from adjudge.trust.calibration import Calibration
 
@@ -201,12 +201,15 @@ class _SectionTally:
         sureness = Sureness(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
-        self._tally, self._evidence = Tally(sureness), EvidenceTally()
+        self._tally = Tally(sureness)
+        self._evidence: EvidenceTally | None = None
         self._rag = _rag_tally(first.judge, setup, sureness) if first.kind == "rag" else None
         self._contests = _contest_tally(sureness) if first.kind == "pairwise" else None
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
+        if self._evidence is None and "evidence" in one.result:
+            self._evidence = _evidence_tally()
         for more in (self._rag, self._contests, self._cascade, self._evidence):
             if more:
                 more.add(one)
@@ -215,7 +218,14 @@ class _SectionTally:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
-        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, self._evidence.summary())
+        evidence = self._evidence.summary() if self._evidence else None
+        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, evidence)
+
+
+def _evidence_tally() -> EvidenceTally:
+    from adjudge.reports.evidence import EvidenceTally  # not loaded where no sentence is looked up
+
+    return EvidenceTally()
 
 
 def _contest_tally(sureness: Sureness) -> ContestTally:

@@ -37,7 +37,6 @@ from adjudge.runs.eval_file import (
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
-from adjudge.stats.retrieval import RankMeasure
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
@@ -186,6 +185,8 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
         return False
+    from adjudge.stats.retrieval import RankMeasure  # not loaded where nothing is retrieved
+
     return entry.evidence in (None, "rules") and all(RankMeasure.of(name) for name in entry.measures)
 
 
