@@ -6,10 +6,9 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
 
-from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
 from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, measured, most_tokens
@@ -17,7 +16,7 @@ from adjudge.gateway.model import Replying
 from adjudge.gateway.prices import PriceTable
 
 
-@light_dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Budget:
     """Limits on what a whole run may cost, what it cost before an interruption included. None: no limit."""
 
