@@ -142,7 +142,7 @@ class Criteria:
         """What each of them scores."""
         return tuple(option.points for option in self.options)
 
-    @property
+    @cached_property
     def any_integer(self) -> bool:
         """Whether any integer may be answered."""
         return self.option_names == (ANY_INTEGER,)
@@ -150,6 +150,11 @@ class Criteria:
     def option(self, name: str) -> CriteriaOption:
         """The option called ``name``."""
         return next(option for option in self.options if option.name == name)
+
+    @cached_property
+    def points_of(self) -> Mapping[str, float | None]:
+        """Option → what it scores."""
+        return dict(zip(self.option_names, self.points, strict=True))
 
 
 def yes_no_criteria(question: str) -> Criteria:

@@ -323,11 +323,12 @@ async def opened(
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()
     check_prices(budget, table, *judges.values())
-    if other and not (folder / FILE).exists():
+    is_new = not (folder / FILE).exists()
+    if other and is_new:
         refuse_to_fork(other)
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
-        if not run.in_batches:
+        if not is_new and not run.in_batches:
             refuse_under_way(ledger, folder)
         async with recorded(ledger, run, budget, table) as under_way:
             yield under_way

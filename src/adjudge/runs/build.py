@@ -68,7 +68,8 @@ class ReadyJudge:
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge, parts = self.first_step or self.judge, parts_of(instance, self.per)
+        judge = self.first_step or self.judge
+        parts = [instance] if self.per == "row" else parts_of(instance, self.per)
         if not isinstance(judge, CaseJudge):
             return list(parts)
         return [judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria]

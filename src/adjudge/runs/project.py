@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -93,7 +93,7 @@ class ServerEntry:
         )
 
 
-@light_dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelEntry(ServerEntry):
     """A model, and how it is asked."""
 

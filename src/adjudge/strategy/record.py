@@ -49,10 +49,8 @@ def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[
     return {LABEL: provenance("Strategy", {**wanted, **own, **asked, **settings}, models, (), language)}
 
 
-async def keep_candidates(run: OpenRun | None, selection: Selection, asked: Sequence[Sequence[bytes]]) -> None:
+async def keep_candidates(run: OpenRun, selection: Selection, asked: Sequence[Sequence[bytes]]) -> None:
     """A row a candidate, with the votes of all its tries: what it was written by, and what it was judged by."""
-    if run is None:
-        return
     for place, (candidate, keys) in enumerate(zip(selection.candidates, asked, strict=True)):
         await run.ledger.keep_judgment(LABEL, place, _result(selection.task, candidate), list(dict.fromkeys(keys)))
     await run.ledger.finish(LABEL, len(selection.candidates))
