@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Any
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict, plain, some_of
+from adjudge.domain.frozen import NOTHING, FrozenDict, plain, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -207,11 +206,48 @@ class _DirectFields(Result):
 class DirectInstanceResult(_DirectFields):
     """One text judged by one criteria."""
 
-    def __init__(self, *, option: str | None = None, selected_option: str | None = None, **fields: Any) -> None:
-        """``selected_option`` may be written for ``option``; ``fields`` are the others, by name."""
+    def __init__(
+        self,
+        *,
+        option: str | None = None,
+        selected_option: str | None = None,
+        instance: Instance = None,  # type: ignore[assignment]
+        criteria: Criteria = None,  # type: ignore[assignment]
+        status: Status = Status.SCORED,
+        votes: tuple[Vote, ...] = (),
+        score: float | None = None,
+        explanation: str | None = None,
+        agreement: float | None = None,
+        tie: bool = False,
+        fallback: str | None = None,
+        notes: tuple[str, ...] = (),
+        steps: tuple[StepTaken, ...] = (),
+        mean_score: float | None = None,
+        feedback: str | None = None,
+        positional_bias: PositionalBias | None = None,
+        metadata: Mapping[str, object] = NOTHING,
+    ) -> None:
+        """``selected_option`` may be written for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
             raise SetupError(f"a result has one option, and was given {option!r} and {selected_option!r}")
-        super().__init__(option=selected_option if option is None else option, **fields)
+        super().__init__(
+            option=selected_option if option is None else option,
+            instance=instance,
+            criteria=criteria,
+            status=status,
+            votes=votes,
+            score=score,
+            explanation=explanation,
+            agreement=agreement,
+            tie=tie,
+            fallback=fallback,
+            notes=notes,
+            steps=steps,
+            mean_score=mean_score,
+            feedback=feedback,
+            positional_bias=positional_bias,
+            metadata=metadata,
+        )
 
     @property
     def selected_option(self) -> str | None:
