@@ -178,8 +178,7 @@ class PositionalBias:
     """What the other order of options or responses says."""
 
     detected: bool | None
-    """Whether the two orders' pooled options differ; None where an order has no verdict. This is one judgment: whether a
-    judge is biased, many tell (adjudge.stats)."""
+    """Whether the two orders' pooled options differ; None where an order has no verdict. Bias takes many: adjudge.stats."""
     result: Result | None = None
     """The whole judgment in the other order."""
     flip_rate: float | None = None

@@ -181,7 +181,7 @@ def _not_of_ours(record: logging.LogRecord) -> bool:
     return record.threadName != _THREAD or record.levelno >= logging.WARNING
 
 
-def _own_engine(base: type[UnitxtEngine]) -> Callable[..., Any]:
+def _own_engine(base: type[UnitxtEngine]) -> Callable[..., object]:
     """The engine of unitxt's through which it asks a model of ours."""
 
     class AdjudgeInferenceEngine(base):  # type: ignore[misc, valid-type]
@@ -196,7 +196,7 @@ def _own_engine(base: type[UnitxtEngine]) -> Callable[..., Any]:
             """What unitxt's results call it."""
             return "adjudge"
 
-        def _infer(self, dataset: Sequence[Mapping[str, Any]], return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
+        def _infer(self, dataset: Sequence[Mapping[str, object]], return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
             asked = [instance["source"] for instance in dataset]
             with GATE.outside():
                 return [self.call.answer(messages) for messages in asked]

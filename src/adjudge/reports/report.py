@@ -204,12 +204,18 @@ class _SectionTally:
         self._tally = Tally(sureness)
         self._evidence: EvidenceTally | None = None
         self._rag = _rag_tally(first.judge, setup, sureness) if first.kind == "rag" else None
-        self._contests = _contest_tally(sureness) if first.kind == "pairwise" else None
+        self._contests: ContestTally | None = None
+        if first.kind == "pairwise":
+            from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
+
+            self._contests = ContestTally(sureness)
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
         if self._evidence is None and "evidence" in one.result:
-            self._evidence = _evidence_tally()
+            from adjudge.reports.evidence import EvidenceTally  # not loaded where no sentence is looked up
+
+            self._evidence = EvidenceTally()
         for more in (self._rag, self._contests, self._cascade, self._evidence):
             if more:
                 more.add(one)
@@ -220,18 +226,6 @@ class _SectionTally:
         cascade = self._cascade.summary(self._steps) if self._cascade else None
         evidence = self._evidence.summary() if self._evidence else None
         return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, evidence)
-
-
-def _evidence_tally() -> EvidenceTally:
-    from adjudge.reports.evidence import EvidenceTally  # not loaded where no sentence is looked up
-
-    return EvidenceTally()
-
-
-def _contest_tally(sureness: Sureness) -> ContestTally:
-    from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
-
-    return ContestTally(sureness)
 
 
 def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
