@@ -68,11 +68,9 @@ class Section:
             found["rules"] = dict(self.rag.rules)
             found |= self.rag.measures.to_dict() if self.rag.measures else {}
         if self.contests:
-            order = self.contests.order
-            found["systems"] = [one.to_dict() for one in self.contests.systems]
-            found["positional_bias"] = order and order.to_dict()
-        if self.cascade:
-            found["cascade"] = self.cascade.to_dict()
+            order, systems = self.contests.order, self.contests.systems
+            found |= {"systems": [one.to_dict() for one in systems], "positional_bias": order and order.to_dict()}
+        found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
         return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
 
 
