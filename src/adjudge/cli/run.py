@@ -172,7 +172,8 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     settings = batch.settings()
-    check_alone(wanted.on, wanted.workers, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
+    if wanted.on is not None or wanted.workers is not None:
+        check_alone(wanted.on, wanted.workers, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
