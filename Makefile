@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
 	lock dist docs pictures release clean
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
+	@echo "make test-properties  what must hold for any input, on a thousand inputs each (some minutes)"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-runtime   CPU seconds a verdict of the embedded model, on onnxruntime and on xllamacpp"
@@ -99,6 +100,9 @@ test-scale: $(VENV)/ready
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
 	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/reading/test_sentence_oracles.py
+
+test-properties: $(VENV)/ready
+	ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
