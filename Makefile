@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
-	lock dist docs pictures release clean
+	lock dist docs pictures priors release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -39,6 +39,7 @@ help:
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
 	@echo "make docs            the site of documents, in build/site: open its index.html"
 	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
+	@echo "make priors          what the embedded model says of neutral texts, for the package: after a change of its adapter or the RAG prompts"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
 	@echo "make dist            build the wheel and the source package, and try both in clean environments"
 	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
@@ -55,6 +56,10 @@ $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/gguf.txt
 demo: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
 	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
+
+priors: $(VENV)/ready
+	$(BIN)/adjudge models pull smollm2-135m
+	$(BIN)/python tools/priors.py
 
 example-reports: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
