@@ -196,6 +196,29 @@ def test_rows_are_labelled_by_keys_alone(browser: Browser, server: Server, troub
     assert troubles == []
 
 
+def test_keys_work_on_a_russian_layout_and_press_what_has_the_focus(
+    browser: Browser, troubles: list[str], tmp_path: Path
+) -> None:
+    compared(tmp_path / "pairs", [(f"first {number}", f"second {number}") for number in range(5)])
+    with served(tmp_path) as own:
+        page = opened_at(browser, own, troubles, f"{own.run('pairs')}/label?annotator=ann")
+        store = LabelStore(tmp_path / "pairs")
+        page.keyboard.press("t")
+        page.wait_for_selector("#work :text('1 of 5 labelled')")
+        assert [label.winner for label in store.current()] == ["tie"]
+        page.evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'г', code: 'KeyU', bubbles: true}))")
+        page.wait_for_selector("#work :text('0 of 5 labelled')")
+        page.locator("button[data-key='2']").focus()
+        page.keyboard.press("Space")
+        page.wait_for_selector("#work :text('1 of 5 labelled')")
+        assert [label.state for label in store.current()] == ["given"]
+        page.locator("button[data-key='1']").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#work :text('2 of 5 labelled')")
+        assert page.locator("#revealed *").count() == 0
+    assert troubles == []
+
+
 def test_a_run_is_started_watched_stopped_and_resumed(
     browser: Browser, troubles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

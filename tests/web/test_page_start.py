@@ -197,6 +197,22 @@ def test_a_file_that_changed_after_the_estimate_is_estimated_again(page: Page, h
     assert list((home / "runs").iterdir()) == []
 
 
+def test_a_form_that_changed_since_is_estimated_again(page: Page) -> None:
+    """Else the progress would count to another total, within a budget for something else."""
+    version = page.data(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")["estimate"]["version"]
+    for change in ({"limit": "3"}, {"votes": "2"}, {"question": "It is long."}):
+        answer = page.post("/start", **{**ASKED, **change}, name="x", version=version, total=str(ROWS))
+        assert (answer.status, "estimate it again" in answer.text) == (400, True)
+
+
+def test_criteria_that_are_in_english_alone_stand_apart_on_the_russian_page(page: Page) -> None:
+    text = page.ask("/start?data=rows.csv", cookie=f"{page.cookie}; adjudge_language=ru").text
+    russian, english = text.split("Только на английском", 1)
+    assert 'value="conciseness"' in russian
+    assert 'value="empathy"' in english
+    assert "In English alone" not in page.get("/start?data=rows.csv").text
+
+
 @pytest.mark.parametrize("question", ["Коротко?", "conciseness", "{outside}", 'Is it: "a" {{ b }} #c?'])
 def test_a_question_is_a_question_whatever_it_looks_like(
     page: Page, home: Path, tmp_path_factory: pytest.TempPathFactory, question: str
