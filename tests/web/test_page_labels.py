@@ -225,7 +225,7 @@ def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_j
                 press(page, address, do="answer", row=str(next_row(page, address)["identity"]), choice="PASS")
                 told.append(page.data(address)["work"]["so_far"])
             text = page.get(address).text
-            assert "the 20 labelled rows alone the number is known to ±0.08" in text
+            assert "(20 rows, all annotators) the number is known to ±0.081" in text
             assert "±0.05 takes more rows than the run has" in text
             assert page.data(f"{page.run('run')}/label?annotator=ann&queue=failed")["work"]["so_far"] is None
     assert told[:20] == told[20:]
