@@ -89,6 +89,8 @@ def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, hom
     assert page.post(f"{job}/stop").status == 200
     found = ended(page, job)
     assert page.data(page.run("stopped"))["resumable"]
+    assert "can be resumed" in page.get(job).text
+    assert "can be resumed" in page.get(page.run("stopped")).text
     assert found["stopped"]
     assert not found["fine"]
     assert run_info(home / "runs" / "stopped").state.startswith("stopped")

@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from jinja2 import nodes
 
 from adjudge import DirectJudge, Instance, PairwiseJudge
 from adjudge.cli.main import app
@@ -25,7 +26,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.web.library import Library
-from adjudge.web.site import SHORT_NAMES, russian
+from adjudge.web.site import SHORT_NAMES, russian, templates
 from support.labels import compared, judged, model
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
@@ -65,6 +66,17 @@ def test_every_text_of_the_pages_is_there_in_russian() -> None:
         texts |= {one or other for one, other in said}
     assert len(texts) > 80
     assert sorted((texts | SHORT_NAMES.keys()) - russian().keys()) == []
+
+
+def test_templates_call_only_what_there_is() -> None:
+    """Also in the parts that a page seldom shows, such as what a stopped run says."""
+    known = {*templates().globals, "t", "number", "share"}
+    for name in templates().list_templates():
+        tree = templates().parse((WEB / "templates" / name).read_text(encoding="utf-8"))
+        called = {call.node.name for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name)}
+        macros = {macro.name for macro in tree.find_all(nodes.Macro)}
+        imported = {one if isinstance(one, str) else one[1] for each in tree.find_all(nodes.FromImport) for one in each.names}
+        assert called - known - macros - imported == set(), name
 
 
 def test_runs_are_listed_with_what_they_came_to(page: Page) -> None:

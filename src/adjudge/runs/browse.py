@@ -245,7 +245,7 @@ class Mean(NamedTuple):
     """Of scores by one criteria."""
 
     value: float
-    count: int
+    scores: int
     interval: Interval | None
     """None of few scores, of those outside 0 to 1, and of so many that it would be no wider than the figure's last digit."""
 

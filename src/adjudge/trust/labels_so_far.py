@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from adjudge.domain.label import Label, LabelScale
-from adjudge.domain.verdict import TIE
 from adjudge.stats.correction import labels_only
 from adjudge.stats.intervals import FEWEST
 from adjudge.trust.measure import Measure, measure_of
@@ -66,5 +65,5 @@ def _answer(label: Label, measure: Measure) -> Answer | None:
 
 def _systems(labels: Sequence[Label]) -> tuple[str, ...]:
     """Compared responses by their places: two at least, and as many as anybody found better."""
-    best = max((one.winner for one in labels if isinstance(one.winner, int) and one.winner != TIE), default=1)
+    best = max((one.winner for one in labels if isinstance(one.winner, int)), default=1)
     return tuple(str(place) for place in range(max(2, best + 1)))

@@ -225,7 +225,7 @@ def _counts_data(counts: JudgeCounts) -> dict[str, object]:
 def mean_data(mean: Mean) -> dict[str, object]:
     """A mean as a page shows it."""
     limits = mean.interval
-    return {"value": mean.value, "count": mean.count, **({"lower": limits.lower, "upper": limits.upper} if limits else {})}
+    return {"value": mean.value, "scores": mean.scores, **({"lower": limits.lower, "upper": limits.upper} if limits else {})}
 
 
 def _corrected(place: RunPlace) -> list[dict[str, object]]:

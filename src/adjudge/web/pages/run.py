@@ -50,6 +50,7 @@ def show(request: Request) -> Response:
         "next": page.next,
         "looked_at": page.looked_at,
         "sort": filters.sort,
+        "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
         "chosen": row_data(site, place, judge, int(chosen), whole=False) if chosen is not None else None,
     }
     return site.answer(request, "run.html.jinja", data)
