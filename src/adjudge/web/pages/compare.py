@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
@@ -140,3 +141,6 @@ def _said(came: Came) -> _Said:
     if came.status != "scored" or came.chosen is None:
         return _Said(came.status, is_verdict=False)
     return _Said(str(came.chosen), is_verdict=True)
+
+
+ROUTES = (Route("/compare", show),)
