@@ -286,6 +286,19 @@ def test_an_own_file_of_criteria_is_linted_while_it_is_edited(browser: Browser, 
     assert troubles == []
 
 
+def test_a_server_that_does_not_answer_is_told(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+    judged(tmp_path / "one", ["text", "other"], lambda _: "FAIL")
+    with served(tmp_path) as own:
+        page = opened_at(browser, own, troubles, f"{own.run('one')}/label?annotator=ann")
+        page.context.set_offline(True)
+        page.keyboard.press("1")
+        page.wait_for_selector("#unheard:visible")
+        page.context.set_offline(False)
+        page.keyboard.press("1")
+        page.wait_for_selector("#work :text('1 of 2 labelled')")
+        assert not page.locator("#unheard").is_visible()
+
+
 def test_the_verdict_is_revealed_by_a_key_after_the_label(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
     judged(tmp_path / "one", ["text"], lambda _: "FAIL")
     with served(tmp_path) as own:

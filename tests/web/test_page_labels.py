@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -234,3 +235,13 @@ def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_j
     assert widths == sorted(widths, reverse=True)
     assert told[19]["soon"] < told[19]["reach"]
     assert told[19]["more"] > 0
+
+
+def test_a_run_that_was_replaced_is_labelled_anew(page: Page, root: Path) -> None:
+    address = desk(page)
+    row = str(next_row(page, address)["identity"])
+    shutil.rmtree(root / "dates")
+    judged(root / "dates", ["another text"], lambda _: "PASS")
+    assert "this is the next one" in press(page, address, do="answer", row=row, choice="PASS")
+    press(page, address, do="answer", row=str(next_row(page, address)["identity"]), choice="FAIL")
+    assert [label.option for label in LabelStore(root / "dates").current()] == ["FAIL"]

@@ -55,3 +55,9 @@ document.addEventListener("htmx:after:swap", () => {
   const row = document.querySelector(".split > #row");
   if (row && !matchMedia("(min-width: 70rem)").matches) row.scrollIntoView({ block: "start" });
 });
+
+// A server that has ended, or a machine asleep: said at once, so that nobody goes on labelling into the void.
+document.addEventListener("htmx:error", (event) => {
+  if (event.detail?.error instanceof TypeError) document.querySelector("#unheard").hidden = false;
+});
+document.addEventListener("htmx:after:request", () => { document.querySelector("#unheard").hidden = true; });
