@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tomllib
 from importlib import import_module
@@ -22,6 +23,7 @@ from adjudge.stats.gates import Gate, gate
 from support.fake_provider import KEY, FakeProvider, Says
 
 pytest_plugins = ["pytester"]
+WORKERS = os.environ.get("ADJUDGE_WORKERS", "2")
 PLUGIN = "adjudge.integrations.pytest_plugin"
 INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
 BARE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio")
@@ -224,15 +226,23 @@ def test_a_model_that_cannot_be_asked_fails_the_group_with_one_line(suite: Suite
     done.stdout.fnmatch_lines(["*MISTRAL_API_KEY*"])
 
 
-def test_many_processes_ask_the_same_as_one(suite: Suite) -> None:
-    """Counted at the server: groups and texts, and a text that all ask about at once."""
+def test_many_processes_ask_the_same_as_one(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Counted at the server: groups and texts, and a text that all ask about at once. At length with ``-n 4``."""
     suite.group(60, 60)
     same = "import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_same(judge, n):\n"
     suite.pytester.makepyfile(test_same=f"{same}    judge('Is it polite?', 'REC-00077-Y').must_pass()\n")
-    done = suite.pytester.runpytest_subprocess(*NAMED, *BARE, "-n", "2", "--judged-record=cassette")
+    suite.run("-n", "0").assert_outcomes(passed=12)
+    alone = sorted(json.dumps(body, sort_keys=True) for body in suite.provider.bodies)
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path_factory.mktemp("another_cache")))
+    done = suite.pytester.runpytest_subprocess(*NAMED, *BARE, "-n", WORKERS, "--judged-record=cassette")
     assert done.ret == 0
     done.assert_outcomes(passed=12)
-    assert suite.asked() == 62
+    together = sorted(json.dumps(body, sort_keys=True) for body in suite.provider.bodies[len(alone) :])
+    print(f"\nrequests at the server: {len(alone)} with -n 0, {len(together)} with -n {WORKERS}")
+    assert together == alone
+    assert len(alone) == 62
     kept = suite.pytester.path.joinpath("cassette", "replies.jsonl").read_text(encoding="utf-8").splitlines()
     assert len({json.loads(line)["request"] for line in kept}) == 62
     assert [one.name for one in suite.pytester.path.joinpath("cassette").iterdir()] == ["replies.jsonl"]
