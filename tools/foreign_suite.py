@@ -41,7 +41,7 @@ class Session:
         if done.returncode:
             sys.exit(f"{self._suite.name} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return seconds, re.sub(r" in [\d.]+s|^plugins: .*\n", "", done.stdout, flags=re.MULTILINE)
+        return seconds, re.sub(r" in [\d.]+s|^plugins: .*\n|={3,}", "", done.stdout, flags=re.MULTILINE)
 
     def files(self) -> set[str]:
         """What lies in the suite's folder, bytecode aside."""
@@ -91,7 +91,7 @@ def compared(python: Path, suite: Path, tests: str, plugin: Path, pairs: int) ->
     if session.files() != held:
         sys.exit(f"{suite.name}: new files: {sorted(session.files() - held)}")
     without, with_it = (1000 * statistics.median(seconds[one]) for one in (False, True))
-    outcome = told.strip().splitlines()[-1].strip("= ")
+    outcome = told.strip().splitlines()[-1].strip()
     print(f"{suite.name}: {outcome}; median CPU {without:.1f} ms without, {with_it:.1f} ms with: {with_it - without:+.1f} ms")
     return with_it - without
 

@@ -143,7 +143,7 @@ def test_a_text_without_a_verdict_is_inconclusive(suite: Suite) -> None:
     suite.pytester.makepyfile("def test_it(judge):\n    judge('Is it polite?', 'REC-00001-Y', votes=1).must_pass()\n")
     done = suite.run()
     assert done.ret == 0
-    done.stdout.fnmatch_lines(["*1 inconclusive*"])
+    done.stdout.fnmatch_lines(["*.py::test_it: inconclusive: *no idea*", "*1 inconclusive*"])
 
 
 def test_a_baseline_is_compared_row_by_row(suite: Suite) -> None:
@@ -331,3 +331,34 @@ def test_golden_cases_fail_a_test_until_they_are_updated(suite: Suite) -> None:
     assert file.read_text(encoding="utf-8") == GOLDEN.replace("N}, option: Polite", 'N}, option: "Rude"')
     suite.run().assert_outcomes(passed=1)
     assert suite.asked() == 2
+
+
+def test_sentences_are_in_the_language_of_the_project(suite: Suite) -> None:
+    with (suite.pytester.path / "adjudge.toml").open("a", encoding="utf-8") as project:
+        project.write('language = "ru"\n')
+    suite.provider.faults = lambda record, attempt: Says(lambda right: "no idea") if record == 9 else None
+    suite.pytester.makepyfile(
+        test_it=GROUP.format(bar=0.8, passing=51, cases=60, more=""),
+        test_text="""
+        def test_fails(judge):
+            judge("Ответ вежлив.", "REC-00002-N", votes=1).must_pass()
+
+        def test_nobody_knows(judge):
+            judge("Ответ вежлив.", "REC-00009-Y", votes=1).must_pass()
+        """,
+    )
+    done = suite.run()
+    done.stdout.fnmatch_lines(["*по оценке не проходит: *голосов 1 из 1*", "*= оценено =*", "оценено: не меньше 0,80: *0,847*"])
+    done.stdout.fnmatch_lines(["test_text.py::test_nobody_knows: не решено: *голосов 0 из 1*", "оценки лежат в *"])
+    assert " votes" not in done.stdout.str().replace(", votes=1", "")
+
+
+def test_what_is_judged_commands_no_runner(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a job of GitHub, a line of the log may be a command."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    suite.provider.faults = lambda record, attempt: Says(lambda right: "::error::x\n ##[group]y")
+    suite.pytester.makepyfile(test_it="def test_it(judge):\n    judge('Is it polite?', 'REC-1-N', votes=1).must_pass()\n")
+    done = suite.run("--judged-inconclusive=fail").stdout.str()
+    assert "error:" in done
+    assert "::error" not in done
+    assert "##[" not in done

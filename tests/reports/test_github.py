@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -129,6 +130,31 @@ def test_a_summary_of_very_many_rows_stays_within_what_github_takes(tmp_path: Pa
     print(f"\njob summary of {ROWS:,} rows: {size / 1024:.1f} KiB, {len(annotations)} annotations")
     assert size < 900 * 1024
     assert len(annotations) <= 10
+
+
+def test_no_text_that_is_judged_commands_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``::command::`` counts where a line begins with it, wrapped ones included, ``##[command]`` anywhere in a line."""
+    hostile = "good ::error::owned ##[add-mask]x " * 3
+    words = ("check", hostile, "--criterion", "It is good.", "-m", f"scripted/PASS {hostile}", "--no-cache")
+    assert "##[" in adjudge(*words, "--json").stdout
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    for more in ((), ("--json",)):
+        done = adjudge(*words, *more)
+        assert "owned" in done.stdout
+        assert "##[" not in done.stdout + done.stderr
+        assert not re.search(r"^\s*::", done.stdout + done.stderr, re.MULTILINE)
+    assert hostile.strip() in str(json.loads(done.stdout)["results"][0]["votes"])
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("junit", "<?xml"), ("md", "#"), ("html", "<!DOCTYPE html>"), ("github", "<!-- adjudge")]
+)
+def test_a_report_goes_to_standard_output_on_request(tmp_path: Path, form: str, begins: str) -> None:
+    run = judged(tmp_path / "run", "PASS", "FAIL")
+    done = adjudge("report", run, "--to", form, "-o", "-", cwd=tmp_path)
+    assert (done.returncode, done.stdout[: len(begins)].lower()) == (0, begins.lower())
+    assert "written to" not in done.stdout
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
 
 
 def test_junit_has_the_identity_and_the_mean_of_each_judge(tmp_path: Path) -> None:
