@@ -23,6 +23,7 @@ from adjudge.reports.summary import Summary
 from adjudge.reports.table import record
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
+from adjudge.reports.workflow_commands import defused
 
 if TYPE_CHECKING:
     from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
@@ -113,9 +114,10 @@ def _reason(result: Result, language: str) -> str:
     return shown or localised(next((vote.reason for vote in result.votes if vote.reason), ""), language)
 
 
-def clean(text: str) -> str:
-    """``text`` without what a terminal would obey."""
-    return _CONTROL.sub("�", text)
+def clean(text: str, *, may_command: bool = False) -> str:
+    """``text`` without what a terminal would obey, or the runner of a GitHub job (unless it is a command of ours)."""
+    cleaned = _CONTROL.sub("�", text)
+    return cleaned if may_command else defused(cleaned)
 
 
 def told(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from adjudge.data.cells import cell, text_of
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.again import Again
-from adjudge.reports.files import text_file
+from adjudge.reports.files import STDOUT, text_file
 from adjudge.reports.judgment import Judgment, explanation_of, part_of, score_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _MEASURED = ("measures", "parts", "blame", "votes_on_measures")
 
 def check_writable(path: Path | None) -> None:
     """Before anything is paid for, not after."""
-    if path is None:
+    if path is None or path == STDOUT:
         return
     folder = path.absolute().parent
     try:
