@@ -7,8 +7,8 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt \\
-	test-first-steps test-work fuzz \\
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt \
+	test-first-steps test-work fuzz \
 	lock dist docs pictures priors release clean
 
 help:
