@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -11,6 +11,7 @@ from click import UsageError
 
 from adjudge.cli.options import FROM_ONE, given_as, together
 from adjudge.cli.show import clean
+from adjudge.domain.light import light_dataclass
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.errors import BatchesOpen
 from adjudge.reports.russian import localised
@@ -23,7 +24,7 @@ _ALWAYS_SAID = ("twice", "stopping", "cancelled", "note")
 ORPHANS = click.Choice(("adopt", "resubmit"))
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class BatchFlags(BatchSettings):
     """What the command line says of batches."""
 

@@ -38,7 +38,7 @@ class Argument(click.Argument):
         *,
         help: str = "",
         nargs: int | None = None,
-        type: click.ParamType[Any] | None = None,
+        type: click.ParamType[object] | None = None,
         default: object = None,
     ) -> None:
         given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
@@ -96,7 +96,7 @@ def argument(
     *,
     required: bool | None = None,
     nargs: int | None = None,
-    type: click.ParamType[Any] | None = None,
+    type: click.ParamType[object] | None = None,
     default: object = None,
 ) -> Callable[[F], F]:
     """An argument with a line of help."""

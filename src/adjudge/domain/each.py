@@ -21,6 +21,9 @@ class OfEach(Choice):
     about: ClassVar[str] = "each of {}"
     """What a ballot's identity says that is asked about."""
 
+    several: ClassVar[bool] = True
+    repair: ClassVar[str] = "repair_each"
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """None: the answer is not one label, so it has to be written."""

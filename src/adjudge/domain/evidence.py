@@ -55,6 +55,9 @@ class SupportQuestion(Choice):
     sources: str = "contexts"
     """The field that holds the fragments."""
 
+    quoted: ClassVar[bool] = True
+    repair: ClassVar[str] = "repair_evidence"
+
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on a sentence
         """JSON schema of an answer."""
         return object_schema({"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION})
@@ -69,6 +72,7 @@ class SupportOfEach(OfEach, SupportQuestion):
     """The same of several numbered sentences in one call."""
 
     about: ClassVar[str] = "{} sentences"
+    repair: ClassVar[str] = "repair_sentences"
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on sentences
         """JSON schema of an answer."""
@@ -86,6 +90,7 @@ class ClaimsQuestion(OfEach):
     """What each of several numbered sentences claims. The answer in writing: [[number, claim], …] as JSON."""
 
     about: ClassVar[str] = "claims of {} sentences"
+    repair: ClassVar[str] = "repair_claims"
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on sentences
         """JSON schema of an answer."""

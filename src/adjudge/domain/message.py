@@ -11,6 +11,7 @@ from operator import add, attrgetter, sub
 from typing import TYPE_CHECKING, Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
+from adjudge.domain.light import light_dataclass
 
 if TYPE_CHECKING:
     from _hashlib import HASH
@@ -63,7 +64,7 @@ def _hashed(messages: tuple[Message, ...]) -> HASH:
     return sha256(f"[{''.join([f'[{_quoted(one.role)},{_quoted(one.content)}],' for one in messages])}".encode())
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Calibration:
     """How the log-probabilities of one kind of label are read. As it stands: as they are, the whole prior taken out."""
 
@@ -75,7 +76,7 @@ class Calibration:
     """A verdict that is less likely than this is of low confidence."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Capabilities:
     """What a provider documents that it can do. What it then did is on the reply."""
 

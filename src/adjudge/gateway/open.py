@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +13,7 @@ from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.aio.files import cache_folder
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
@@ -194,7 +195,7 @@ def _store(folder: Path) -> ReplyStore:
     return ReplyStore(folder)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class _Server:
     """What was said about where a model is, and how one is let in."""
 

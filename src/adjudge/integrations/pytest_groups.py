@@ -11,7 +11,6 @@ import pytest
 from adjudge.domain.instance import texts_beside
 
 if TYPE_CHECKING:
-    from adjudge.integrations.pytest_session import JudgingSession
     from adjudge.integrations.pytest_text import JudgedText
 
 
@@ -56,10 +55,18 @@ class Group:
 Fields = Mapping[str, str | Sequence[str]]
 
 
+class Judging(Protocol):
+    """Judges a text at once."""
+
+    def judge(self, criteria: object, fields: Fields, votes: int, undecided: Callable[[str], None]) -> JudgedText:
+        """The text, judged by so many votes. ``undecided`` is told where there is no verdict."""
+        ...
+
+
 class Judge:
     """What the ``judge`` fixture is."""
 
-    def __init__(self, session: JudgingSession, undecided: Callable[[str], None]) -> None:
+    def __init__(self, session: Judging, undecided: Callable[[str], None]) -> None:
         self._session, self._undecided = session, undecided
 
     def __call__(

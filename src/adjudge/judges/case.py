@@ -235,9 +235,11 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         """A judge of one's own with other settings is another judge: a fork must not take the one's word for the other's."""
+        if self.panel:
+            return super().vote_keys()
         common = [ATTRIBUTES, *(entry.name for entry in fields(OwnSettings) if entry.name != "seed" or self.seed is None)]
         own = plain_settings({name: value for name, value in self.recorded_settings().items() if name not in common})
-        if self.panel or not own:
+        if not own:
             return super().vote_keys()
         identity = content_hash(type(self).__name__, own)
         return lambda ballot, wordings: key_of(ballot, identity, wordings)

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypedDict, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeGuard, TypeVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.light import light_dataclass
@@ -17,7 +17,9 @@ from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
-from adjudge.judges.unitxt_engine import EngineLike, EngineModel, UnitxtEngine
+
+if TYPE_CHECKING:
+    from adjudge.judges.unitxt_engine import EngineLike, UnitxtEngine
 
 T = TypeVar("T")
 _ROOM_FOR_A_PANEL = 2048
@@ -67,6 +69,8 @@ def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:
 
 
 def _opened(engine: UnitxtEngine) -> OpenModel:
+    from adjudge.judges.unitxt_engine import EngineModel  # not loaded where there is no such engine
+
     return open_model(EngineModel(engine), max_concurrency=1)
 
 

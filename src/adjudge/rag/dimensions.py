@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
@@ -70,17 +70,17 @@ class Dimension:
         if self.weight > MOST_WEIGHT:
             raise SetupError(f"the weight of the dimension {self.name!r} must be at most {MOST_WEIGHT:g}, not {self.weight}")
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of its criteria."""
         return self.criteria.name
 
-    @property
+    @cached_property
     def maximum(self) -> int:
         """The best score."""
         return len(self.criteria.options) - 1
 
-    @property
+    @cached_property
     def reads(self) -> tuple[str, ...] | None:
         """The fields it sees, the judged one last; None: all there are."""
         judged = self.criteria.to_evaluate_field
@@ -102,6 +102,7 @@ def rag_dimensions(language: str = "en") -> tuple[Dimension, ...]:
     return tuple(_dimension(value, place, language) for place, value in _ready_made(language).values())
 
 
+@cache
 def absent(language: str = "en") -> Mapping[str, str]:
     """What stands in a prompt for a field that a row has nothing in."""
     return {str(name): str(text) for name, text in mapping(_data(language)["absent"], Place("rag", "absent")).items()}

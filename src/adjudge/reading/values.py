@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Items(list[object]):
     lines: Sequence[int] = ()
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Place:
     """Where a value stands."""
 

@@ -37,7 +37,6 @@ from adjudge.runs.eval_file import (
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
-from adjudge.stats.retrieval import RankMeasure
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
@@ -69,7 +68,8 @@ class ReadyJudge:
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge, parts = self.first_step or self.judge, parts_of(instance, self.per)
+        judge = self.first_step or self.judge
+        parts = [instance] if self.per == "row" else parts_of(instance, self.per)
         if not isinstance(judge, CaseJudge):
             return list(parts)
         return [judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria]
@@ -174,6 +174,8 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
         return False
+    from adjudge.stats.retrieval import RankMeasure  # not loaded where nothing is retrieved
+
     return entry.evidence in (None, "rules") and all(RankMeasure.of(name) for name in entry.measures)
 
 

@@ -144,7 +144,8 @@ class Runtime:
         settings = self._configuration(asked, inputs or {}) if run or budget else {}
         async with everything_in(run, settings, budget) as under_way:
             self.last = await self._select(sandbox, asked, search, inputs)
-            await keep_candidates(under_way, self.last, search.asked)
+            if under_way:
+                await keep_candidates(under_way, self.last, search.asked)
         if self.last.winner is None:
             raise nothing_valid(self.last)
         return self.last, sandbox

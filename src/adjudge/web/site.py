@@ -24,7 +24,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.evidence import evidence_style, record_html
 from adjudge.reports.pages import measures_html
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import in_russian, localised
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
@@ -196,7 +196,9 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html)
+    made.globals.update(
+        asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html, localised=localised
+    )
     return made
 
 

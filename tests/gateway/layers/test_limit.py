@@ -210,8 +210,10 @@ async def _live_through(gate: Gate, steps: list[str]) -> None:
 
 @pytest.mark.parametrize("most", [1, 4])
 def test_as_many_requests_run_at_once_as_allowed_and_no_more(provider: FakeProvider, most: int) -> None:
+    model = open_at(provider, max_concurrency=most)
+    ask(model)  # before a first answer it would be three
     provider.latency, provider.together = 0.01, most
-    ask_all(open_at(provider, max_concurrency=most), ["REC-00001-Y"] * 20)
+    ask_all(model, ["REC-00001-Y"] * 20)
     assert provider.most_at_once == most
 
 
