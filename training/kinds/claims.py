@@ -14,7 +14,7 @@ from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
 from adjudge.judges.evidence_pool import support_criteria
 from training.kinds.base import Case, Draw, Kind
-from training.kinds.facts import Thing, some, thing
+from training.kinds.facts import Fact, Thing, some, thing
 from training.kinds.scenes import scene
 from training.texts import bank, expand
 
@@ -89,7 +89,7 @@ def _claim(draw: Draw, truth: str) -> _Claim | None:
     return _of_passage(draw, truth)
 
 
-def _of_passage(draw: Draw, truth: str) -> _Claim | None:
+def _of_passage(draw: Draw, truth: str) -> _Claim:
     found = scene(draw, "passages")
     told = [expand(draw.rng, one) for one in found["told"]]
     answered, open_ = draw.rng.choice(found["asked"][:2]), found["asked"][2]
@@ -97,7 +97,9 @@ def _of_passage(draw: Draw, truth: str) -> _Claim | None:
         said = [answered["right"][-1]] * 3 + [found["both"]["full"], found["both"]["part"], found["summary"]["good"]]
         sentence = draw.rng.choice([*said, *told])
     elif truth == CONTRADICTED:
-        sentence = draw.rng.choice([answered["wrong"][0], *answered["wrong"], found["summary"]["bad"], *_miscounted(draw.rng, told)])
+        sentence = draw.rng.choice(
+            [answered["wrong"][0], *answered["wrong"], found["summary"]["bad"], *_miscounted(draw.rng, told)]
+        )
     else:
         answered = open_
         sentence = draw.rng.choice([*open_["wrong"], *open_["unsupported"], *_elsewhere(draw, told)])
@@ -126,11 +128,11 @@ def _of_thing(draw: Draw, truth: str) -> _Claim | None:
     return _Claim(_told(draw, found, told), found.tell(said, 0, value), found.ask(said))
 
 
-def _told(draw: Draw, found: Thing, facts: Sequence[object]) -> list[str]:
+def _told(draw: Draw, found: Thing, facts: Sequence[Fact]) -> list[str]:
     """The facts in any order, the first with the thing's name."""
     order = list(facts)
     draw.rng.shuffle(order)
-    return [found.tell(fact, 0 if place == 0 else draw.rng.randrange(2)) for place, fact in enumerate(order)]  # type: ignore[arg-type]
+    return [found.tell(fact, 0 if place == 0 else draw.rng.randrange(2)) for place, fact in enumerate(order)]
 
 
 def _miscounted(rng: random.Random, told: Sequence[str]) -> list[str]:
