@@ -38,11 +38,11 @@ class _Claim:
 
 def kinds() -> Iterator[Kind]:
     """One that asks as the package does, and one that asks for Yes or No in other words."""
-    yield Kind("claim_support", _in_three, weight=220)
+    yield Kind("claim_support", support_case, weight=220)
     yield Kind("claim_stated", _yes_no, weight=80)
 
 
-def _in_three(draw: Draw) -> Case | None:
+def support_case(draw: Draw) -> Case | None:
     """The package's own question."""
     truth = draw.rng.choices((SUPPORTED, CONTRADICTED, NOT_FOUND), (9, 5, 6))[0]
     return _case(draw, support_criteria(draw.language), truth, truth)
