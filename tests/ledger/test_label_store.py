@@ -265,3 +265,9 @@ def test_a_label_taken_back_before_the_verdict_was_seen_counts_no_more(store: La
     later = label(option="FAIL", design="random", judge_visible=True)
     store.add(later)
     assert list(store.of_each_copy()) == [later]
+
+
+def test_a_row_that_was_only_skipped_before_has_no_other_label(store: LabelStore) -> None:
+    seen = label(option="FAIL", design="random", judge_visible=True)
+    store.add(label(option=None, state="skipped", design="random"), seen)
+    assert list(store.of_each_copy()) == [seen]

@@ -227,7 +227,8 @@ def _blind(label: Label, history: Sequence[Label]) -> Label:
     """The label, or, where it was given with the judge's verdict in sight, the one that stood before."""
     if not label.judge_visible:
         return label
-    own = [one for one in history if not one.judge_visible and (one.id is None or one.id == label.id)]
+    blind = (one for one in history if not one.judge_visible and one.state != "skipped")
+    own = [one for one in blind if one.id is None or one.id == label.id]
     return _standing(own) or label
 
 
