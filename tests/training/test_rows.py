@@ -88,9 +88,9 @@ def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) 
 def test_yes_and_no_are_as_frequent_and_as_long(world: World, name: str) -> None:
     kind = next(kind for kind in KINDS if kind.name == name)
     lengths = defaultdict(list)
-    for case in cases(world, kind, 600):
+    for case in cases(world, kind, 300):
         lengths[case.truth].append(sum(len(str(text).split()) for text in case.fields.values()))
-    shares = {truth: len(found) / 600 for truth, found in lengths.items()}
+    shares = {truth: len(found) / 300 for truth, found in lengths.items()}
     assert 0.38 < shares["Yes"] < 0.62, shares
     means = {truth: sum(found) / len(found) for truth, found in lengths.items()}
     assert 0.8 < means["Yes"] / means["No"] < 1.25, means
