@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.threshold import Threshold
 from adjudge.errors import SetupError
+
+if TYPE_CHECKING:
+    from adjudge.domain.threshold import Threshold
 
 FORMAT = "adjudge calibration 1"
 _THRESHOLDS = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
@@ -151,6 +153,8 @@ def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
 
 
 def _step(kept: Mapping[str, object]) -> Threshold:
+    from adjudge.domain.threshold import Threshold
+
     match kept:
         case {"step": str(), "identity": str(), "confidence": float() | int() | None, "rows": int()}:
             return Threshold(**kept)  # type: ignore[arg-type]
