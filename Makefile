@@ -7,7 +7,8 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt \
+	test-first-steps test-work fuzz \
 	lock dist docs pictures priors release clean
 
 help:
@@ -37,6 +38,9 @@ help:
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
+	@echo "make test-work       2,000 simulated CI runs of equal systems, pytest -n 4, a job summary of 100,000 rows, other people's test suites with"
+	@echo "                     the pytest plugin installed (some minutes)"
+	@echo "make test-first-steps  from pip install to a first report in three commands, in a clean environment"
 	@echo "make docs            the site of documents, in build/site: open its index.html"
 	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
 	@echo "make priors          what the embedded model says of neutral texts, for the package: after a change of its adapter or the RAG prompts"
@@ -102,7 +106,7 @@ test-scale: $(VENV)/ready
 	$(PIP) install -r requirements/scale.txt
 	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
 		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends tests/ledger/test_stores.py \
-		tests/runs/test_partition.py tests/runs/test_together.py
+		tests/runs/test_partition.py tests/runs/test_together.py tests/runs/test_same_export.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
@@ -183,6 +187,18 @@ test-neighbour-%: .venv-neighbours/%/ready
 	.venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
 
 test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
+
+test-work: $(VENV)/ready
+	ADJUDGE_CI_RUNS=2000 ADJUDGE_WORKERS=4 ADJUDGE_REPORT_ROWS=100000 $(BIN)/python -m pytest -q -s tests/integrations/test_simulated_ci.py \
+		tests/integrations/test_pytest_plugin.py tests/reports/test_github.py
+	rm -rf build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(BIN)/python tools/foreign_suite.py build/wheel/*.whl
+
+test-first-steps: $(VENV)/ready
+	rm -rf build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(BIN)/python tools/first_steps.py build/wheel/*.whl
 
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz
