@@ -180,6 +180,7 @@ def test_the_verdict_is_revealed_after_the_label_and_a_change_is_marked(page: Pa
     assert page.data(address)["work"]["last"] is None
     press(page, address, do="answer", row=str(row["identity"]), choice="FAIL")
     assert [(label.option, label.judge_visible) for label in LabelStore(root / "dates").current()] == [("FAIL", True)]
+    assert [label.option for label in LabelStore(root / "dates").of_each_copy()] == ["PASS"]
 
 
 def test_a_note_on_the_criteria_is_kept_with_them_and_shown_to_who_writes_them(page: Page, root: Path) -> None:

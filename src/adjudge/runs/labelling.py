@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -70,6 +70,8 @@ class Labelling:
         """Skipped in this session."""
         self._again: str | None = None
         """The row whose label was taken back."""
+        self._known: tuple[object, list[Label]] | None = None
+        """The labels there are, and until which."""
         self._began = time.time()
 
     @property
@@ -119,11 +121,15 @@ class Labelling:
         self._passed.add(shown.queued.identity)
         return self._keep(shown, "skipped", note)
 
-    def undo(self) -> Label | None:
-        """Take the annotator's last label back and show its row again; says which it was."""
+    def undo(self, seen: Container[int] = ()) -> Label | None:
+        """Take the annotator's last label back and show its row again; says which it was.
+
+        ``seen``: the numbers of rows on which the annotator has seen the judge's verdict.
+        """
         label = self._store.last(self.judged.name, self._who.name, chosen=self._who.queue != "random")
         if label is not None:
-            self._store.withdraw(label)
+            row = self._plan.get(label.row)
+            self._store.withdraw(label, judge_visible=row is not None and row.number in seen)
             self._passed.discard(label.row)
             self._again = label.row
         return label
@@ -172,7 +178,11 @@ class Labelling:
         return [one for place, one in enumerate(self._plan) if one not in own and (place < shared or one not in others)]
 
     def _labels(self, annotator: str | None = None) -> Iterator[Label]:
-        return self._store.current(self.judged.name, annotator)
+        """Read anew when there are new ones: they are asked for several times for each row."""
+        newest = self._store.newest()
+        if self._known is None or self._known[0] != newest:
+            self._known = newest, list(self._store.current(self.judged.name))
+        return (one for one in self._known[1] if annotator in (None, one.annotator))
 
     def _shown(self, row: QueuedRow) -> ShownRow:
         fields = self._fields(row)

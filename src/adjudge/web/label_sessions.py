@@ -46,6 +46,10 @@ class LabelSessions:
         """The judge's verdict on a row was shown."""
         self._seen.setdefault(place.id, set()).add(row)
 
+    def seen(self, place: RunPlace) -> set[int]:
+        """The rows whose verdicts were shown, since the server started."""
+        return self._seen.get(place.id, set())
+
     def has_seen(self, place: RunPlace, row: int) -> bool:
         """Whether it was, since the server started."""
         return row in self._seen.get(place.id, ())

@@ -87,7 +87,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str
         return "Kept as a note on the criteria."
     if given.get("do") == "undo":
         site.sessions.labelled(*desk, None)
-        return "Taken back." if work.undo() else "There is nothing to take back."
+        return "Taken back." if work.undo(site.sessions.seen(desk.place)) else "There is nothing to take back."
     shown = work.next()
     if shown is None or shown.queued.identity != given.get("row"):
         return "That row was labelled in another tab: this is the next one."
