@@ -244,7 +244,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("scores", "is_open"), [((1, 2), True), ((1, 2, 3), False), ((1, 1, 2), False), ((1, 1, 2, 2), False)])
 def test_of_numbers_a_third_one_decides(scores: tuple[float, ...], is_open: bool) -> None:
     labels = [label("a", None, annotator=f"a{place}", score=score) for place, score in enumerate(scores)]
-    assert Conflict(tuple(labels)).is_open is is_open
+    assert Conflict(criteria=labels[0].criteria, row=labels[0].row, labels=tuple(labels)).is_open is is_open
 
 
 def test_a_change_after_the_verdict_was_seen_leaves_the_correction(store: LabelStore) -> None:

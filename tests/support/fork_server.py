@@ -6,12 +6,16 @@ reading of modules, which is most of what a short command takes, is done once.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
 import os
 import pkgutil
 import sys
+import threading
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 ROOMS = ("cli", "engine", "gateway", "judges", "rag", "reports", "runs")
@@ -62,8 +66,27 @@ def become(order: dict[str, Any]) -> None:
     sys.argv = ["adjudge", *order["words"]]
 
 
+def end(main: Callable[[], None]) -> None:
+    """Run ``main`` and end with its exit code, without taking apart hundreds of modules: that takes longer than most commands."""
+    code: object = None
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:  # noqa: BLE001 - what Python does with it
+        traceback.print_exc()
+        code = 1
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
 if __name__ == "__main__":
     serve()
     from adjudge.cli.main import main
 
-    main()
+    end(main)

@@ -36,7 +36,7 @@ def made(world: World) -> list[builder.Row]:
     """Rows of a few kinds, made once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builder, "all_kinds", lambda: FEW)
-        return rows(world, 150, 1)
+        return rows(world, 80, 1)
 
 
 def draw(world: World, seed: int = 0, language: Any = "en", fresh: bool = False, **more: Any) -> Any:
@@ -49,7 +49,7 @@ def cases(world: World, kind: Any, count: int, language: str = "en") -> Any:
 
 
 def test_the_same_seed_makes_the_same_rows(world: World, made: list[builder.Row], few_kinds: None) -> None:
-    again, other = (rows(world, 150, seed) for seed in (1, 2))
+    again, other = (rows(world, 80, seed) for seed in (1, 2))
     assert [row.shown for row in made] == [row.shown for row in again]
     assert [row.shown for row in made] != [row.shown for row in other]
 
@@ -57,11 +57,10 @@ def test_the_same_seed_makes_the_same_rows(world: World, made: list[builder.Row]
 def test_there_are_many_kinds_and_every_one_makes_cases(world: World) -> None:
     assert len(TRAINED) >= 150
     assert len({kind.name for kind in KINDS}) == len(KINDS)
-    for kind in KINDS:
+    for number, kind in enumerate(KINDS):
         for language in kind.languages:
-            made = [kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(2)]
-            more = (kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(2, 25))
-            assert any(made) or any(more), (kind.name, language)
+            made = (kind.make(draw(world, seed, language, fresh=bool((number + seed) % 2))) for seed in range(25))
+            assert any(made), (kind.name, language)
 
 
 def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) -> None:
@@ -249,10 +248,10 @@ def test_a_text_says_a_thing_when_it_has_the_translation(world: World, language:
     known = {pair[here].rstrip("."): pair for pair in sentences()}
     kind = next(kind for kind in KINDS if kind.name == "says_a_thing")
     truths: Counter[Any] = Counter()
-    for case in cases(world, kind, 200, language):
+    for case in cases(world, kind, 80, language):
         quoted = max((one for one in known if one in case.criteria.description), key=len)
         negated = re.search(r"(?i)\bnot\b|nowhere|\bне\b|неверно|нельзя", case.criteria.description.partition(quoted)[0])
         there = known[quoted][1 - here] in case.fields["response"]
         assert (case.truth == "Yes") == (there != bool(negated)), case
         truths[case.truth] += 1
-    assert min(truths.values()) > 60
+    assert min(truths.values()) > 24

@@ -51,22 +51,16 @@ class Draw:
     at: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Conflict:
     """A row of which annotators say different things."""
 
+    criteria: str
+    """The criteria's name."""
+    row: str
+    """The row's identity."""
     labels: tuple[Label, ...]
     """What each of them says."""
-
-    @property
-    def row(self) -> str:
-        """The row's identity."""
-        return self.labels[0].row
-
-    @property
-    def criteria(self) -> str:
-        """The criteria's name."""
-        return self.labels[0].criteria
 
     @property
     def is_open(self) -> bool:
@@ -120,10 +114,10 @@ class LabelStore:
 
     def conflicts(self, criteria: str | None = None) -> Iterator[Conflict]:
         """The rows of which annotators give different answers."""
-        for _, labels in groupby(self.current(criteria), lambda label: (label.criteria, label.row)):
+        for (name, row), labels in groupby(self.current(criteria), lambda label: (label.criteria, label.row)):
             given = [label for label in labels if label.state == "given"]
             if len({str(label.answer) for label in given}) > 1:
-                yield Conflict(tuple(given))
+                yield Conflict(criteria=name, row=row, labels=tuple(given))
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
         """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what undo takes back."""

@@ -106,9 +106,10 @@ def test_until_it_has_answered_three_are_asked_at_once_and_then_all(provider: Fa
     provider.faults = always(Code(500))
     ask_all(model, marked(9))
     assert provider.most_at_once == 3
-    provider.faults, provider.together = at_first(), 16
+    provider.faults = at_first()
     model = open_at(provider, max_concurrency=16)
     ask(model)
+    provider.together = 16
     ask_all(model, marked(40))
     assert provider.most_at_once == 16
 

@@ -7,12 +7,13 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from time import perf_counter
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.headers import Headers
@@ -36,7 +37,7 @@ _NOT_ASKED: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Connection:
     """Everything needed to reach a model."""
 
