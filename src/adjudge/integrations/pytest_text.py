@@ -30,7 +30,7 @@ class JudgedText:
         agreement = "" if result.agreement is None else f", agreement {result.agreement:.2f}"
         verdict = told(result.status.value) if result.verdict_name is None else result.verdict_name
         votes = told(f"{result.votes_valid} of {result.votes_requested} votes{agreement}")
-        why = defused(result.explanation) if result.verdict_name else told(result.reason or "")
+        why = defused(result.explanation or "") if result.verdict_name else told(result.reason or "")
         return "; ".join(filter(None, (verdict, votes, shorten(why, _LONGEST, placeholder=" …"))))
 
     @property
