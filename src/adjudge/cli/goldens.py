@@ -59,13 +59,8 @@ def test(
     before you commit it.
     """
     use_prices(prices)
-<<<<<<< HEAD
     asked = model_entries(model, at)
-    codes: list[ExitCode] = []
-=======
-    asked = model_entries(model, ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header))
     codes, allowed = list[ExitCode](), _Allowance(max_usd)
->>>>>>> h22
     changed: dict[str, dict[int, str]] = {}
     for entry in read_entries(file):
         tried = _tried(Goldens.of(entry, file), asked, strictness, allowed, cache=not no_cache)
