@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
-from adjudge.domain.each import ChoiceOfEach, said_of_each
+from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
 from adjudge.domain.options import match_option
 from adjudge.domain.vote import Outcome
 from adjudge.verdicts.reading import Reading
 
+_NUMBERED = re.compile(r"\s*(?:[^\W\d]+[ _]?)?[#№(\[]?([0-9]{1,6})[)\].]?\s*")
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
 
 def read_answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
     """One option for every number; None where no object of the reply holds a list."""
     lists = [found for one in objects for found in one.values() if isinstance(found, list)]
-    if not lists:
-        return None
-    said = [one for one in lists[-1] if isinstance(one, Mapping)]
-    if [one.get("number") for one in said] != list(range(1, question.count + 1)):
-        reason = f'"answers" must hold one object for each number from 1 to {question.count}, in that order'
-        return Reading(Outcome.UNREADABLE, reason=reason)
-    options = [_option(one, question.options) for one in said]
-    known = [one for one in options if one is not None]
-    if len(known) < len(options):
-        wrong = options.index(None) + 1
-        return Reading(Outcome.UNREADABLE, reason=f"number {wrong}: its option is not one of {', '.join(question.options)}")
-    return Reading(Outcome.OK, said_of_each(known))
+    return _read([("answers", question.count, question.options)], {"answers": lists[-1]}) if lists else None
+
+
+def read_lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> Reading | None:
+    """One option for every number of every list; None where no object of the reply holds a list."""
+    held = {name: found for one in objects for name, found in one.items() if isinstance(found, list)}
+    asked = [(one.field, one.count, one.criteria.option_names) for one in question.lists]
+    return _read(asked, held) if held else None
+
+
+def _read(asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Sequence[object]]) -> Reading:
+    options: list[str] = []
+    for name, count, offered in asked:
+        said = [one for one in held.get(name, ()) if isinstance(one, Mapping)]
+        if [whole_number(one.get("number")) for one in said] != list(range(1, count + 1)):
+            reason = f'"{name}" must hold one object for each number from 1 to {count}, in that order'
+            return Reading(Outcome.UNREADABLE, reason=reason)
+        for number, one in enumerate(said, 1):
+            option = _option(one, offered)
+            if option is None:
+                where = f"number {number}" if len(asked) == 1 else f'number {number} of "{name}"'
+                return Reading(Outcome.UNREADABLE, reason=f"{where}: its option is not one of {', '.join(offered)}")
+            options.append(option)
+    return Reading(Outcome.OK, said_of_each(options))
+
+
+def whole_number(value: object) -> int | None:
+    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the texts."""
+    if isinstance(value, str):
+        named = _NUMBERED.fullmatch(value)
+        return int(named[1]) if named else None
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None
 
 
 def _option(one: Mapping[str, object], offered: Sequence[str]) -> str | None:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from adjudge.domain.each import ChoiceOfEach
+from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists
 from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
-from adjudge.verdicts.each import read_answers
+from adjudge.verdicts.each import read_answers, read_lists
 from adjudge.verdicts.evidence import read_claims, read_each, with_evidence
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
@@ -93,7 +93,9 @@ def _read_sentences(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
         return _refusal(text)
     question = ballot.question
-    if isinstance(question, ChoiceOfEach):
+    if isinstance(question, ChoiceOfLists):
+        reading = read_lists(objects, question)
+    elif isinstance(question, ChoiceOfEach):
         reading = read_answers(listed, question)
     elif isinstance(question, ClaimsQuestion):
         reading = read_claims(objects, question)
