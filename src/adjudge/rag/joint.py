@@ -58,11 +58,8 @@ def _of_the_same_fragments(cases: Sequence[Case]) -> tuple[list[JointCase], list
     help_to = [case for case in cases if case.criteria.name == _OF_FRAGMENTS]
     taken = [case for case in cases if case.criteria.name == _IN_FRAGMENTS]
     fragments = tuple(map(_judged, help_to))
-    if (
-        not taken
-        or len(help_to) + len(taken) > MOST_AT_ONCE
-        or any(case.instance.fields[_FRAGMENTS] != fragments for case in taken)
-    ):
+    same = all(case.instance.fields[_FRAGMENTS] == fragments for case in taken)
+    if not taken or not same or len(help_to) + len(taken) > MOST_AT_ONCE:
         return [], list(cases)
     about, inside = help_to[0].criteria, taken[0].criteria
     lists = [Listed(about, _FRAGMENTS, len(help_to)), Listed(inside, inside.to_evaluate_field, len(taken))]
