@@ -54,6 +54,19 @@ def support_criteria(language: str) -> Criteria:
     return Criteria(str(words["name"]), str(words["description"]), offered, to_evaluate_field="sentence")
 
 
+def text_criteria(language: str, text_field: str, source_field: str) -> Criteria:
+    """What people are asked of a whole text: by the same name, and with the same answers, as what its sentences come to."""
+    words, said = _words(language), mapping(_words(language)["text"], Place("judges/data", "text"))
+    options = mapping(said["options"], Place("judges/data", "text.options"))
+    return Criteria(
+        str(words["name"]),
+        str(said["description"]),
+        [CriteriaOption(name, str(options[name])) for name in SUPPORTS],
+        to_evaluate_field=text_field,
+        context_fields=["user_input", source_field],
+    )
+
+
 def claims_of(made: Sequence[Vote]) -> dict[str, list[str]]:
     """Sentence → what a model says that it claims; one that it says nothing of claims what it says."""
     found: dict[str, list[str]] = {}

@@ -37,8 +37,9 @@ def _read(asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Se
         for number, one in enumerate(said, 1):
             option = _option(one, offered)
             if option is None:
-                where = f"number {number}" if len(asked) == 1 else f'number {number} of "{name}"'
-                return Reading(Outcome.UNREADABLE, reason=f"{where}: its option is not one of {', '.join(offered)}")
+                return Reading(
+                    Outcome.UNREADABLE, reason=f'number {number} of "{name}": its option is not one of {", ".join(offered)}'
+                )
             options.append(option)
     return Reading(Outcome.OK, said_of_each(options))
 
