@@ -88,6 +88,11 @@ def test_a_panel_says_what_each_model_makes_of_the_composite() -> None:
     assert result.evidence.model_scales == {"one": 0, "two": 0}
 
 
+def test_evidence_alone_is_refused_with_the_way_out() -> None:
+    with pytest.raises(SetupError, match="name groundedness"):
+        RagEvaluator(model(), dimensions="none", evidence="each")
+
+
 def test_claims_need_a_model() -> None:
     with pytest.raises(SetupError, match="claims are looked up by a model"):
         RagEvaluator(model(), evidence="rules", claims=True)

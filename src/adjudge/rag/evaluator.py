@@ -127,6 +127,10 @@ class RagEvaluator(RagPlans):
         named = [self.measures] if isinstance(self.measures, str) else self.measures
         measures, others = weighed_measures(named, self.weights, self.language, alone=not chosen(known, wanted))
         beside = any(one.weight for one in measures)
+        if self.evidence and not beside and not chosen(known, wanted):
+            raise SetupError(
+                "evidence alone makes no composite: name groundedness among the dimensions, or take a judge of kind evidence"
+            )
         object.__setattr__(self, "measures", tuple(one.name for one in measures))
         object.__setattr__(self, "_measuring", Measuring(measures, self.language))
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
