@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import EvidenceJudge, Instance, ScriptedModel
+from adjudge import EvidenceJudge, Instance, RagEvaluator, ScriptedModel
 from adjudge.domain.label import Answer, Label
 from adjudge.domain.message import Request
 from adjudge.errors import RunError
@@ -17,6 +17,7 @@ from adjudge.runs.label_scales import label_scale
 from adjudge.runs.labelling import Annotator, labelling
 from adjudge.trust import calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
+from adjudge.trust.rows import Rows
 from support.page import served
 
 FRAGMENT = "The tower was finished in 1889. It is 330 metres tall."
@@ -97,3 +98,16 @@ def test_rules_give_no_verdict_to_be_labelled(tmp_path: Path) -> None:
     EvidenceJudge(method="rules").evaluate([{"contexts": [FRAGMENT], "response": "It is 330 m tall."}], run=tmp_path / "run")
     with pytest.raises(RunError, match="no verdict that people could be asked for"):
         label_scale(tmp_path / "run", None)
+
+
+def test_votes_on_sentences_and_on_other_dimensions_are_no_votes_on_the_row(run: Path, tmp_path: Path) -> None:
+    """They would tell how often a vote or a member of the panel is right, by what it said of something else."""
+    rag = RagEvaluator("scripted", dimensions=["clarity", "conciseness"])
+    rag.evaluate([{"user_input": "?", "response": "Yes."}], run=tmp_path / "several")
+    one = RagEvaluator("scripted", dimensions=["clarity"])
+    one.evaluate([{"user_input": "?", "response": "Yes."}], run=tmp_path / "one")
+    found = {name: label_scale(folder, name).scale for name, folder in (("support", run), ("clarity", tmp_path / "several"))}
+    assert [scale.by_parts for scale in (*found.values(), label_scale(tmp_path / "one", None).scale)] == [True, True, False]
+    rows = Rows(found["support"], {}, read_votes=lambda _: [{"model": "m", "option": "supported"}], all_votes=[])
+    rows.add({"criteria": "support", "status": "scored", "verdict": "supported", "score": 1.0, "fields": {"response": "x"}})
+    assert (rows.verdicts, rows.all_votes) == (["supported"], [()])

@@ -109,8 +109,9 @@ def _compares(rows: Iterator[Mapping[str, object]]) -> bool:
 def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelScale]:
     """What a judge asks, by its stored configuration."""
     settings, dimensions, asked = _mapping(judge.get("settings")), _mapping(judge.get("dimensions")), judge.get("criteria")
+    several = len(dimensions) > 1 or bool(judge.get("measures") or settings.get("evidence"))
     for one in dimensions.values():
-        yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))))
+        yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))), by_parts=several)
     for one in asked if isinstance(asked, Sequence) else ():
         yield LabelScale(criteria_of(_mapping(one)), compares=compares, ties=settings.get("tie_enabled") is not False)
     if dimensions or asked:
@@ -131,7 +132,7 @@ def _of_sentences(judge: Mapping[str, object]) -> Iterator[LabelScale]:
     from adjudge.judges.evidence_pool import text_criteria  # not loaded by those who have no such run
 
     named = (str(settings.get(name, known)) for name, known in (("text_field", "response"), ("source_field", "contexts")))
-    yield LabelScale(text_criteria(str(settings.get("language", "en")), *named))
+    yield LabelScale(text_criteria(str(settings.get("language", "en")), *named), by_parts=True)
 
 
 def criteria_of(said: Mapping[str, object]) -> Criteria:
