@@ -12,6 +12,7 @@ from adjudge.domain.label import Answer, Label
 from adjudge.domain.message import Request
 from adjudge.errors import RunError
 from adjudge.ledger.labels import LabelStore
+from adjudge.reports.judge_card import judge_cards
 from adjudge.runs.label_files import LabelDefaults, read_labels, run_rows
 from adjudge.runs.label_scales import label_scale
 from adjudge.runs.labelling import Annotator, labelling
@@ -73,6 +74,11 @@ def test_the_share_of_supported_texts_is_corrected(tmp_path: Path) -> None:
     (found,) = calibrate_run(run, settings=CalibrationSettings(agreement=None))
     assert (found.measure.name, found.naive.value) == ("supported", pytest.approx(0.5))
     assert found.corrected is not None and found.corrected.value == pytest.approx(0.45)
+
+
+def test_the_card_of_the_judge_says_what_it_judges(run: Path) -> None:
+    (card,) = judge_cards(run)
+    assert card.questions == (("support", "Do the sources say what the text says?", "supported, contradicted, not found"),)
 
 
 def test_labels_come_from_a_sheet(run: Path, tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
-"""One of the same options for each of several numbered texts, asked for in one call."""
+"""Questions about several numbered texts in one call; the plainest: one of the same options for each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.question import Choice, Schema
@@ -26,10 +26,15 @@ def shared_out(texts: Sequence[T]) -> list[Sequence[T]]:
 
 
 @dataclass(frozen=True)
-class ChoiceOfEach(Choice):
-    """The verdict in writing: the options in the order of the texts."""
+class OfEach(Choice):
+    """A question about each of several numbered texts."""
 
     count: int = 1
+    about: ClassVar[str] = "each of {}"
+    """What a ballot's identity says that is asked about."""
+
+    several: ClassVar[bool] = True
+    repair: ClassVar[str] = "repair_each"
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -39,11 +44,16 @@ class ChoiceOfEach(Choice):
     @property
     def identity(self) -> str:
         """What a ballot's identity says of its question."""
-        return f"None\0()\0each of {self.count}"
+        return f"None\0()\0{self.about.format(self.count)}"
+
+
+@dataclass(frozen=True)
+class ChoiceOfEach(OfEach):
+    """The verdict in writing: the options in the order of the texts."""
 
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on parts
         """JSON schema of an answer."""
-        return _object({"answers": _numbered(self.options)})
+        return object_schema({"answers": _numbered(self.options)})
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,7 @@ class ChoiceOfLists(ChoiceOfEach):
     """Several questions in one call, each about the numbered texts of a field of its own; ``count`` is of all of them."""
 
     lists: tuple[Listed, ...] = ()
+    repair: ClassVar[str] = "repair_lists"
 
     @classmethod
     def of(cls, lists: Sequence[Listed]) -> ChoiceOfLists:
@@ -73,9 +84,14 @@ class ChoiceOfLists(ChoiceOfEach):
         asked = "\0".join(f"{one.field} {one.count} {one.criteria.identity}" for one in self.lists)
         return f"None\0()\0{asked}"
 
+    @property
+    def listed(self) -> Sequence[tuple[str, Criteria]]:
+        """The questions that are asked in one call, each with the field whose texts it is about."""
+        return [(one.field, one.criteria) for one in self.lists]
+
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on parts
         """JSON schema of an answer."""
-        return _object({one.field: _numbered(one.criteria.option_names) for one in self.lists})
+        return object_schema({one.field: _numbered(one.criteria.option_names) for one in self.lists})
 
 
 def said_of_each(options: Sequence[str]) -> Chosen:
@@ -90,8 +106,9 @@ def each_of(verdict: Chosen) -> list[str]:
 
 def _numbered(options: Sequence[str]) -> Schema:
     option = {"type": "string", "enum": list(options)}
-    return {"type": "array", "items": _object({"number": {"type": "integer"}, "selected_option": option})}
+    return {"type": "array", "items": object_schema({"number": {"type": "integer"}, "selected_option": option})}
 
 
-def _object(properties: dict[str, object]) -> Schema:
+def object_schema(properties: Mapping[str, object]) -> Schema:
+    """JSON schema of an object that has all of these, and nothing else."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -29,6 +29,13 @@ _NUMBER_IN_LEDGERS = CriteriaOption("<number>")
 class _Asked:
     """What is so unless a kind of question says otherwise."""
 
+    several: ClassVar[bool] = False
+    """Whether one reply answers for several texts."""
+    quoted: ClassVar[bool] = False
+    """Whether an answer needs quotes from the sources."""
+    repair: ClassVar[str] = "repair"
+    """The template that asks again where an answer cannot be read."""
+
     @property
     def answer_key(self) -> AnswerKey:
         """Under which name the answer stands in an object."""
@@ -43,6 +50,11 @@ class _Asked:
     def ranked(self) -> bool:
         """Whether the whole order of responses is asked for."""
         return False
+
+    @property
+    def listed(self) -> Sequence[tuple[str, Criteria]]:
+        """The questions that are asked in one call, each with the field whose texts it is about; none where there is one."""
+        return ()
 
     @property
     def choices(self) -> str:

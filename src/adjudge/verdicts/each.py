@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
+from adjudge.domain.evidence import ClaimsQuestion
 from adjudge.domain.options import match_option
-from adjudge.domain.vote import Outcome
+from adjudge.domain.vote import Ballot, Outcome
+from adjudge.verdicts.evidence import read_claims, read_sentences, whole_number
 from adjudge.verdicts.reading import Reading
 
-_NUMBERED = re.compile(r"\s*(?:[^\W\d]+[ _]?)?[#№(\[]?([0-9]{1,6})[)\].]?\s*")
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
 
-def read_answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
+def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
+    """What the objects of a reply say of each text that was asked about; None where they hold no list."""
+    question = ballot.question
+    if isinstance(question, ClaimsQuestion):
+        return read_claims(objects, question)
+    if isinstance(question, ChoiceOfLists):
+        return _lists(objects, question)
+    listed = [{"sentences": objects}] if len(objects) > 1 and "number" in objects[0] else objects
+    if isinstance(question, ChoiceOfEach):
+        return _answers(listed, question)
+    return read_sentences(listed, ballot, settle=settle)
+
+
+def _answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
     """One option for every number; None where no object of the reply holds a list."""
     lists = [found for one in objects for found in one.values() if isinstance(found, list)]
     return _read([("answers", question.count, question.options)], {"answers": lists[-1]}) if lists else None
 
 
-def read_lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> Reading | None:
+def _lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> Reading | None:
     """One option for every number of every list; None where no object of the reply holds a list."""
     held = {name: found for one in objects for name, found in one.items() if isinstance(found, list)}
     asked = [(one.field, one.count, one.criteria.option_names) for one in question.lists]
@@ -42,15 +55,6 @@ def _read(asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Se
                 )
             options.append(option)
     return Reading(Outcome.OK, said_of_each(options))
-
-
-def whole_number(value: object) -> int | None:
-    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the texts."""
-    if isinstance(value, str):
-        named = _NUMBERED.fullmatch(value)
-        return int(named[1]) if named else None
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None
 
 
 def _option(one: Mapping[str, object], offered: Sequence[str]) -> str | None:

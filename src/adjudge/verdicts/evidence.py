@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,19 +13,18 @@ from adjudge.domain.evidence import (
     SUPPORTS,
     ClaimsQuestion,
     Grounded,
-    Quote,
     SupportOfEach,
     SupportQuestion,
     grounded_each,
 )
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.options import match_option
-from adjudge.domain.verdict import Chosen
+from adjudge.domain.verdict import Chosen, Quote
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.reading.quotes import find_quote
-from adjudge.verdicts.each import whole_number
 from adjudge.verdicts.reading import Reading
 
+_NUMBERED = re.compile(r"\s*(?:[^\W\d]+[ _]?)?[#№(\[]?([0-9]{1,6})[)\].]?\s*")
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer", "support")
 
 
@@ -58,7 +58,7 @@ def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
     return replace(reading, verdict=checked.verdict, beside=beside)
 
 
-def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
+def read_sentences(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
     """The verdicts on numbered sentences; None where no object of the reply holds any."""
     question = ballot.question
     lists: list[list[object]] = [found for one in objects if isinstance(found := one.get("sentences"), list)]
@@ -138,3 +138,12 @@ def _first(given: Mapping[str, object], names: Sequence[str]) -> object:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
+
+
+def whole_number(value: object) -> int | None:
+    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the texts."""
+    if isinstance(value, str):
+        named = _NUMBERED.fullmatch(value)
+        return int(named[1]) if named else None
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None

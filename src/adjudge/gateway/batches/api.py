@@ -9,13 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
+from adjudge.gateway.http import MAX_REPLY, Endpoint, clock_ahead, error_for
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
@@ -107,10 +106,7 @@ class BatchApi(ABC):
     @property
     def account(self) -> str:
         """A digest of who asks where: a batch can be read only by those who sent it."""
-        own = self.provider.connection
-        headers = (f"{name}={value}" for name, value in own.headers.sent.items())
-        told = ("adjudge batch account", self.provider_name, own.base_url, own.key.reveal(), *headers)
-        return sha256("\0".join(told).encode()).hexdigest()[:16]
+        return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
     def opening(self, mark: str) -> bytes:  # noqa: ARG002 - where the name of a batch stands in its body
         """What comes before the first request."""
@@ -189,6 +185,11 @@ class BatchApi(ABC):
     def endpoint(self) -> Endpoint:
         """In whose name errors speak."""
         return self.provider.endpoint
+
+    @property
+    def clock_ahead(self) -> float | None:
+        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it does not tell."""
+        return clock_ahead(self.endpoint)
 
     def answered(self, id: str, body: object) -> Line:
         """A request with the provider's usual answer."""
