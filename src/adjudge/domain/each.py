@@ -85,7 +85,7 @@ class ChoiceOfLists(ChoiceOfEach):
         return f"None\0()\0{asked}"
 
     @property
-    def listed(self) -> Sequence[tuple[str, Criteria]]:
+    def at_once(self) -> Sequence[tuple[str, Criteria]]:
         """The questions that are asked in one call, each with the field whose texts it is about."""
         return [(one.field, one.criteria) for one in self.lists]
 

@@ -52,7 +52,7 @@ class _Asked:
         return False
 
     @property
-    def listed(self) -> Sequence[tuple[str, Criteria]]:
+    def at_once(self) -> Sequence[tuple[str, Criteria]]:
         """The questions that are asked in one call, each with the field whose texts it is about; none where there is one."""
         return ()
 

@@ -163,7 +163,7 @@ def _lists(question: Question) -> list[dict[str, object]]:
     """The questions that are asked in one call, as templates show them."""
     return [
         {"field": field, "definition": one.definition, "rubric": [(option.name, option.description) for option in one.options]}
-        for field, one in question.listed
+        for field, one in question.at_once
     ]
 
 
