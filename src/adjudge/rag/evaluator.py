@@ -26,7 +26,7 @@ from adjudge.judges.direct import DirectJudge
 from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Progress
 from adjudge.judges.settings import NO_MODELS, Asked, AskSettings, ModelPanel, OnFailure, check_votes, one_of
-from adjudge.prompts.render import CHECK, CHECK_JOINT
+from adjudge.prompts.render import CHECK, CHECKED_TOGETHER
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
@@ -121,6 +121,10 @@ class RagEvaluator(AskSettings, RagPlans):
         named = [self.measures] if isinstance(self.measures, str) else self.measures
         measures, others = weighed_measures(named, self.weights, self.language, alone=not chosen(known, wanted))
         beside = any(one.weight for one in measures)
+        if self.evidence and not beside and not chosen(known, wanted):
+            raise SetupError(
+                "evidence alone makes no composite: name groundedness among the dimensions, or take a judge of kind evidence"
+            )
         object.__setattr__(self, "measures", tuple(one.name for one in measures))
         object.__setattr__(self, "_measuring", Measuring(measures, self.language))
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
@@ -224,7 +228,7 @@ class RagEvaluator(AskSettings, RagPlans):
         asked = {"checks": [plain(one) for one in self._measuring.checks.values()]} if self._measuring.checks else {}
         measures = {"measures": {one.name: plain(one) for one in self.measured}, **asked} if self.measured else {}
         found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
-        checks = [CHECK, *([CHECK_JOINT, "repair_each"] if self.checks == "joint" else [])]
+        checks = [CHECK, *(CHECKED_TOGETHER if self.checks == "joint" else ())]
         others = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
         return worded(found, self.language, sentences=bool(self.evidence), others=others)
 
