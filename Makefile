@@ -36,7 +36,7 @@ help:
 	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (hours)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
-	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
+	@echo "make test-neighbours  OpenTelemetry, JUnit, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
 	@echo "make test-work       2,000 simulated CI runs of equal systems, pytest -n 4, a job summary of 100,000 rows, other people's test suites with"
 	@echo "                     the pytest plugin installed (some minutes)"
@@ -58,7 +58,9 @@ $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/gguf.txt
 	@touch $@
 
 demo: $(VENV)/ready
+	@echo "The embedded model: 93 MB are fetched and made ready for this machine; once, in some twenty seconds"
 	$(BIN)/adjudge models pull smollm2-135m
+	@echo "Eight answers of a shop's assistant, each judged on six dimensions by that model, on this machine"
 	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
 
 priors: $(VENV)/ready
@@ -169,7 +171,7 @@ test-sandbox: $(VENV)/ready
 test-unitxt: .venv-unitxt/ready
 	PYTHONPATH=$(CURDIR)/src HF_HUB_OFFLINE=1 .venv-unitxt/bin/python -m pytest tests/unitxt
 
-NEIGHBOURS := otel mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm
+NEIGHBOURS := otel junit mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm
 NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/integrations/test_$*.py tests/integrations/test_$*_server.py \
 	tests/integrations/test_$*s.py)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -20,6 +21,11 @@ settings.register_profile(
     "repeatable", max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """Twelve thousand tests stay until the end: they need not be looked through for garbage again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -183,3 +183,21 @@ def test_examples_that_teach_the_judge_are_never_updated(tmp_path: Path) -> None
     file.write_text(text, encoding="utf-8")
     done = adjudge("criteria", "test", file, "--update", "-m", "scripted", "--no-cache")
     assert (done.returncode, file.read_text(encoding="utf-8")) == (1, text)
+
+
+def test_one_budget_holds_for_all_criteria_of_a_file(tmp_path: Path, server: list[str], provider: FakeProvider) -> None:
+    """Each may spend only what the ones before have left."""
+    each = (
+        "- {{name: c{0}, description: 'Is it c{0}?', options: [A, B], golden: [{{fields: {{response: REC-{0}-Y}}, option: A}}]}}"
+    )
+    (tmp_path / "many.yaml").write_text("\n".join(each.format(number) for number in range(60)), encoding="utf-8")
+    done = adjudge("criteria", "test", tmp_path / "many.yaml", *server, "--max-usd", "0.003")
+    assert done.returncode == 1, done.stdout
+    assert "0.003" in done.stderr or "budget" in done.stderr, done.stderr
+    assert 0 < len(provider.bodies) < 60
+
+
+def test_golden_cases_are_told_of_in_russian(tmp_path: Path) -> None:
+    done = adjudge("criteria", "test", tone(tmp_path / "tone.yaml"), "-m", "scripted/Rude", "--language", "ru")
+    assert "эталонных случаев оценено, как ожидалось: 1 из 3" in done.stdout
+    assert "  эталонный случай 1: ожидалось Polite, выбрано Rude" in done.stdout

@@ -63,6 +63,12 @@ def test_each_kind_has_the_same_files_in_both_languages(tmp_path: Path) -> None:
             assert adjudge("criteria", "check", file).returncode == 0
 
 
+def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("mine", encoding="utf-8")
+    done = adjudge("init", "rag", cwd=tmp_path)
+    assert (done.returncode, "data is a file, and a folder is needed there" in done.stderr) == (1, True)
+
+
 def test_a_link_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "eval.yaml").symlink_to(tmp_path / "elsewhere.yaml")
     assert adjudge("init", cwd=tmp_path).returncode == 0

@@ -1,7 +1,7 @@
 """A process that has ``adjudge`` loaded and forks one that runs it at each order; ``support.commands`` starts it.
 
 What is forked is as fresh as a new process, with its own working directory, environment, arguments, files and exit code. Only the
-reading of modules, which is most of what a short command takes, is done once.
+reading of modules and of what pages are made from, which is most of what a short command takes, is done once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from adjudge.reports import pages
+from adjudge.reports.russian import in_russian
+
 ROOMS = ("cli", "engine", "gateway", "judges", "rag", "reports", "runs")
+PAGES = ("report.html.jinja", "report.md.jinja", "measures.html.jinja", "measures.md.jinja")
 LIBRARIES = ("aiohttp", "rich.console", "rich.progress", "rich.table", "sqlite3", "ssl", "yaml")
 
 
@@ -46,6 +50,11 @@ def load() -> None:
             importlib.import_module(module.name)
     for library in LIBRARIES:
         importlib.import_module(library)
+    for terminal in (True, False):
+        in_russian("", terminal=terminal)
+    for language in ("en", "ru"):
+        for name in PAGES:
+            pages._environment(language, html=".html." in name).get_template(name)
     gc.collect()
     gc.freeze()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from training.kinds import scenes
+from training.kinds import claims, scenes
 from training.kinds.bank import TRAINED as TRAINED_BANKS
 from training.kinds.base import Draw
 from training.parallel import sentences, templates, words
@@ -18,7 +19,9 @@ from training.rows import all_kinds, held_out_names, rows
 from training.texts import World, alike, bank, expand, for_validation
 from training.wordings import ask, third
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, Request, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, EvidenceJudge, Instance, PairwiseJudge, Reply, Request, ScriptedModel
+from adjudge.engine.likelihood import likelihood_requests
+from adjudge.reading.sentences import sentences as sentences_of
 from training import rows as builder
 
 KINDS = all_kinds()
@@ -85,9 +88,9 @@ def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) 
 def test_yes_and_no_are_as_frequent_and_as_long(world: World, name: str) -> None:
     kind = next(kind for kind in KINDS if kind.name == name)
     lengths = defaultdict(list)
-    for case in cases(world, kind, 600):
+    for case in cases(world, kind, 300):
         lengths[case.truth].append(sum(len(str(text).split()) for text in case.fields.values()))
-    shares = {truth: len(found) / 600 for truth, found in lengths.items()}
+    shares = {truth: len(found) / 300 for truth, found in lengths.items()}
     assert 0.38 < shares["Yes"] < 0.62, shares
     means = {truth: sum(found) / len(found) for truth, found in lengths.items()}
     assert 0.8 < means["Yes"] / means["No"] < 1.25, means
@@ -255,3 +258,25 @@ def test_a_text_says_a_thing_when_it_has_the_translation(world: World, language:
         assert (case.truth == "Yes") == (there != bool(negated)), case
         truths[case.truth] += 1
     assert min(truths.values()) > 24
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_claims_are_asked_as_the_evidence_judge_asks_them(world: World, language: Any) -> None:
+    (kind,) = [one for one in KINDS if one.name == "claim_support"]
+    found = cases(world, kind, 12, language)
+    assert {case.truth for case in found} == {"supported", "contradicted", "not found"}
+    judge = EvidenceJudge(ScriptedModel("{}", name="local/judge"), language=language, mode="generate")
+    for case in found:
+        (sentence,) = sentences_of(str(case.fields["sentence"]))[:1]
+        item = Instance({**{name: text for name, text in case.fields.items() if name != "sentence"}, "response": sentence.text})
+        (ballot,) = judge.plan(item, [])
+        asked = [request.prompt.text for _, request in likelihood_requests(replace(ballot, mode="likelihood"))]
+        whole = replace(case, fields={**case.fields, "sentence": sentence.text})
+        assert [one.prompt.text for one in shown(whole, language)] == asked
+
+
+def test_a_miscounted_sentence_has_another_number(world: World) -> None:
+    told = ["The bridge is 300 metres long.", "It was built by hand."]
+    (wrong,) = claims._miscounted(random.Random(1), told)
+    assert re.sub(r"\d+", "", wrong) == re.sub(r"\d+", "", told[0])
+    assert wrong != told[0]

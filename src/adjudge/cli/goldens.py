@@ -12,11 +12,13 @@ from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.golden_update import update_golden
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.execute import use_prices
+from adjudge.cli.execute import use_prices, with_weights
 from adjudge.cli.options import FROM_ONE, PATH, argument, command, max_usd, models, no_cache, prices, server
-from adjudge.cli.show import clean
+from adjudge.cli.show import told
 from adjudge.domain.results import Result
+from adjudge.engine.calls import Call
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import worst
 from adjudge.runs.eval_file import DataEntry, EvalFile
@@ -57,13 +59,18 @@ def test(
     before you commit it.
     """
     use_prices(prices)
+<<<<<<< HEAD
     asked = model_entries(model, at)
     codes: list[ExitCode] = []
+=======
+    asked = model_entries(model, ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header))
+    codes, allowed = list[ExitCode](), _Allowance(max_usd)
+>>>>>>> h22
     changed: dict[str, dict[int, str]] = {}
     for entry in read_entries(file):
-        tried = _tried(Goldens.of(entry, file), asked, strictness, Budget(max_usd=max_usd), cache=not no_cache)
+        tried = _tried(Goldens.of(entry, file), asked, strictness, allowed, cache=not no_cache)
         for line in _told(entry, tried):
-            click.echo(clean(line))
+            click.echo(told(line))
         if update:
             changed[entry.criteria.name] = accepted(tried, file, entry)
         codes += [_code(one) for one in tried]
@@ -71,11 +78,28 @@ def test(
         return worst(codes)
     update_golden(file, changed)
     count = sum(map(len, changed.values()))
-    click.echo(clean(f"{file}: {count} expected option{'' if count == 1 else 's'} updated"))
+    click.echo(told(f"{file}: {count} expected option{'' if count == 1 else 's'} updated"))
     return ExitCode.UNSCORED if ExitCode.UNSCORED in codes else ExitCode.OK
 
 
-def _tried(goldens: Goldens, asked: tuple[ModelEntry, ...], strictness: int, budget: Budget, *, cache: bool) -> list[Tried]:
+class _Allowance:
+    """What may be spent on all criteria of a file together."""
+
+    def __init__(self, max_usd: float | None) -> None:
+        self._left, self._prices = max_usd, PriceTable.load()
+
+    @property
+    def left(self) -> Budget:
+        """On what comes next."""
+        return Budget(max_usd=None if self._left is None else max(0.0, self._left))
+
+    def pay(self, call: Call) -> None:
+        """Take off what a call cost."""
+        if self._left is not None and call.reply is not None:
+            self._left -= self._prices.cost(call.model, call.reply.usage) or 0.0
+
+
+def _tried(goldens: Goldens, asked: tuple[ModelEntry, ...], strictness: int, allowed: _Allowance, *, cache: bool) -> list[Tried]:
     file = EvalFile(
         data=DataEntry(path=""),
         judges=(goldens.judge(strictness),),
@@ -90,7 +114,8 @@ def _tried(goldens: Goldens, asked: tuple[ModelEntry, ...], strictness: int, bud
         if isinstance(event, Judged):
             found[event.row] = event.result
 
-    EvalRun.of(file, cache=cache).execute(heard, budget=budget)
+    run = with_weights(lambda: EvalRun.of(file, cache=cache))
+    run.execute(heard, budget=allowed.left, told_of_calls=allowed.pay)
     return goldens.tried([found[row] for row in sorted(found)])
 
 

@@ -70,5 +70,7 @@ def _written(target: Path, content: bytes, *, force: bool) -> str:
         with target.open("xb") as file:
             file.write(content)
     except OSError as error:
-        raise RunError(f"{target} cannot be written: {error.strerror or error}") from error
+        way = next((one for one in target.parents if one.is_file()), None)
+        why = error.strerror or str(error) if way is None else f"{way} is a file, and a folder is needed there"
+        raise RunError(f"{target} cannot be written: {why}") from error
     return f"wrote {target}"

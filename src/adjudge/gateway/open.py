@@ -141,7 +141,8 @@ def open_model(
     provider = _provider(id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers()))
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
-        circuit = Circuit(careful=isinstance(provider, HttpProvider))
+        asked = provider.connection.digest(provider.connection.model) if isinstance(provider, HttpProvider) else None
+        circuit = Circuit(asked)
         limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, rate)
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     kept = _cache(cache, provider)

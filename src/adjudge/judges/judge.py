@@ -6,7 +6,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property, partial
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -14,6 +14,7 @@ from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.question import Question
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
@@ -59,7 +60,7 @@ Progress = Callable[[R], None]
 InstanceLike = str | Mapping[str, object] | Instance
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class StreamWanted(Generic[R]):
     """Who asks about the items of a stream, within which limits, and who is told of the results."""
 

@@ -41,7 +41,6 @@ class _Block(Span):
 _FENCE: Final = re.compile(r"```+|~~~+")
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+")
 _BOLD_LINE: Final = re.compile(r"(\*\*|__)(?!\s)[^*_]+\1:?$")
-_FIGURE: Final = re.compile(r":.*\d")
 _ITEM: Final = re.compile(r"(?:[-*+•‣▪●–—]|\(?\d{1,3}[.)]|\(?[a-zа-яё][)]|\[[ xX]\])[ \t]+(?=\S)")
 _QUOTED_LINE: Final = re.compile(r">+[ \t]?")
 _WRAPPED: Final = 55
@@ -132,7 +131,8 @@ class _Line(Span):
     def is_bold(self) -> bool:
         """Whether it is a heading by its type; "**Price: 5 euros**" tells a figure and is none."""
         bare = self.text.rstrip("*_ :")
-        return bool(_BOLD_LINE.match(self.text)) and not bare.endswith((".", "!", "?")) and not _FIGURE.search(bare)
+        tells_figure = any(map(str.isdecimal, bare.partition(":")[2]))
+        return bool(_BOLD_LINE.match(self.text)) and not bare.endswith((".", "!", "?")) and not tells_figure
 
     @property
     def starts_block(self) -> bool:
