@@ -119,6 +119,15 @@ def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> 
         assert "The same text elsewhere in this run" in page.get(f"{run}/row/1").text
 
 
+def test_why_a_run_stopped_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
+    judged(tmp_path / "run", ["text"], lambda _: "PASS")
+    with connect(tmp_path / "run" / FILE) as ledger:
+        write_meta(ledger, {"ended": "batches under way: 1, with 8 requests; they go on at the provider"})
+    with served(tmp_path, language="ru") as page:
+        assert "пакетов в работе: 1" in page.get("/").text
+        assert "batches under way" not in page.get("/").text
+
+
 def test_rows_whose_reply_had_to_be_asked_for_again_are_found(tmp_path: Path) -> None:
     replies = iter(
         ["I would rather not.", '{"explanation": "so", "selected_option": "PASS"}'] + ['{"selected_option": "PASS"}'] * 3
