@@ -51,7 +51,7 @@ class Pipeline:
         self.sessions += 1
         texts = [f"answer REC-{number:05}-{'Y' if good else 'N'}" for number, good in enumerate(right)]
         cases = {f"{NAME}[{n}]": [Case(f"case {n}", {"response": text})] for n, text in enumerate(texts)}
-        session = JudgingSession(self.root, self.root / f"run{self.sessions}", "main", baseline=baseline)
+        session = JudgingSession(root=self.root, folder=self.root / f"run{self.sessions}", process="main", baseline=baseline)
         return session.decide(Group(NAME, settings, 1, cases)).verdict, session.folder
 
 

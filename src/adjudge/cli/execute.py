@@ -17,7 +17,6 @@ from weakref import finalize
 import click
 from click import UsageError
 
-from adjudge.cli.batch import say_news
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import command_line, typed_wrong
 from adjudge.cli.options import Flags, RowFlags
@@ -107,7 +106,7 @@ def typed(
         data=data,
         judges=(judge,),
         language=flags.language,
-        models=model_entries(flags.model if models is None else models, flags.server(), flags.max_concurrency),
+        models=model_entries(flags.model if models is None else models, flags.at, flags.max_concurrency),
         budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
         run=None if flags.run is None else str(flags.run),
         gates=Gates(
@@ -255,6 +254,8 @@ class Seen:
         elif isinstance(event, BlankRows | EmptyAnswers):
             click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
         elif isinstance(event, BatchNews):
+            from adjudge.cli.batch import say_news  # not loaded where all is asked at once
+
             say_news(event, self.outcome.run.file.language, quiet=self.quiet)
         elif isinstance(event, VoteCast):
             self.watch.on_vote()

@@ -38,7 +38,7 @@ class Argument(click.Argument):
         *,
         help: str = "",
         nargs: int | None = None,
-        type: click.ParamType[Any] | None = None,
+        type: click.ParamType[object] | None = None,
         default: object = None,
     ) -> None:
         given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
@@ -96,7 +96,7 @@ def argument(
     *,
     required: bool | None = None,
     nargs: int | None = None,
-    type: click.ParamType[Any] | None = None,
+    type: click.ParamType[object] | None = None,
     default: object = None,
 ) -> Callable[[F], F]:
     """An argument with a line of help."""
@@ -138,8 +138,15 @@ def given_as(
 
 def _beside(user_input: str | None, reference: str | None, context: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
     """The fields that --user-input, --reference and --context give."""
-    typed = {"user_input": user_input, "reference": reference, "contexts": context or None}
-    return {name: value for name, value in typed.items() if value is not None}
+    from adjudge.domain.instance import texts_beside
+
+    return texts_beside(user_input, reference, context or None)
+
+
+def _server(base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]) -> ServerEntry:
+    from adjudge.runs.project import ServerEntry
+
+    return ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
 
 
 models = click.option("-m", "--model", multiple=True, shell_complete=model_names, help="Model to ask; repeat for a panel.")
@@ -156,7 +163,8 @@ header = click.option(
     metavar="'NAME: VALUE'",
     help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
 )
-server = together(base_url, api_key_env, header)
+server = given_as("at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header)
+"""Gives the command ``at``: where the models are asked."""
 rows = click.option(
     "-f",
     "--file",
@@ -285,9 +293,7 @@ class RowFlags(Spending):
     """What every command that judges rows can be told, with an eval file or without."""
 
     model: tuple[str, ...]
-    base_url: str | None
-    api_key_env: str | None
-    header: tuple[tuple[str, str], ...]
+    at: ServerEntry
     limit: int | None
     encoding: str | None
     fail_under: FailUnder | None
@@ -298,12 +304,6 @@ class RowFlags(Spending):
     cluster: str | None
     otel: bool
     quiet: bool
-
-    def server(self) -> ServerEntry:
-        """Where the models are asked."""
-        from adjudge.runs.project import ServerEntry
-
-        return ServerEntry(base_url=self.base_url, api_key_env=self.api_key_env, headers=self.header)
 
 
 @light_dataclass(frozen=True)

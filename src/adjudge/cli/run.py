@@ -84,14 +84,13 @@ class Wanted(RowFlags):
         """The eval file with what the command line says of its models, rows and gates."""
         project = find_project()
         use_prices(self.prices or project.prices_path)
-        at = self.server()
         file = load_eval(path, project, self.data)
         file = replace(file, language=self.language or file.language)
         speak(file.language)
         if self.model:
-            file = by_models(file, model_entries(self.model, at, project=project))
-        elif at.says_anything:
-            file = at_server(file, at)
+            file = by_models(file, model_entries(self.model, self.at, project=project))
+        elif self.at.says_anything:
+            file = at_server(file, self.at)
         return self._gated(self._reading(file))
 
     def reused(self) -> Path | None:
@@ -173,7 +172,8 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     settings = batch.settings()
-    check_alone(wanted.on, wanted.workers, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
+    if wanted.on is not None or wanted.workers is not None:
+        check_alone(wanted.on, wanted.workers, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
@@ -223,6 +223,8 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
                 told_of_calls=seen.told_of_calls,
             )
     except OtherConfiguration as error:
+        if not holds_run(kept):
+            raise  # it is a cluster's store that was made with another one
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"
         raise OtherConfiguration(f"{error}; {again} reuses the answers that still apply") from error
     except BatchesOpen as halt:

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
-from adjudge.cli.show_measures import measure_tables
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.vote import Vote
@@ -312,6 +311,8 @@ def _tables(report: Report) -> Iterable[Table]:
         if one.rag:
             yield _dimensions(one.rag, report.language)
         if one.rag and one.rag.measures:
+            from adjudge.cli.show_measures import measure_tables
+
             own = [each for each in report.entries if each.judge == one.judge]
             yield from measure_tables(one.rag.measures, own, report.language, clean)
         if one.contests:

@@ -143,7 +143,7 @@ class Cassette:
         self._own.put(model, request, reply)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgingSession:
     """Where judgments are kept, who judges and what that may cost."""
 

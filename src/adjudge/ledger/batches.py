@@ -8,10 +8,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
+from adjudge.domain.light import light_dataclass
+from adjudge.errors import RunError
+from adjudge.ledger.file import FILE, connect
 from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checked, columns_in, insert, sealed, select
 
@@ -42,7 +46,7 @@ class State(StrEnum):
 UNDER_WAY = (State.INTENDED, State.OPEN, State.CANCELLING)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Batch:
     """A batch as the ledger has it."""
 
@@ -61,8 +65,8 @@ class Batch:
     counts: Mapping[str, int] = field(default_factory=dict)
     """As the provider told last."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``wording``, ``said``; ``candidates`` among which it may be; ``twice``: those that may be it
-    where it was sent again."""
+    """``requests``, ``reserved``, ``wording``, ``said``; ``candidates`` among which it may be, ``unread``: how often each of them
+    could not be read; ``twice``: those that may be it where it was sent again."""
 
     @property
     def requests(self) -> int:
@@ -94,7 +98,7 @@ class Asked(StrEnum):
     """To be asked again."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class BatchBallot:
     """One request of a batch."""
 
@@ -170,10 +174,10 @@ class BatchTable:
         self._ledger.note_soon("spending", spending)
         await self._ledger.write_all(statements)
 
-    def unanswered(self, batch: str, reply: str) -> Statement:
-        """What has the rest of a batch asked again; ``reply`` says why."""
-        values = ", ".join({"state": "'retry'", "reply": "?"}.get(name, name) for name in COLUMNS["batch_ballots"])
-        set_to = f"state = 'retry', reply = ?, checksum = {CHECKSUM_SQL}({values})"
+    def unanswered(self, batch: str, reply: str, state: Asked = Asked.RETRY) -> Statement:
+        """What has the rest of a batch asked again, or failed; ``reply`` says why."""
+        values = ", ".join({"state": f"'{state}'", "reply": "?"}.get(name, name) for name in COLUMNS["batch_ballots"])
+        set_to = f"state = '{state}', reply = ?, checksum = {CHECKSUM_SQL}({values})"
         return f"UPDATE batch_ballots SET {set_to} WHERE batch = ? AND state = 'sent'", (reply, reply, batch)  # noqa: S608
 
     def let_go(self, batch: str) -> Statement:
@@ -187,6 +191,15 @@ class BatchTable:
     async def forget_failures(self) -> None:
         """Have what failed before asked again."""
         await self._ledger.write_all([(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())])  # noqa: S608
+
+
+def asked_in(connection: sqlite3.Connection, ballots: Sequence[bytes]) -> set[bytes]:
+    """Those of the ballots that batches have asked: an answer is there, or under way. An older ledger has no batches."""
+    if not ballots or not columns_in(connection, "batch_ballots"):
+        return set()
+    marks = ",".join("?" * len(ballots))
+    asked = f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) AND state IN ('sent', 'answered') AND NOT ({_ADRIFT})"  # noqa: S608
+    return {key for (key,) in connection.execute(asked, ballots)}
 
 
 def collectable(batches: Iterable[Batch]) -> list[Batch]:
@@ -204,3 +217,25 @@ def batches_in(connection: sqlite3.Connection) -> list[Batch]:
         with suppress(ValueError, TypeError):  # a ledger may come from anybody
             found.append(Batch.of(checked("batches", row)))
     return found
+
+
+def refuse_under_way(ledger: Ledger, folder: Path) -> None:
+    """What a batch is asked already is not asked again one by one, and paid for twice."""
+    if found := collectable(BatchTable(ledger).under_way()):
+        raise RunError(
+            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
+            f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
+        )
+
+
+def refuse_to_fork(folder: Path) -> None:
+    """Nor in a run that begins with the answers of another."""
+    if not (folder / FILE).exists():
+        return
+    with connect(folder / FILE, writable=False) as connection:
+        found = collectable(batches_in(connection))
+    if found:
+        raise RunError(
+            f"batches of {folder} are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which the "
+            f"fork would ask and pay for a second time: collect them first with 'adjudge resume {folder}'"
+        )

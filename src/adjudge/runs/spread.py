@@ -13,11 +13,11 @@ from pathlib import Path
 from adjudge.aio import event_loop
 from adjudge.domain.instance import Instance
 from adjudge.engine.backends.ray.cluster import Spread, check_address
-from adjudge.engine.backends.ray.limiter import Rate, SharedLimits
+from adjudge.engine.backends.ray.limiter import SharedLimits
 from adjudge.engine.run import check_prices
 from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget, OpenBudget
-from adjudge.gateway.layers.limit import limits_of
+from adjudge.gateway.layers.limit import Rate, limits_of
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.ledger.stores.merge import spent_so_far
@@ -29,6 +29,7 @@ from adjudge.runs.partition import (
     Partition,
     PartitionJudge,
     Session,
+    WorkerSettings,
     merge_partitions,
     models_of,
     partitions,
@@ -82,7 +83,7 @@ def _spread(
     made: EvalRun, store: SegmentStore, cluster: Cluster, budget: Budget, cache: bool, on_part: Callable[[Partition], None]
 ) -> None:
     file = replace(made.file, budget=BudgetEntry(), path=made.file.path.absolute())
-    judged = PartitionJudge(file, store, cache=cache)  # so that what is wrong is said here, before there are workers
+    judged = PartitionJudge(file, store, WorkerSettings(cache=cache))  # what is wrong is said before there are workers
     store.begin({"judges": judged.configuration})
     _, started = store.begun_with()
     check_prices(budget, PriceTable.load(), *judged.configuration.values())
@@ -103,7 +104,7 @@ def refuse_unfinished(folder: Path) -> None:
 
 def _rates(made: EvalRun) -> dict[str, Rate]:
     limited = [(model.identity, limits_of(model)) for model in models_of(made)]
-    return {name: Rate(one.requests_per_minute, one.tokens_per_minute) for name, one in limited if one}
+    return {name: one.rate for name, one in limited if one}
 
 
 def _left(budget: Budget, store: SegmentStore) -> Budget | None:
@@ -138,7 +139,8 @@ def _worker(
         raise SetupError(f"a worker does not see {folder}: the run's folder must be one that all machines of the cluster mount")
     nothing = Budget(*(None if limit is None else 0 for limit in (budget.max_usd, budget.max_calls, budget.max_tokens)))
     own = None if budget == Budget() else nothing
-    return _Worker(PartitionJudge(file, store, budget=own, writer=f"ray-{number}", cache=cache, limits=limits))
+    settings = WorkerSettings(budget=own, writer=f"ray-{number}", cache=cache, limits=limits)
+    return _Worker(PartitionJudge(file, store, settings))
 
 
 class _Worker:

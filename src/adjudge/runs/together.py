@@ -16,7 +16,7 @@ from adjudge.ledger.stores.postgres import LEASE_SECONDS, PostgresStore
 from adjudge.ledger.stores.store import Span
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, limits_of_run
-from adjudge.runs.partition import Partition, PartitionJudge, Session, merge_partitions, partitions
+from adjudge.runs.partition import Partition, PartitionJudge, Session, WorkerSettings, merge_partitions, partitions
 from adjudge.runs.spread import refuse_unfinished
 
 _ROWS = 256
@@ -44,7 +44,7 @@ def judge_together(
         return
     store = PostgresStore(url)
     holder = uuid4().hex
-    judge = PartitionJudge(made.file, store, share=share, writer=f"postgres-{holder[:12]}", cache=cache)
+    judge = PartitionJudge(made.file, store, WorkerSettings(share=share, writer=f"postgres-{holder[:12]}", cache=cache))
     store.begin({"judges": judge.configuration})
     store.offer([Span(rows[0][0], rows[-1][0]) for rows in partitions(made.file, _ROWS, made.limit)])
     rows = _Ranges(made.file, made.limit)

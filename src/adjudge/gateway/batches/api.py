@@ -9,13 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
+from adjudge.gateway.http import MAX_REPLY, Endpoint, clock_ahead, error_for
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
@@ -107,10 +106,7 @@ class BatchApi(ABC):
     @property
     def account(self) -> str:
         """A digest of who asks where: a batch can be read only by those who sent it."""
-        own = self.provider.connection
-        headers = (f"{name}={value}" for name, value in own.headers.sent.items())
-        told = ("adjudge batch account", self.provider_name, own.base_url, own.key.reveal(), *headers)
-        return sha256("\0".join(told).encode()).hexdigest()[:16]
+        return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
     def opening(self, mark: str) -> bytes:  # noqa: ARG002 - where the name of a batch stands in its body
         """What comes before the first request."""
@@ -129,8 +125,16 @@ class BatchApi(ABC):
         """How far a batch is."""
 
     @abstractmethod
+    async def page(self, after: str) -> tuple[list[Remote], str]:
+        """Some of the account's batches, the newest first, and what the next page comes ``after``: "" where there is none."""
+
     async def listed(self, since: float) -> list[Remote]:
-        """The account's batches since then, the newest first."""
+        """The account's batches since then, page by page until they are older."""
+        found, after = await self.page("")
+        while after and min((one.created for one in found if one.created is not None), default=since) >= since:
+            more, after = await self.page(after)
+            found += more
+        return [one for one in found if one.created is None or one.created >= since]
 
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - where the requests tell
         """The batches that may be the one of this name, which was sent since then; with names of ours, no others."""
@@ -182,6 +186,11 @@ class BatchApi(ABC):
         """In whose name errors speak."""
         return self.provider.endpoint
 
+    @property
+    def clock_ahead(self) -> float | None:
+        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it does not tell."""
+        return clock_ahead(self.endpoint)
+
     def answered(self, id: str, body: object) -> Line:
         """A request with the provider's usual answer."""
         try:
@@ -219,6 +228,12 @@ def seconds(value: object) -> float | None:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
     except ValueError:
         return None
+
+
+def listed_in(data: Mapping[str, Any], name: str) -> list[Json]:
+    """The objects in a list among what a provider tells."""
+    found = data.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def counts_of(data: object) -> dict[str, int]:

@@ -27,6 +27,8 @@ from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecor
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
+_FORMAT = 1
+"""Of the store: one with a higher number was made by an adjudge that is newer than this one."""
 _SEGMENTS = "segments"
 _NAME = re.compile(r"(\d{12})-(\d{12})-(\d{15})-([0-9a-f]+)-(\d{6})-([0-9a-f]{16})\.jsonl\.gz")
 _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -60,7 +62,7 @@ class SegmentStore:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not path.exists():
-                _make_once(path, json.dumps({"configuration": configuration, "started": time.time()}).encode())
+                _make_once(path, json.dumps({"format": _FORMAT, "configuration": configuration, "started": time.time()}).encode())
         except OSError as error:
             raise self._trouble(error) from error
         known, _ = self.begun_with()
@@ -72,12 +74,14 @@ class SegmentStore:
         path = self.folder / BEGUN
         try:
             found = json.loads(path.read_bytes())
+            if found.get("format", _FORMAT) > _FORMAT:
+                raise RunError(f"{path} was written by a newer adjudge: update this one")
             return found["configuration"], float(found["started"])
         except FileNotFoundError:
             raise RunError(f"{self.folder} holds no partitions: there is no {BEGUN} in it") from None
         except OSError as error:
             raise self._trouble(error) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(f"{path} is not what adjudge writes: {error!r}") from error
 
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:

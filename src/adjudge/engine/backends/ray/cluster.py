@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, Rate, SharedLimits
+from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, SharedLimits
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, OtherConfiguration, RunError, RunStopped, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More
+from adjudge.gateway.layers.limit import Rate
 
 if TYPE_CHECKING:
     from ray.actor import ActorHandle

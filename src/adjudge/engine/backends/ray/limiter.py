@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More, pause
-from adjudge.gateway.layers.limit import Pace, SharedPace
+from adjudge.gateway.layers.limit import Pace, Rate, SharedPace
 
 _LEASE_SECONDS = 0.5
 """For so long all workers together are busy with what they hold."""
@@ -27,13 +27,6 @@ _PATIENCE = 5.0
 
 class LimiterLostError(Exception):
     """The one who gives out the parts does not answer."""
-
-
-class Rate(NamedTuple):
-    """What a model's provider allows; None: not limited."""
-
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
 
 
 class Lease(NamedTuple):
