@@ -98,7 +98,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
     made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
     with pytest.raises(SetupError, match="do not know what the others spend"):
-        judge_together(made, "postgresql:///x#y", share=1, budget=Budget(max_calls=1), cache=False, on_part=print)
+        judge_together(made, "postgresql:///x#y", share=1, budget=Budget(max_calls=1), cache=False, tell=print)
     with pytest.raises(SetupError, match="which run"):
         PostgresStore("postgresql://me:secret@host/database")
     with pytest.raises(RunError, match="cannot be used") as raised:

@@ -19,16 +19,15 @@ from adjudge.aio import event_loop
 from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.backends.ray.limiter import SharedLimits
+from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
 from adjudge.engine.run import OpenRun, Run, check_prices, recorded
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget, More
-from adjudge.gateway.layers.limit import limits_of
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.file import FILE, connect, read_meta
-from adjudge.ledger.stores.merge import Merged, merge
+from adjudge.ledger.file import FILE
+from adjudge.ledger.stores.merge import Merged, merge, refuse_newer
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import Span, Store
@@ -59,6 +58,17 @@ class Partition:
     bad_rows: tuple[BadRow, ...]
     """Rows that cannot be judged."""
     spent: Spent
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a partition is, or a whole run."""
+
+    judgments: int = 0
+    unscored: int = 0
+    asked: int = 0
+    spent: Spent = Spent()
+    """By the process since it opened the store."""
 
 
 def judge_partition(
@@ -96,10 +106,13 @@ def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete:
 
 
 def partitions(
-    eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None
+    eval_file: str | Path | EvalFile,
+    rows: int = 1000,
+    limit: int | None = None,
+    source: Iterable[Mapping[str, object]] | None = None,
 ) -> Iterator[list[tuple[int, Instance]]]:
-    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own."""
-    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit, _ignore, _ignore))
+    """The rows of an eval file's own data, or of ``source``, numbered, so many at a time: for engines that bring no numbers."""
+    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit, _ignore, _ignore, source))
     while chunk := list(islice(numbered, rows)):
         yield chunk
 
@@ -150,7 +163,9 @@ class PartitionJudge:
         self._budget = budget
         self._writer = writer or _own_name()
         self._buffer = buffer
-        self._more = _limited(self.made, limits) if limits else None
+        self._more = limits.more if limits else None
+        if limits:
+            keep_to(limits, models_of(self.made))
         self.configuration = {ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges}
 
     async def judge(self, rows: Iterable[Numbered]) -> Partition:
@@ -179,10 +194,15 @@ class Session:
         self.made = made
         self._ledger = ledger
         self.run = run
+        self._told = _Told()
 
-    async def judge(self, rows: Iterable[Numbered]) -> Partition:
+    def news(self) -> Progress:
+        """How far the partition is that is under way."""
+        return self._told.progress(self.run.open_budget.spent)
+
+    async def judge(self, rows: Iterable[Numbered], /) -> Partition:
         """Judge the rows; all that was answered is in the store when this returns."""
-        told = _Told()
+        told = self._told = _Told()
         for chunk in _chunks(rows):
             await self._judge_chunk(chunk, told)
         await self._ledger.flush()
@@ -253,6 +273,10 @@ class _Told:
         elif isinstance(event, VoteCast):
             self._asked += 1
 
+    def progress(self, spent: Spent) -> Progress:
+        """So far."""
+        return Progress(self._judgments, self._unscored, self._asked, spent)
+
     def result(self, spent: Spent) -> Partition:
         """All of it."""
         return Partition(self.rows, self._judgments, self._unscored, self._asked, tuple(self._bad), spent)
@@ -276,14 +300,6 @@ def _shared(file: EvalFile, share: int) -> EvalFile:
     return replace(file, models=tuple(map(part, file.models)), judges=tuple(with_models(one, part) for one in file.judges))
 
 
-def _limited(made: EvalRun, limits: SharedLimits) -> More | None:
-    """Have the models keep to what all workers share."""
-    for model in models_of(made):
-        if limited := limits_of(model):
-            limited.shared = limits.pace(model.identity)
-    return limits.more
-
-
 def models_of(made: EvalRun) -> list[OpenModel]:
     """Every model that its judges ask, once."""
     panels = (ready.judge.panel.values() for ready in made.judges)
@@ -297,14 +313,3 @@ def _ignore(told: object) -> None:
 def _own_name() -> str:
     host = _UNNAMED.sub("-", platform.node())[:40] or "worker"
     return f"{host}-{os.getpid()}"
-
-
-def refuse_newer(folder: Path) -> None:
-    """A ledger that was made by merging may be made anew, unless more was asked in it since."""
-    with connect(folder / FILE, writable=False) as connection:
-        merged = read_meta(connection).get("merged_votes")
-        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
-    if merged != held:
-        raise RunError(
-            f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import uuid4
 
@@ -16,8 +16,8 @@ from adjudge.ledger.stores.postgres import LEASE_SECONDS, PostgresStore
 from adjudge.ledger.stores.store import Span
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, limits_of_run
-from adjudge.runs.partition import Partition, PartitionJudge, Session, merge_partitions, partitions
-from adjudge.runs.spread import refuse_unfinished
+from adjudge.runs.partition import PartitionJudge, Session, merge_partitions, partitions
+from adjudge.runs.spread import Tell, refuse_unfinished
 
 _ROWS = 256
 """Of a range."""
@@ -25,9 +25,7 @@ _LOOK_AGAIN = 1.0
 """Seconds, where all that is left is in others' hands."""
 
 
-def judge_together(
-    made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, on_part: Callable[[Partition], None]
-) -> None:
+def judge_together(made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, tell: Tell) -> None:
     """Judge ranges until none is left, whoever judged the others; then make the run's ledger of all of them.
 
     ``share``: how many processes do so at once; each keeps to its part of the file's rate limits.
@@ -50,18 +48,16 @@ def judge_together(
     rows = _Ranges(made.file, made.limit)
     try:
         with _holding(url, holder):
-            event_loop.run(_judge(judge, store, holder, rows, on_part))
+            event_loop.run(_judge(judge, store, holder, rows, tell))
     finally:
         store.give_back(holder)
     merge_partitions(store, folder)
 
 
-async def _judge(
-    judge: PartitionJudge, store: PostgresStore, holder: str, rows: _Ranges, on_part: Callable[[Partition], None]
-) -> None:
+async def _judge(judge: PartitionJudge, store: PostgresStore, holder: str, rows: _Ranges, tell: Tell) -> None:
     async with judge.opened() as session:
         while span := await _next(session, store, holder):
-            on_part(await session.judge(rows.of(span)))
+            tell(await session.judge(rows.of(span)))
             store.done(span)
 
 

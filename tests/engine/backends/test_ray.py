@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge.cli.main import app
+from adjudge.engine.backends.ray.place import Cluster
 from adjudge.gateway.layers.budget import Budget
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import run_info
@@ -52,10 +53,15 @@ def at(provider: FakeProvider, more: str = "") -> str:
 
 
 def spread_over(made: EvalRun, workers: int, budget: Budget | None = None) -> list[Partition]:
-    from adjudge.runs.spread import Cluster, spread
+    from adjudge.runs.spread import spread
 
     parts: list[Partition] = []
-    spread(made, Cluster("ray", workers), budget=budget or Budget(), cache=False, on_part=parts.append)
+
+    def tell(event: object) -> None:
+        if isinstance(event, Partition):
+            parts.append(event)
+
+    spread(made, Cluster("ray", workers), budget=budget or Budget(), cache=False, tell=tell)
     made.execute(lambda event: None, budget=budget)
     return parts
 

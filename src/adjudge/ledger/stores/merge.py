@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account
-from adjudge.ledger.file import FILE, connect, delete, migrate, trouble, under_lock, write_meta
+from adjudge.ledger.file import FILE, connect, delete, migrate, read_meta, trouble, under_lock, write_meta
 from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
 from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Store, VoteRecord
 
@@ -49,6 +50,17 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
         except sqlite3.Error as error:
             raise trouble(new, error) from error
     return merged
+
+
+def refuse_newer(folder: Path) -> None:
+    """A ledger that was made by merging may be made anew, unless more was asked in it since."""
+    with connect(folder / FILE, writable=False) as connection:
+        merged = read_meta(connection).get("merged_votes")
+        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
+    if merged != held:
+        raise RunError(
+            f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
+        )
 
 
 def spent_so_far(store: Store) -> Account:

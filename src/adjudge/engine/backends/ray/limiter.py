@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget, More, pause
-from adjudge.gateway.layers.limit import Pace, SharedPace
+from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.budget import Budget, More, OpenBudget, pause
+from adjudge.gateway.layers.limit import Pace, SharedPace, limits_of
+from adjudge.gateway.open import OpenModel
 
 _LEASE_SECONDS = 0.5
 """For so long all workers together are busy with what they hold."""
@@ -189,3 +190,32 @@ class SharedLimits(Protocol):
     def more(self) -> More | None:
         """Gives a further part of the budget; None where there is no budget."""
         ...
+
+
+def nothing_of(budget: Budget) -> Budget | None:
+    """What a worker may spend before it was given a part: nothing, of what is limited."""
+    limits = (budget.max_usd, budget.max_calls, budget.max_tokens)
+    return None if budget == Budget() else Budget(*(None if limit is None else 0 for limit in limits))
+
+
+def rates_of(models: Iterable[OpenModel]) -> dict[str, Rate]:
+    """Model → what its provider allows."""
+    limited = [(model.identity, limits_of(model)) for model in models]
+    return {name: Rate(one.requests_per_minute, one.tokens_per_minute) for name, one in limited if one}
+
+
+def keep_to(limits: SharedLimits, models: Iterable[OpenModel]) -> None:
+    """Have the models keep to what all workers share."""
+    for model in models:
+        if limited := limits_of(model):
+            limited.shared = limits.pace(model.identity)
+
+
+def left_of(budget: Budget, account: Account) -> Budget | None:
+    """What all workers together may still spend, who have spent what the account says; None where there is no limit."""
+    if budget == Budget():
+        return None
+    spent = OpenBudget(account=account).spent
+    limits = ((budget.max_usd, spent.usd), (budget.max_calls, spent.calls), (budget.max_tokens, spent.tokens))
+    usd, calls, tokens = (None if limit is None else max(0, limit - used) for limit, used in limits)
+    return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
