@@ -106,13 +106,10 @@ def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete:
 
 
 def partitions(
-    eval_file: str | Path | EvalFile,
-    rows: int = 1000,
-    limit: int | None = None,
-    source: Iterable[Mapping[str, object]] | None = None,
+    eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None
 ) -> Iterator[list[tuple[int, Instance]]]:
-    """The rows of an eval file's own data, or of ``source``, numbered, so many at a time: for engines that bring no numbers."""
-    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit, _ignore, _ignore, source))
+    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own."""
+    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit, _ignore, _ignore))
     while chunk := list(islice(numbered, rows)):
         yield chunk
 

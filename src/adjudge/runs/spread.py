@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from adjudge.aio import event_loop
@@ -30,7 +31,8 @@ _ROWS = 256
 """That a worker is given at once, and judged again by another where it dies."""
 Chunk = list[tuple[int, Instance]]
 Work = ClusterRun[Chunk, Partition, Progress]
-Rows = Iterable[Mapping[str, object]]
+Rows = Callable[[], Iterable[tuple[int, Instance]]]
+"""Rows with their places among all of them."""
 Tell = Callable[[Partition | Progress | Stopping], None]
 """Is told when a worker has done its part, how far all of them are, and that somebody interrupted them."""
 
@@ -64,8 +66,8 @@ def adopt_partitions(folder: Path) -> None:
     merge(store, folder, {**(kept_facts(folder) or {}), "ended": None})
 
 
-def work_for(made: EvalRun, budget: Budget | None, *, cache: bool, source: Rows | None = None) -> Work | None:
-    """What the workers are to do; None where the run is complete. ``source``: rows in place of the file's own."""
+def work_for(made: EvalRun, budget: Budget | None, *, cache: bool, rows: Rows | None = None) -> Work | None:
+    """What the workers are to do; None where the run is complete. ``rows``: in place of the file's own."""
     folder = made.folder
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
@@ -73,15 +75,13 @@ def work_for(made: EvalRun, budget: Budget | None, *, cache: bool, source: Rows 
         refuse_unfinished(folder)
         return None
     file = replace(made.file, budget=BudgetEntry(), path=made.file.path.absolute())
-    judged = PartitionJudge(
-        file, folder / PARTITIONS, cache=cache
-    )  # what is wrong is said before there are workers
+    judged = PartitionJudge(file, folder / PARTITIONS, cache=cache)  # what is wrong is said before there are workers
     return ClusterRun(
         folder,
         judged.configuration,
         models_of(made),
         partial(_opened, file, cache),
-        partial(_routed, file, made.limit, source),
+        partial(_routed, rows or (lambda: chain.from_iterable(partitions(file, _ROWS, made.limit)))),
         limits_of_run(budget, made.file.budget),
         made.facts,
     )
@@ -93,17 +93,16 @@ def refuse_unfinished(folder: Path) -> None:
         raise RunError(f"{folder} was begun on one machine: resume it without --on, or use another folder")
 
 
-def _routed(file: EvalFile, limit: int | None, source: Rows | None, workers: int) -> Iterator[tuple[int, Chunk]]:
+def _routed(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
     """Rows that show the same go to the same worker, which asks about them once."""
     waiting: list[Chunk] = [[] for _ in range(workers)]
-    for chunk in partitions(file, _ROWS, limit, source):
-        for number, instance in chunk:
-            slot = int(instance.identity[:8], 16) % workers
-            waiting[slot].append((number, instance))
-            if len(waiting[slot]) >= _ROWS:
-                yield slot, waiting[slot]
-                waiting[slot] = []
-    yield from ((slot, rows) for slot, rows in enumerate(waiting) if rows)
+    for number, instance in rows():
+        slot = int(instance.identity[:8], 16) % workers
+        waiting[slot].append((number, instance))
+        if len(waiting[slot]) >= _ROWS:
+            yield slot, waiting[slot]
+            waiting[slot] = []
+    yield from ((slot, chunk) for slot, chunk in enumerate(waiting) if chunk)
 
 
 def _opened(
