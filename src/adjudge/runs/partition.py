@@ -160,7 +160,7 @@ class PartitionJudge:
         self._budget = budget
         self._writer = writer or _own_name()
         self._buffer = buffer
-        self._more = limits.more if limits else None
+        self._limits = limits
         if limits:
             keep_to(limits, models_of(self.made))
         self.configuration = {ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges}
@@ -178,7 +178,8 @@ class PartitionJudge:
         ledger = SharedLedger(self.store, self._writer, {"judges": self.configuration}, self._buffer)
         try:
             async with recorded(ledger, Run(self.store.name), self._budget, prices) as run:
-                run.open_budget.more = self._more
+                if self._limits:
+                    run.open_budget.share(self._limits.more, self._limits.whole)
                 yield Session(self.made, ledger, run)
         finally:
             ledger.close()

@@ -50,7 +50,7 @@ def spread(made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: boo
 
 def judge_chunks(work: Work, cluster: Cluster, tell: Tell) -> None:
     """Have the workers judge, and tell how far they are."""
-    tally = _Tally(tell)
+    tally = Tally(tell)
     hearing = Hearing(tally.done, tally.news)
     with event_loop.stopping_told(lambda: tell(Stopping())):
         event_loop.run(work.judge(cluster, hearing))
@@ -122,7 +122,7 @@ class _Told:
     """By processes of this worker that died."""
 
 
-class _Tally:
+class Tally:
     """Adds up what all workers have done: chunks that are done, and how far those are that are under way."""
 
     def __init__(self, tell: Tell) -> None:

@@ -69,6 +69,8 @@ class Spread(Generic[C, D, N]):
     rates: Mapping[str, Rate]
     left: Budget | None
     """What may still be spent by all workers together."""
+    whole: Budget | None
+    """What that is left of."""
 
     def over(self, cluster: Cluster, chunks: Callable[[int], Iterator[tuple[int, C]]], hearing: Hearing[D, N]) -> None:
         """Judge all chunks, each by the worker whose number stands before it. Raises what ended a worker, when all stopped."""
@@ -179,7 +181,7 @@ class _Driver(Generic[C, D, N]):
         limiter = ray.remote(num_cpus=0, max_restarts=0)(Limiter).options(name=name)
         self._limiter = limiter.remote(work.rates, work.left, count)  # it lives as long as somebody holds it
         actor = ray.remote(num_cpus=cpus, max_restarts=-1, max_task_retries=-1, max_concurrency=_UNDER_WAY + 2)(_Judging)
-        limits = RayLimits(name, dict(work.rates), count, budgeted=work.left is not None)
+        limits = RayLimits(name, dict(work.rates), count, work.whole if work.left else None)
         self._workers = [actor.remote(work.make, number, limits) for number in range(count)]
         self._pending: dict[ObjectRef[D | _Failed | None], tuple[int, int]] = {}
         """What is waited for → (worker, chunk)."""
@@ -264,11 +266,11 @@ class _Driver(Generic[C, D, N]):
 class RayLimits:
     """A worker's connection to the limiter, which it knows by name."""
 
-    def __init__(self, limiter: str, rates: Mapping[str, Rate], workers: int, *, budgeted: bool) -> None:
+    def __init__(self, limiter: str, rates: Mapping[str, Rate], workers: int, whole: Budget | None) -> None:
         self._name = limiter
         self._rates = rates
         self._workers = workers
-        self._budgeted = budgeted
+        self.whole = whole
 
     def pace(self, model: str) -> LeasedPace:
         """The model's, by its identity."""
@@ -286,7 +288,7 @@ class RayLimits:
     @property
     def more(self) -> More | None:
         """Gives a further part of the budget."""
-        return self._more if self._budgeted else None
+        return self._more if self.whole else None
 
     async def _more(self, likely: Spent, most: Spent) -> Budget | None:
         try:

@@ -175,7 +175,7 @@ def _opened(
         ledger = SharedLedger(store, writer, configuration)
         try:
             async with recorded(ledger, Run(store.name), budget, PriceTable.load()) as run:
-                run.open_budget.more = limits.more
+                run.open_budget.share(limits.more, limits.whole)
                 yield _Session(judge, label, criteria, ledger, run)
         finally:
             ledger.close()

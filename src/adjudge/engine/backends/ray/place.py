@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.aio.files import written_whole
 from adjudge.errors import RunError
 
 RAY = "ray"
@@ -45,3 +47,21 @@ def kept_facts(folder: Path) -> Mapping[str, object] | None:
     except (OSError, ValueError) as error:
         raise RunError(f"{path} is not what adjudge writes: {error!r}") from error
     return found if isinstance(found, dict) else {}
+
+
+def keep_facts(folder: Path, facts: Mapping[str, object]) -> None:
+    """Write down what the run's folder is to keep, before anything is asked."""
+    place = folder / PARTITIONS
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with written_whole(place / FACTS) as file:
+            file.write(json.dumps(dict(facts)).encode())
+    except OSError as error:
+        raise RunError(f"{place} cannot be written: {error.strerror or error}") from error
+
+
+def forget_facts(folder: Path) -> None:
+    """They are in the run's ledger now."""
+    (folder / PARTITIONS / FACTS).unlink(missing_ok=True)
+    with suppress(OSError):  # where workers of a cluster wrote something, it stays
+        (folder / PARTITIONS).rmdir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +10,9 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from adjudge.aio import event_loop, threads
-from adjudge.aio.files import written_whole
 from adjudge.engine.backends.ray.cluster import Hearing, Spread, check_address
 from adjudge.engine.backends.ray.limiter import SharedLimits, left_of, nothing_of, rates_of
-from adjudge.engine.backends.ray.place import FACTS, PARTITIONS, Cluster
+from adjudge.engine.backends.ray.place import PARTITIONS, Cluster, forget_facts, keep_facts
 from adjudge.engine.backends.ray.worker import Opened, Worker
 from adjudge.engine.run import check_prices
 from adjudge.errors import HALTS, RunError, SetupError
@@ -69,15 +67,14 @@ class ClusterRun(Generic[C, D, N]):
 
     def clear(self) -> None:
         """Delete what the workers wrote: it is in the run's ledger."""
-        store = self.store
-        (store.folder / FACTS).unlink(missing_ok=True)
-        store.clear()
+        self.store.clear()
+        forget_facts(self.folder)
 
     def _judge(self, cluster: Cluster, hearing: Hearing[D, N]) -> None:
         store = self._begun()
         _, started = store.begun_with()
         make = partial(_worker, self.open, str(store.folder), started, self.budget)
-        work = Spread(make, rates_of(self.models), left_of(self.budget, spent_so_far(store)))
+        work = Spread(make, rates_of(self.models), left_of(self.budget, spent_so_far(store)), self.budget)
         try:
             work.over(cluster, self.chunks, hearing)
         except (*HALTS, RunError):
@@ -91,8 +88,7 @@ class ClusterRun(Generic[C, D, N]):
         check_prices(self.budget, PriceTable.load(), *self.judges.values())
         store = self.store
         store.begin({"judges": dict(self.judges)})
-        with written_whole(store.folder / FACTS) as file:
-            file.write(json.dumps(dict(self.facts)).encode())
+        keep_facts(self.folder, self.facts)
         return store
 
 
