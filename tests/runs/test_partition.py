@@ -22,6 +22,7 @@ from adjudge.runs.folder import run_info
 from adjudge.runs.partition import Partition, merge_partitions, partitions
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
+from support.stores import opened
 
 
 def at(provider: FakeProvider, more: str = "") -> str:
@@ -110,10 +111,20 @@ def test_a_budget_of_the_whole_run_is_not_taken_for_each_partition(tmp_path: Pat
     assert merged.account.settled == 4
 
 
+@pytest.mark.parametrize("kind", ["objects", "s3"])
+def test_partitions_in_a_bucket_are_exported_like_one_run(tmp_path: Path, kind: str) -> None:
+    file, store = marked_file(tmp_path), opened(kind, tmp_path)
+    found = [judge_partition(part, file, store, cache=False) for part in partitions(file, 5)]
+    again = [judge_partition(part, file, store, cache=False) for part in partitions(file, 7)]
+    assert [sum(one.asked for one in parts) for parts in (found, again)] == [55, 0]
+    merge_partitions(store, tmp_path / "run")
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
-    with pytest.raises(SetupError, match="mount the bucket"):
-        judge_partition([], file, "s3://bucket/run")
+    with pytest.raises(SetupError, match="a store is a folder"):
+        judge_partition([], file, "ftp://bucket/run")
     with pytest.raises(RunError, match="holds no partitions"):
         merge_partitions(tmp_path / "nothing", tmp_path / "run")
     with pytest.raises(SetupError, match="share"):

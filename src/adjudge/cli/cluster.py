@@ -17,13 +17,21 @@ cluster_options = together(
     click.option(
         "--workers",
         type=FROM_ONE,
-        help="With --on: how many; by default one per CPU of the Ray cluster. With Postgres: how many share the rate limits.",
+        help="With --on: how many; by default one per CPU of the Ray cluster. With Postgres: about how many there are.",
+    ),
+    click.option(
+        "--store",
+        metavar="PLACE",
+        help="With --on ray: where the workers write, instead of the run's folder: a folder that all machines see, or a bucket, "
+        "such as s3://BUCKET/PREFIX.",
     ),
 )
 
 
-def check_alone(on: str | None, workers: int | None, *, batch: bool, fork: bool, watch: bool) -> None:
+def check_alone(on: str | None, workers: int | None, store: str | None, *, batch: bool, fork: bool, watch: bool) -> None:
     """What does not go together is said before anything is read."""
+    if store is not None and (on is None or not on.startswith("ray")):
+        raise UsageError("--store says where the workers of a Ray cluster write: add --on ray")
     if on is None and workers is not None:
         raise UsageError("--workers says how many a cluster has: add --on ray")
     if on is not None and (batch or watch):

@@ -80,6 +80,7 @@ class Wanted(RowFlags):
     language: str | None
     on: str | None
     workers: int | None
+    store: str | None
 
     def file(self, path: Path) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates."""
@@ -174,7 +175,7 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     settings = batch.settings()
-    check_alone(wanted.on, wanted.workers, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
+    check_alone(wanted.on, wanted.workers, wanted.store, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
@@ -252,7 +253,7 @@ def _spread(made: EvalRun, wanted: Wanted, seen: Seen) -> None:
         else:
             from adjudge.runs.spread import spread
 
-            spread(made, Cluster(on, wanted.workers), budget=wanted.budget(), cache=cache, tell=told)
+            spread(made, Cluster(on, wanted.workers, wanted.store), budget=wanted.budget(), cache=cache, tell=told)
     finally:
         told.say()
 

@@ -85,10 +85,11 @@ def judge_partition(
     """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when this returns, or raises.
 
     ``rows``: (number, row) pairs, where the number is the row's place in the whole data set, from 0, and a row is a mapping of
-    columns or an Instance. ``store``: a folder that all processes see. Rows that are judged again, after a crash, by whomever
-    and in whatever partition, are asked about only where the store has no answer. ``budget`` limits this partition alone.
-    ``share``: how many partitions are judged at once; each keeps to its part of the file's rate limits. ``writer`` names the
-    worker. ``buffer``: how many answers may wait to be written, and are asked again when the process is killed.
+    columns or an Instance. ``store``: a folder that all processes see, a bucket (``s3://bucket/prefix``), or
+    ``postgresql://host/database#NAME``. Rows that are judged again, after a crash, by whomever and in whatever partition, are
+    asked about only where the store has no answer. ``budget`` limits this partition alone. ``share``: how many partitions are
+    judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker. ``buffer``: how many answers
+    may wait to be written, and are asked again when the process is killed.
     """
     worker = PartitionJudge(eval_file, store, budget=budget, share=share, writer=writer, buffer=buffer, cache=cache)
     return event_loop.run(worker.judge(rows))
@@ -120,15 +121,11 @@ def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
 
 
 def opened_store(store: str | Path | Store) -> Store:
-    """A folder of segments, a Postgres address, or a store that is open."""
+    """A folder of segments, the address of a bucket, a Postgres address, or a store that is open."""
     if isinstance(store, str) and store.startswith(("postgres://", "postgresql://")):
         from adjudge.ledger.stores.postgres import PostgresStore  # needs its extra
 
         return PostgresStore(store)
-    if isinstance(store, str) and "://" in store:
-        raise SetupError(
-            f"a store is a folder that all processes see, or postgresql://…, not {store!r}: mount the bucket as a folder"
-        )
     return SegmentStore(store) if isinstance(store, str | Path) else store
 
 

@@ -69,9 +69,9 @@ def judge_dataset(
     if made.folder is None:
         raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")
     bad: list[BadRow] = []
-    work = work_for(made, budget, cache=cache, rows=lambda: _numbered(made, dataset, bad.append))
+    work = work_for(made, Cluster.of(on), budget, cache=cache, rows=lambda: _numbered(made, dataset, bad.append))
     if work:
-        judge_chunks(work, Cluster.of(on), _teller(progress))
+        judge_chunks(work, _teller(progress))
         _warn_of(bad)
     found = run_info(made.folder)
     if work and not found.failed_votes:

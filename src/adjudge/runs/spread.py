@@ -21,7 +21,7 @@ from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.file import holds_run
 from adjudge.ledger.stores.merge import merge, refuse_newer
-from adjudge.ledger.stores.segments import BEGUN, SegmentStore
+from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
@@ -43,41 +43,43 @@ def spread(made: EvalRun, cluster: Cluster, *, budget: Budget | None, cache: boo
     A run that was merged and is complete has nothing left for them. Raises what ended the workers before the end; what they were
     answered until then is in the ledger too.
     """
-    if work := work_for(made, budget, cache=cache):
-        judge_chunks(work, cluster, tell)
+    if work := work_for(made, cluster, budget, cache=cache):
+        judge_chunks(work, tell)
         work.clear()
 
 
-def judge_chunks(work: Work, cluster: Cluster, tell: Tell) -> None:
+def judge_chunks(work: Work, tell: Tell) -> None:
     """Have the workers judge, and tell how far they are."""
     tally = Tally(tell)
     hearing = Hearing(tally.done, tally.news)
     with event_loop.stopping_told(lambda: tell(Stopping())):
-        event_loop.run(work.judge(cluster, hearing))
+        event_loop.run(work.judge(hearing))
 
 
 def adopt_partitions(folder: Path) -> None:
     """Have a run on one machine know what workers were answered whose driver was killed before it could merge that."""
     store = SegmentStore(folder / PARTITIONS)
-    if not (store.folder / BEGUN).exists():
+    if not store.is_begun:
         return
     if holds_run(folder):
         refuse_newer(folder)
     merge(store, folder, {**(kept_facts(folder) or {}), "ended": None})
 
 
-def work_for(made: EvalRun, budget: Budget | None, *, cache: bool, rows: Rows | None = None) -> Work | None:
+def work_for(made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: bool, rows: Rows | None = None) -> Work | None:
     """What the workers are to do; None where the run is complete. ``rows``: in place of the file's own."""
     folder = made.folder
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
-    if not (folder / PARTITIONS / BEGUN).exists() and holds_run(folder):
+    store = SegmentStore(cluster.store_of(folder))
+    if not store.is_begun and holds_run(folder):
         refuse_unfinished(folder)
         return None
     file = replace(made.file, budget=BudgetEntry(), path=made.file.path.absolute())
-    judged = PartitionJudge(file, folder / PARTITIONS, cache=cache)  # what is wrong is said before there are workers
+    judged = PartitionJudge(file, store, cache=cache)  # what is wrong is said before there are workers
     return ClusterRun(
         folder,
+        cluster,
         judged.configuration,
         models_of(made),
         partial(_opened, file, cache),

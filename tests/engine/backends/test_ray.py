@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from adjudge import AspectCritic, AspectResult, judge_dataset
 from adjudge.cli.main import app
 from adjudge.engine.backends.ray.place import Cluster
+from adjudge.errors import BudgetSpent, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import RunInfo, run_info
@@ -45,7 +46,8 @@ BUFFER = 500 + 32
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
     os.environ["OPENAI_API_KEY"] = KEY
-    ray.init(address="local", num_cpus=8, _node_ip_address="127.0.0.1", include_dashboard=False, log_to_driver=False)
+    os.environ["RAY_AUTH_MODE"] = "token"
+    ray.init(address="local", num_cpus=8, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 
@@ -91,6 +93,13 @@ def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
     assert run_info(tmp_path / "runs" / "eval").state == "complete"
 
 
+def test_a_program_that_is_connected_to_an_open_cluster_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE")
+    made = EvalRun.of(marked_file(tmp_path), cache=False, folder=tmp_path / "run")
+    with pytest.raises(SetupError, match="lets in anybody who reaches it"):
+        spread_over(made, 1)
+
+
 def test_evaluate_on_a_cluster_gives_the_results_of_one_machine(tmp_path: Path) -> None:
     judge = AspectCritic("The mark must end in Y.", models="scripted", strictness=3)
     texts = [f"REC-{number % 25:05}-Y" for number in range(30)]
@@ -125,8 +134,6 @@ def test_how_far_the_workers_are_is_told_while_they_judge(tmp_path: Path, provid
 
 
 def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(tmp_path: Path, provider: FakeProvider) -> None:
-    from adjudge.errors import BudgetSpent
-
     file = marked_file(tmp_path, rows=100, models=at(provider))
     made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
     with pytest.raises(BudgetSpent):

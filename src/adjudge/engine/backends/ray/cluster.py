@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
+import sys
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -111,15 +113,18 @@ def connected(where: str) -> Iterator[int]:
     address = check_address(where)
     if find_spec("ray") is None:
         raise SetupError("--on ray needs Ray: pip install 'adjudge[ray]'")
+    if address == "local" and "ray" not in sys.modules:
+        os.environ[_AUTHENTICATION] = "token"  # it listens to the network, whatever it is told; read when Ray is loaded
     import ray
 
     own = not ray.is_initialized()
-    if not own:  # by the program that calls us
-        _refuse_open(ray.get_runtime_context().gcs_address)
-    else:
-        here = {"_node_ip_address": "127.0.0.1", "include_dashboard": False} if address == "local" else {}
-        ray.init(address=address, log_to_driver=False, configure_logging=False, **here)
+    if own:
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        ours = {"include_dashboard": False} if address == "local" else {}
+        ray.init(address=address, log_to_driver=False, configure_logging=False, **ours)
     try:
+        if not own or address == "local":
+            _refuse_open(ray.get_runtime_context().gcs_address)
         yield max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
         if own:

@@ -15,7 +15,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.engine.backends.ray.cluster import Hearing
 from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
-from adjudge.engine.backends.ray.place import PARTITIONS, Cluster, On
+from adjudge.engine.backends.ray.place import Cluster, On
 from adjudge.engine.backends.ray.run import ClusterRun
 from adjudge.engine.backends.ray.worker import Opened
 from adjudge.engine.run import OpenRun, Run, recorded
@@ -24,7 +24,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE, connect, holds_run, read_meta
-from adjudge.ledger.stores.segments import BEGUN, SegmentStore
+from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import SharedLedger
 from adjudge.ledger.stores.store import Span
 
@@ -92,12 +92,13 @@ async def judge_on(on: On, judge: Judging[I, R], items: Sequence[I], wanted: Wan
     cluster, folder = Cluster.of(on), Path(wanted.run.folder)
     if wanted.run.fork_of is not None or wanted.run.retry_failed:
         raise SetupError("on= cannot reuse the answers of another run, nor ask failed ones again: leave that out, or on=")
-    if not (folder / PARTITIONS / BEGUN).exists() and holds_run(folder):
+    if not SegmentStore(cluster.store_of(folder)).is_begun and holds_run(folder):
         _refuse_unfinished(folder)
         return
     _check_sendable(judge, items)
     work = ClusterRun[Chunk[I], Judged[R], Judged[R]](
         folder,
+        cluster,
         {wanted.label: judge.configuration(wanted.criteria)},
         list(judge.panel.values()),
         partial(_opened, judge, wanted.label, tuple(wanted.criteria)),
@@ -106,7 +107,7 @@ async def judge_on(on: On, judge: Judging[I, R], items: Sequence[I], wanted: Wan
         wanted.run.facts,
     )
     heard = _Heard(told)
-    await work.judge(cluster, Hearing(heard.hear, heard.hear))
+    await work.judge(Hearing(heard.hear, heard.hear))
     work.clear()
 
 

@@ -26,6 +26,12 @@ class Cluster:
     """``ray``: RAY_ADDRESS, or workers on this machine; or ``ray://HOST:PORT``."""
     workers: int | None = None
     """By default one per CPU of the cluster."""
+    store: str | None = None
+    """Where the workers write: a folder that all machines see, or ``s3://bucket/prefix``; by default in the run's folder."""
+
+    def store_of(self, folder: Path) -> str:
+        """Where the workers write whose run is kept in ``folder``."""
+        return self.store or str((folder / PARTITIONS).absolute())
 
     @classmethod
     def of(cls, on: str | Cluster) -> Cluster:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from adjudge.aio import event_loop, threads
 from adjudge.engine.backends.ray.cluster import Hearing, Spread, check_address
 from adjudge.engine.backends.ray.limiter import SharedLimits, left_of, nothing_of, rates_of
-from adjudge.engine.backends.ray.place import PARTITIONS, Cluster, forget_facts, keep_facts
+from adjudge.engine.backends.ray.place import Cluster, forget_facts, keep_facts
 from adjudge.engine.backends.ray.worker import Opened, Worker
 from adjudge.engine.run import check_prices
 from adjudge.errors import HALTS, RunError, SetupError
@@ -21,7 +21,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.ledger.stores.merge import merge, refuse_newer, spent_so_far
-from adjudge.ledger.stores.segments import BEGUN, SegmentStore
+from adjudge.ledger.stores.segments import SegmentStore
 
 C = TypeVar("C")
 D = TypeVar("D")
@@ -35,6 +35,7 @@ class ClusterRun(Generic[C, D, N]):
     """A run that workers judge."""
 
     folder: Path
+    cluster: Cluster
     judges: Mapping[str, Mapping[str, object]]
     """Label → configuration."""
     models: Iterable[OpenModel]
@@ -48,17 +49,17 @@ class ClusterRun(Generic[C, D, N]):
     @property
     def store(self) -> SegmentStore:
         """Where the workers write."""
-        return SegmentStore((self.folder / PARTITIONS).absolute())
+        return SegmentStore(self.cluster.store_of(self.folder))
 
-    async def judge(self, cluster: Cluster, hearing: Hearing[D, N]) -> None:
+    async def judge(self, hearing: Hearing[D, N]) -> None:
         """Have the workers answer all that is not answered yet, then make the run's ledger of it.
 
         Raises what ended the workers before the end; what they were answered until then is in the ledger too. The first interrupt
         stops them gently, the second at once.
         """
-        check_address(cluster.where)
+        check_address(self.cluster.where)
         with event_loop.stoppable(hearing.stop.gently.set):
-            driver = threads.started(lambda: self._judge(cluster, hearing), "adjudge driver")
+            driver = threads.started(lambda: self._judge(hearing), "adjudge driver")
             try:
                 await asyncio.wrap_future(driver)
             except asyncio.CancelledError:
@@ -70,13 +71,13 @@ class ClusterRun(Generic[C, D, N]):
         self.store.clear()
         forget_facts(self.folder)
 
-    def _judge(self, cluster: Cluster, hearing: Hearing[D, N]) -> None:
+    def _judge(self, hearing: Hearing[D, N]) -> None:
         store = self._begun()
         _, started = store.begun_with()
-        make = partial(_worker, self.open, str(store.folder), started, self.budget)
+        make = partial(_worker, self.open, store.name, started, self.budget)
         work = Spread(make, rates_of(self.models), left_of(self.budget, spent_so_far(store)), self.budget)
         try:
-            work.over(cluster, self.chunks, hearing)
+            work.over(self.cluster, self.chunks, hearing)
         except (*HALTS, RunError):
             merge(store, self.folder, {**self.facts, "ended": None})
             raise
@@ -93,10 +94,13 @@ class ClusterRun(Generic[C, D, N]):
 
 
 def _worker(
-    open: Open[C, D, N], folder: str, started: float, budget: Budget, number: int, limits: SharedLimits
+    open: Open[C, D, N], location: str, started: float, budget: Budget, number: int, limits: SharedLimits
 ) -> Worker[C, D, N]:
     """In a worker's process."""
-    store = SegmentStore(folder)
-    if not (store.folder / BEGUN).exists() or store.begun_with()[1] != started:
-        raise SetupError(f"a worker does not see {folder}: the run's folder must be one that all machines of the cluster mount")
+    store = SegmentStore(location)
+    if not store.is_begun or store.begun_with()[1] != started:
+        raise SetupError(
+            f"a worker does not see {location}: the run's folder must be one that all machines of the cluster mount, or "
+            "--store a place that all of them see"
+        )
     return Worker(partial(open, store, f"ray-{number}", nothing_of(budget), limits))
