@@ -3,6 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
+# Hundreds of processes start during the tests: what Python has compiled is kept for the next, wherever the caller has switched that off.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
 	lock dist docs pictures release clean

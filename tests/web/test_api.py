@@ -56,7 +56,7 @@ class Served:
     ) -> Answer:
         """A request as a program sends it, which the description allows; a header that is None is left out."""
         sent = json.dumps(body).encode() if body is not None else b""
-        own = {"Authorization": f"Bearer {self.access.key}", **({"Content-Type": "application/json"} if sent else {})}
+        own = {"Authorization": f"Bearer {self.access.token}", **({"Content-Type": "application/json"} if sent else {})}
         given = {name: value for name, value in {**own, **(headers or {})}.items() if value is not None}
         connection = http.client.HTTPConnection("127.0.0.1", self.access.port, timeout=20)
         try:
@@ -206,11 +206,11 @@ def test_the_server_says_how_it_stands(api: Served) -> None:
 def test_a_request_that_must_not_be_answered_is_refused(
     api: Served, status: int, path: str, headers: Mapping[str, str | None]
 ) -> None:
-    given = {name: value and value.format(key=api.access.key, port=api.access.port) for name, value in headers.items()}
+    given = {name: value and value.format(key=api.access.token, port=api.access.port) for name, value in headers.items()}
     answer = api.ask(path, headers=given)
     assert answer.status == status, answer.body
     validate(OPENAPI["components"]["schemas"]["Problem"], answer.json())
-    assert api.access.key.encode() not in answer.body
+    assert api.access.token.encode() not in answer.body
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_question_that_makes_no_sense_is_refused(api: Served, status: int, bod
 
 def test_a_body_without_a_length_is_not_read(api: Served) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", api.access.port, timeout=20)
-    headers = {"Authorization": f"Bearer {api.access.key}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {api.access.token}", "Content-Type": "application/json"}
     connection.request("POST", "/v1/judge", iter([b"{", b"}"]), headers, encode_chunked=True)
     assert connection.getresponse().status == 411
     connection.close()

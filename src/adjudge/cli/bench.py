@@ -120,19 +120,12 @@ class Labelled(Spending):
     draws: int
     encoding: str | None
     model: tuple[str, ...]
-    base_url: str | None
-    api_key_env: str | None
-    header: tuple[tuple[str, str], ...]
+    at: ServerEntry
     max_concurrency: int | None
     confidence: float
     language: str | None
     quiet: bool
     as_json: bool
-
-    @property
-    def at(self) -> ServerEntry:
-        """Where the models are asked."""
-        return ServerEntry(base_url=self.base_url, api_key_env=self.api_key_env, headers=self.header)
 
     def source(self, path: Path, kinds: Sequence[Kind], needed: Sequence[str], told: BadRows) -> LabelledSource:
         """Where the labelled rows are. ``kinds``: of the criteria that are known before the rows are."""

@@ -65,9 +65,7 @@ _SAID = {
 @as_json
 def doctor(
     model: tuple[str, ...],
-    base_url: str | None,
-    api_key_env: str | None,
-    header: tuple[tuple[str, str], ...],
+    at: ServerEntry,
     as_json: bool,
 ) -> int:
     """Look at the installation. Nothing is paid for, and no key is printed.
@@ -80,7 +78,6 @@ def doctor(
     console.print(Text(told(_read_from(project))), soft_wrap=True)
     console.print(_installed())
     console.print(_keys())
-    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
     named = model or project.model or at.says_anything or project.base_url
     ids = [*model] if named else [f"{spec.name}/{spec.example}" for spec in PROVIDERS.values() if key_for(spec)]
     nothing = not named and not ids

@@ -107,7 +107,7 @@ def typed(
         data=data,
         judges=(judge,),
         language=flags.language,
-        models=model_entries(flags.model if models is None else models, flags.server(), flags.max_concurrency),
+        models=model_entries(flags.model if models is None else models, flags.at, flags.max_concurrency),
         budget=BudgetEntry(max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens),
         run=None if flags.run is None else str(flags.run),
         gates=Gates(

@@ -88,9 +88,7 @@ def generate(
     output_schema: str,
     model: tuple[str, ...],
     judge: tuple[str, ...],
-    base_url: str | None,
-    api_key_env: str | None,
-    header: tuple[tuple[str, str], ...],
+    at: ServerEntry,
     samples: int,
     min_pass: int | None,
     low: float,
@@ -122,7 +120,6 @@ def generate(
     check_resumed(flags.run, resume=flags.resume)
     project = find_project()
     language = language or project.language or "en"
-    at = ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
     opened = partial(open_entry, cache=not flags.no_cache)
     writers = [opened(one) for one in model_entries(model, at, max_concurrency, project)]
     judges = [opened(one) for one in model_entries(judge, at, max_concurrency, project)] if judge else writers[:1]

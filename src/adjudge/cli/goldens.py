@@ -43,9 +43,7 @@ def _code(one: Tried) -> ExitCode:
 def test(
     file: Path,
     model: tuple[str, ...],
-    base_url: str | None,
-    api_key_env: str | None,
-    header: tuple[tuple[str, str], ...],
+    at: ServerEntry,
     strictness: int,
     max_usd: float | None,
     prices: Path | None,
@@ -59,7 +57,7 @@ def test(
     before you commit it.
     """
     use_prices(prices)
-    asked = model_entries(model, ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header))
+    asked = model_entries(model, at)
     codes: list[ExitCode] = []
     changed: dict[str, dict[int, str]] = {}
     for entry in read_entries(file):

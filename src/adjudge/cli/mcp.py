@@ -27,9 +27,7 @@ from adjudge.runs.project import ServerEntry
 def serve_mcp(
     folder: Path,
     model: tuple[str, ...],
-    base_url: str | None,
-    api_key_env: str | None,
-    header: tuple[tuple[str, str], ...],
+    at: ServerEntry,
     allow_spend: float | None,
     prices: Path | None,
     no_cache: bool,
@@ -41,7 +39,7 @@ def serve_mcp(
     """
     if find_spec("mcp") is None:
         raise SetupError("the MCP server needs mcp: pip install 'adjudge[mcp]'")
-    entries = model_entries(model, ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header))
+    entries = model_entries(model, at)
     service = judging_service(entries, allow_spend, prices, cache=not no_cache, language=language)
     from adjudge.integrations.mcp_server import server_of
 

@@ -142,6 +142,12 @@ def _beside(user_input: str | None, reference: str | None, context: Sequence[str
     return {name: value for name, value in typed.items() if value is not None}
 
 
+def _server(base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]) -> ServerEntry:
+    from adjudge.runs.project import ServerEntry
+
+    return ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
+
+
 models = click.option("-m", "--model", multiple=True, shell_complete=model_names, help="Model to ask; repeat for a panel.")
 
 
@@ -156,7 +162,8 @@ header = click.option(
     metavar="'NAME: VALUE'",
     help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
 )
-server = together(base_url, api_key_env, header)
+server = given_as("at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header)
+"""Gives the command ``at``: where the models are asked."""
 rows = click.option(
     "-f",
     "--file",
@@ -285,9 +292,7 @@ class RowFlags(Spending):
     """What every command that judges rows can be told, with an eval file or without."""
 
     model: tuple[str, ...]
-    base_url: str | None
-    api_key_env: str | None
-    header: tuple[tuple[str, str], ...]
+    at: ServerEntry
     limit: int | None
     encoding: str | None
     fail_under: FailUnder | None
@@ -298,12 +303,6 @@ class RowFlags(Spending):
     cluster: str | None
     otel: bool
     quiet: bool
-
-    def server(self) -> ServerEntry:
-        """Where the models are asked."""
-        from adjudge.runs.project import ServerEntry
-
-        return ServerEntry(base_url=self.base_url, api_key_env=self.api_key_env, headers=self.header)
 
 
 @light_dataclass(frozen=True)

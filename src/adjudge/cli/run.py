@@ -86,14 +86,13 @@ class Wanted(RowFlags):
         """The eval file with what the command line says of its models, rows and gates."""
         project = find_project()
         use_prices(self.prices or project.prices_path)
-        at = self.server()
         file = load_eval(path, project, self.data)
         file = replace(file, language=self.language or file.language)
         speak(file.language)
         if self.model:
-            file = by_models(file, model_entries(self.model, at, project=project))
-        elif at.says_anything:
-            file = at_server(file, at)
+            file = by_models(file, model_entries(self.model, self.at, project=project))
+        elif self.at.says_anything:
+            file = at_server(file, self.at)
         return self._gated(self._reading(file))
 
     def reused(self) -> Path | None:

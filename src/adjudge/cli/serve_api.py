@@ -56,9 +56,7 @@ _SHORTEST_KEY = 16
 def serve(
     folder: Path,
     model: tuple[str, ...],
-    base_url: str | None,
-    api_key_env: str | None,
-    header: tuple[tuple[str, str], ...],
+    at: ServerEntry,
     max_usd: float | None,
     max_calls: int | None,
     max_tokens: int | None,
@@ -85,7 +83,7 @@ def serve(
         return ExitCode.OK
     use_prices(prices or find_project().prices_path)
     key = _key(host)
-    entries = model_entries(model, ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header), max_concurrency)
+    entries = model_entries(model, at, max_concurrency)
     budget = Budget(max_usd, max_calls, max_tokens)
     _serve(folder, entries, budget, key, (host, port, name), judgments_at_once, cache=not no_cache, language=language)
     return ExitCode.OK
@@ -117,7 +115,7 @@ def _serve(
     def tell() -> None:
         click.echo(f"http://{f'[{host}]' if ':' in host else host}:{listening.port}")
         if not key:
-            click.echo(f"key: {access.key}")
+            click.echo(f"key: {access.token}")
 
     with suppress(KeyboardInterrupt):  # that is how it ends
         listening.serve(api_application(service, shelf, access, at_once), tell)

@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import adjudge
 from adjudge.data.columns import column_in
@@ -40,9 +40,14 @@ Attributes = dict[str, Value]
 class _Ending(Protocol):
     """What sends spans or events."""
 
+    def __init__(self, *, resource: object) -> None: ...
+
     def shutdown(self) -> None:
         """Send what is left, and stop."""
         ...
+
+
+E = TypeVar("E", bound=_Ending)
 
 
 class Traces:
@@ -138,27 +143,32 @@ class Traces:
         from opentelemetry import trace
         from opentelemetry.sdk.trace import TracerProvider
 
-        if isinstance(found := trace.get_tracer_provider(), TracerProvider):
-            return found
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        def send(made: TracerProvider) -> None:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        made = TracerProvider(resource=_resource())
-        made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        self._closing.append(made)
-        return made
+            made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+
+        return self._own(TracerProvider, trace.get_tracer_provider(), send)
 
     def _own_loggers(self) -> LoggerProvider:
         from opentelemetry import _logs
         from opentelemetry.sdk._logs import LoggerProvider
 
-        if isinstance(found := _logs.get_logger_provider(), LoggerProvider):
-            return found
-        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
-        from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+        def send(made: LoggerProvider) -> None:
+            from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+            from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 
-        made = LoggerProvider(resource=_resource())
-        made.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+            made.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+
+        return self._own(LoggerProvider, _logs.get_logger_provider(), send)
+
+    def _own(self, kind: type[E], found: object, send: Callable[[E], None]) -> E:
+        """The one that the process has set, where it is of this kind; else a new one that sends to the OTLP endpoint."""
+        if isinstance(found, kind):
+            return found
+        made = kind(resource=_resource())
+        send(made)
         self._closing.append(made)
         return made
 

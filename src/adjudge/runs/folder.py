@@ -28,6 +28,7 @@ from adjudge.ledger.file import (
     check_rows,
     connect,
     holds_labels,
+    holds_run,
     read_meta,
     refuse_empty,
     refuse_links,
@@ -220,6 +221,17 @@ def find_runs(parent: str | Path) -> list[Path]:
     """The run folders in ``parent`` and one below, the newest last; not what an import is still writing."""
     found = [path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in Path(parent).glob(pattern)]
     return [folder for _, folder in sorted(_dated(folder for folder in found if not folder.name.endswith(UNFINISHED)))]
+
+
+def runs_inside(root: Path) -> dict[str, Path]:
+    """Name → folder of the run that a folder is, or of the runs in it, the newest last."""
+    found = [root] if holds_run(root) else [one for one in find_runs(root) if is_inside(one, root)]
+    return {root.name if one == root else one.relative_to(root).as_posix(): one for one in found}
+
+
+def is_inside(folder: Path, root: Path) -> bool:
+    """Whether a run lies in a folder: a link that leads out of it does not."""
+    return folder.resolve().is_relative_to(root) and not (folder / FILE).is_symlink()
 
 
 def _dated(folders: Iterable[Path]) -> Iterator[tuple[float, Path]]:

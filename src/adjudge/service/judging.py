@@ -15,7 +15,6 @@ from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.results import Result
 from adjudge.engine.run import check_prices
 from adjudge.errors import ModelUnusable, SetupError
-from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
@@ -46,23 +45,14 @@ class JudgingService:
         self._opened = {entry: open_entry(entry, cache=cache) for entry in models}
         self._models = tuple(models)
         self._lock = threading.Lock()
-        self._open_budget = OpenBudget(budget)
-        check_prices(budget, self._open_budget.prices, {"models": {model.name: None for model in self._opened.values()}})
+        self.open_budget = OpenBudget(budget)
+        """What all may spend together, and have spent."""
+        check_prices(budget, self.open_budget.prices, {"models": {model.name: None for model in self._opened.values()}})
 
     @property
     def model_names(self) -> list[str]:
         """Who is asked."""
         return [model.name for model in self._opened.values()]
-
-    @property
-    def spent(self) -> Spent:
-        """By all who asked."""
-        return self._open_budget.spent
-
-    @property
-    def budget(self) -> Budget:
-        """What all may spend together."""
-        return self._open_budget.budget
 
     def judge(self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1) -> Result:
         """One text, by one criteria. A failure is a result; SetupError says what is wrong with the question."""
@@ -112,7 +102,7 @@ class JudgingService:
             if isinstance(event, Judged):
                 results.append(event.result)
 
-        open_budget = self._open_budget
+        open_budget = self.open_budget
         try:
             with event_loop.holding(current, open_budget):
                 run.execute(heard)
@@ -127,8 +117,8 @@ class JudgingService:
     def _begin_again(self, halted: OpenBudget) -> None:
         """A model that could not be reached may be back for the next one who asks; what was spent stays spent."""
         with self._lock:
-            if self._open_budget is halted:
-                self._open_budget = OpenBudget(halted.budget, halted.prices, halted.account)
+            if self.open_budget is halted:
+                self.open_budget = OpenBudget(halted.budget, halted.prices, halted.account)
 
 
 def paid_for(models: Sequence[ModelEntry]) -> list[str]:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import cast
 
 from adjudge.errors import RunError, SetupError
-from adjudge.ledger.file import FILE, holds_run
 from adjudge.runs.browse import Filters, Sort, judges_in, page_of
-from adjudge.runs.folder import RunInfo, find_runs, judgments_in, last_written, reading, run_info
+from adjudge.runs.folder import RunInfo, judgments_in, last_written, reading, run_info, runs_inside
 from adjudge.trust.calibration import calibrate_run
 
 MOST_ROWS = 100
@@ -28,7 +27,7 @@ class RunShelf:
 
     def runs(self) -> list[dict[str, object]]:
         """Every run there is, the newest first."""
-        return [{"name": name, "written": last_written(folder)} for name, folder in reversed(self._folders().items())]
+        return [{"name": name, "written": last_written(folder)} for name, folder in reversed(runs_inside(self._root).items())]
 
     def run(self, name: str) -> dict[str, object]:
         """A run at a glance: its judges, their means, what it took."""
@@ -64,22 +63,11 @@ class RunShelf:
         """What people's labels say of a run's numbers: a corrected one, or why there is none."""
         return [one.to_dict() for one in calibrate_run(self._find(name))]
 
-    def _folders(self) -> dict[str, Path]:
-        found = [self._root] if holds_run(self._root) else [one for one in find_runs(self._root) if self._is_inside(one)]
-        return {self._name(folder): folder for folder in found}
-
     def _find(self, name: str) -> Path:
-        found = self._folders().get(name)
+        found = runs_inside(self._root).get(name)
         if found is None:
             raise NoSuchRun(f"there is no run {name!r}: the list of runs shows those there are")
         return found
-
-    def _is_inside(self, folder: Path) -> bool:
-        return folder.resolve().is_relative_to(self._root) and not (folder / FILE).is_symlink()
-
-    def _name(self, folder: Path) -> str:
-        inside = folder.relative_to(self._root).as_posix()
-        return folder.name if inside == "." else inside
 
 
 def _figures(info: RunInfo) -> dict[str, object]:

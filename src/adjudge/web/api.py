@@ -210,7 +210,7 @@ async def _openapi(request: Request) -> Response:  # noqa: ARG001 - the same for
 
 async def _status(request: Request) -> Response:
     service = _api(request).service
-    spent, budget = service.spent, service.budget
+    spent, budget = service.open_budget.spent, service.open_budget.budget
     return _json(
         {
             "version": adjudge.__version__,

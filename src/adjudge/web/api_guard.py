@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from adjudge.web.door import HARDENING, SAFE, Door, is_too_long, sealed
 from adjudge.web.json_bytes import json_bytes
 
-_LONGEST_PATH = 8_192
-_SAFE = ("GET", "HEAD")
 _FIXED = {
-    "x-content-type-options": "nosniff",
+    **HARDENING,
     "cache-control": "no-store",
-    "referrer-policy": "no-referrer",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
 @dataclass(frozen=True)
-class ApiAccess:
-    """The key of one server, and what it is called."""
-
-    port: int
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    names: tuple[str, ...] = ()
-    """Further names that a Host header may say, with a port or without."""
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """What a Host header may say."""
-        own = [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", *self.names)]
-        return (*own, *self.names)
+class ApiAccess(Door):
+    """Where the API is served; its token is the key."""
 
     def knows(self, header: str) -> bool:
         """Whether an Authorization header holds the key."""
         kind, _, given = header.partition(" ")
-        return kind.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), self.key.encode())
+        return kind.lower() == "bearer" and self.opens(given.strip())
 
 
 class ApiGuard:
@@ -55,11 +41,11 @@ class ApiGuard:
         """Let a request through, or say why not."""
         if scope["type"] == "http":
             answer = self._refusal(scope)
-            await (answer or self._app)(scope, receive, _sealed(send))
+            await (answer or self._app)(scope, receive, sealed(send, _FIXED, {}))
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_PATH:
+        if is_too_long(scope):
             return problem(414, "too_long", "the address is too long")
         if headers.get("host", "").lower() not in self._access.hosts:
             return problem(421, "host", "this name is not served here: use the address that adjudge serve printed, or --name")
@@ -67,7 +53,7 @@ class ApiGuard:
             return problem(403, "origin", "web pages may not use this API")
         if not self._access.knows(headers.get("authorization", "")):
             return problem(401, "key", "send the key: Authorization: Bearer KEY", {"www-authenticate": "Bearer"})
-        return None if scope["method"] in _SAFE else self._refused_body(headers)
+        return None if scope["method"] in SAFE else self._refused_body(headers)
 
     def _refused_body(self, headers: Headers) -> Response | None:
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -88,12 +74,3 @@ def problem(status: int, kind: str, message: str, headers: dict[str, str] | None
 def host_names(names: Sequence[str]) -> tuple[str, ...]:
     """As Host headers say them."""
     return tuple(name.strip().lower() for name in names)
-
-
-def _sealed(send: Send) -> Send:
-    async def sealed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(_FIXED)
-        await send(message)
-
-    return sealed

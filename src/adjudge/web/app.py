@@ -11,8 +11,8 @@ from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError
 from adjudge.reports.russian import localised
+from adjudge.service.run_shelf import NoSuchRun
 from adjudge.web.guard import Guard
-from adjudge.web.library import NoSuchRun
 from adjudge.web.pages import (
     benchmarks,
     compare,
@@ -32,34 +32,30 @@ from adjudge.web.pages import (
 )
 from adjudge.web.site import LANGUAGE_COOKIE, LANGUAGES, Site, assets, site_of
 
+_PAGES = (
+    runs,
+    run,
+    row,
+    label,
+    trust,
+    jobs,
+    start,
+    compare,
+    benchmarks,
+    criteria,
+    own_criteria,
+    playground,
+    playground_files,
+    playground_runs,
+    playground_writing,
+)
+
 
 def application(site: Site) -> ASGIApp:
     """The pages behind their guard."""
     app = Starlette(
         routes=[
-            Route("/", runs.show),
-            Route("/run/{run}", run.show),
-            Route("/run/{run}/figures", run.show_figures),
-            Route("/run/{run}/line", runs.show_one),
-            Route("/run/{run}/row/{row:int}", row.show),
-            Route("/run/{run}/label", label.show),
-            Route("/run/{run}/label", label.keep, methods=["POST"]),
-            Route("/run/{run}/trust", trust.show),
-            Route("/run/{run}/resume", jobs.resume, methods=["POST"]),
-            Route("/start", start.show),
-            Route("/start", start.begin, methods=["POST"]),
-            Route("/jobs/{job}", jobs.show),
-            Route("/jobs/{job}/stop", jobs.stop, methods=["POST"]),
-            Route("/compare", compare.show),
-            Route("/benchmarks", benchmarks.show_all),
-            Route("/benchmarks/{run}", benchmarks.show),
-            Route("/criteria", criteria.show_all),
-            Route("/criteria/{name}", criteria.show),
-            Route("/criteria-file", own_criteria.show),
-            *playground.ROUTES,
-            *playground_files.ROUTES,
-            *playground_runs.ROUTES,
-            *playground_writing.ROUTES,
+            *(route for page in _PAGES for route in page.ROUTES),
             Route("/language", choose_language),
             Route("/static/{name:path}", static),
         ],

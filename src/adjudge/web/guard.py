@@ -10,20 +10,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from adjudge.web.door import HARDENING, SAFE, Door, is_too_long, sealed
 
 TOKEN_HEADER = "x-adjudge-token"  # noqa: S105 - a name
-_SAFE = ("GET", "HEAD")
-_LONGEST_PATH = 8_192
 _FIXED = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    **HARDENING,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY",
@@ -31,16 +30,8 @@ _FIXED = {
 
 
 @dataclass(frozen=True)
-class Access:
-    """The token of one server, and where it listens."""
-
-    port: int
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """What a Host header may say."""
-        return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+class Access(Door):
+    """Where the page is served; with its token."""
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -64,7 +55,7 @@ class Access:
 
     def knows(self, token: str | None) -> bool:
         """Whether it is the token."""
-        return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
+        return token is not None and self.opens(token)
 
     def knows_form(self, token: str | None) -> bool:
         """Whether a change may be made with it."""
@@ -99,11 +90,11 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         """Why a request is not answered, where it is not."""
         headers, access = Headers(scope=scope), self._access
-        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_PATH:
+        if is_too_long(scope):
             return PlainTextResponse("the address is too long", 414)
         if headers.get("host", "").lower() not in access.hosts:
             return PlainTextResponse("this name is not served here: use the address that adjudge view printed", 421)
-        if scope["method"] not in _SAFE and not self._is_ours(headers):
+        if scope["method"] not in SAFE and not self._is_ours(headers):
             return PlainTextResponse("only the page itself may change something: reload it", 403)
         if not self._is_known(scope, headers):
             return PlainTextResponse("open the address that adjudge view printed, with its token", 403)
@@ -142,11 +133,4 @@ def _cookie(headers: Headers, name: str) -> str | None:
 
 
 def _sealed(send: Send, nonce: str) -> Send:
-    async def sealed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            headers.update({**_FIXED, "content-security-policy": policy(nonce)})
-            headers.setdefault("cache-control", "no-store")
-        await send(message)
-
-    return sealed
+    return sealed(send, {**_FIXED, "content-security-policy": policy(nonce)}, {"cache-control": "no-store"})

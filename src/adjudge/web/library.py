@@ -19,7 +19,8 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import FILE, LABELS, connect, holds_run, migrate, read_meta, under_lock
 from adjudge.ledger.labels import NOTES
 from adjudge.runs.browse import judges_in
-from adjudge.runs.folder import find_runs, last_written, reading
+from adjudge.runs.folder import is_inside, last_written, reading, runs_inside
+from adjudge.service.run_shelf import NoSuchRun
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 30.0
@@ -35,10 +36,6 @@ _INDEX_HEADER = 48
 LARGE = 100_000_000
 """Bytes of a ledger whose judgments are counted behind the page, so that it does not wait for them."""
 T = TypeVar("T")
-
-
-class NoSuchRun(RunError):
-    """The page shows no run of that id."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,7 @@ class Library:
 
     def scan(self) -> list[RunPlace]:
         """Every run there is, the newest first. A link that leads out of the folder is left alone."""
-        folders = [self.root] if holds_run(self.root) else [one for one in find_runs(self.root) if self._is_inside(one)]
-        places = [self._place(folder) for folder in reversed(folders)]
+        places = [self._place(name, folder) for name, folder in reversed(runs_inside(self.root).items())]
         self._known = {place.id: place for place in places}
         return places
 
@@ -81,17 +77,12 @@ class Library:
         if id not in self._known:
             self.scan()
         place = self._known.get(id)
-        if place is None or not self._is_inside(place.folder) or not holds_run(place.folder):
+        if place is None or not is_inside(place.folder, self.root) or not holds_run(place.folder):
             raise NoSuchRun(f"there is no run {id!r} under {self.root.name}: the list of runs shows those there are")
         return place
 
-    def _is_inside(self, folder: Path) -> bool:
-        return folder.resolve().is_relative_to(self.root) and not (folder / FILE).is_symlink()
-
-    def _place(self, folder: Path) -> RunPlace:
-        inside = folder.relative_to(self.root).as_posix()
-        name = folder.name if inside == "." else inside
-        mark = hashlib.sha256(inside.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    def _place(self, name: str, folder: Path) -> RunPlace:
+        mark = hashlib.sha256(folder.relative_to(self.root).as_posix().encode("utf-8", "surrogateescape")).hexdigest()[:8]
         plain = _PLAIN.sub("-", name).strip("-.")[:60]
         return RunPlace(f"{plain}-{mark}" if plain else mark, name.encode("utf-8", "replace").decode(), folder)
 

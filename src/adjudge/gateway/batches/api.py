@@ -129,8 +129,16 @@ class BatchApi(ABC):
         """How far a batch is."""
 
     @abstractmethod
+    async def page(self, after: str) -> tuple[list[Remote], str]:
+        """Some of the account's batches, the newest first, and what the next page comes ``after``: "" where there is none."""
+
     async def listed(self, since: float) -> list[Remote]:
-        """The account's batches since then, the newest first."""
+        """The account's batches since then, page by page until they are older."""
+        found, after = await self.page("")
+        while after and min((one.created for one in found if one.created is not None), default=since) >= since:
+            more, after = await self.page(after)
+            found += more
+        return [one for one in found if one.created is None or one.created >= since]
 
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - where the requests tell
         """The batches that may be the one of this name, which was sent since then; with names of ours, no others."""
@@ -219,6 +227,12 @@ def seconds(value: object) -> float | None:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
     except ValueError:
         return None
+
+
+def listed_in(data: Mapping[str, Any], name: str) -> list[Json]:
+    """The objects in a list among what a provider tells."""
+    found = data.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def counts_of(data: object) -> dict[str, int]:

@@ -81,9 +81,9 @@ class CommandBatches(OpenAIBatches):
             return Remote(id, Phase.WAITING, "running")
         return Remote(id, Phase.ENDED, "gone")  # what it wrote is whole lines, and the rest is asked again
 
-    async def listed(self, since: float) -> list[Remote]:  # noqa: ARG002 - there is no such list
+    async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002 - there is no such list
         """None: it is found by its files."""
-        return []
+        return [], ""
 
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - its file has the name
         """By the files beside the requests."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from adjudge.domain.message import Request
 from adjudge.errors import ModelError
-from adjudge.gateway.batches.api import BatchApi, Json, Line, Phase, Remote, as_json, counts_of, seconds
+from adjudge.gateway.batches.api import BatchApi, Json, Line, Phase, Remote, as_json, counts_of, listed_in, seconds
 from adjudge.gateway.http import Endpoint, get_json, post_json
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.transfer import fetch, send_file
@@ -55,17 +55,11 @@ class AnthropicBatches(BatchApi):
         """One batch."""
         return self._remote(await get_json(await self.provider.at(f"/messages/batches/{id}")))
 
-    async def listed(self, since: float) -> list[Remote]:
-        """Page by page, until they are older."""
-        found: list[Remote] = []
-        after = ""
-        while True:
-            page = await get_json(await self.provider.at(f"/messages/batches?limit=100{f'&after_id={after}' if after else ''}"))
-            data = page.get("data")
-            found += [self._remote(one) for one in (data if isinstance(data, list) else [])]
-            if not page.get("has_more") or not data or (found[-1].created or since) < since:
-                return [one for one in found if one.created is None or one.created >= since]
-            after = found[-1].id
+    async def page(self, after: str) -> tuple[list[Remote], str]:
+        """The next one comes after the last id."""
+        page = await get_json(await self.provider.at(f"/messages/batches?limit=100{f'&after_id={after}' if after else ''}"))
+        found = [self._remote(one) for one in listed_in(page, "data")]
+        return found, found[-1].id if found and page.get("has_more") else ""
 
     async def cancel(self, id: str) -> None:
         """It goes on for a while as "canceling"."""
@@ -136,11 +130,9 @@ class OpenRouterBatches(BatchApi):
         """One batch."""
         return self._remote(await get_json(await self._at(f"/{id}?results=false"), of_error=True))
 
-    async def listed(self, since: float) -> list[Remote]:
-        """The first page, which holds the newest."""
-        data = (await get_json(await self._at("?limit=100"))).get("data")
-        found = [self._remote(one) for one in (data if isinstance(data, list) else [])]
-        return [one for one in found if one.created is None or one.created >= since]
+    async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002 - there is no second one
+        """The only one, which holds the newest."""
+        return [self._remote(one) for one in listed_in(await get_json(await self._at("?limit=100")), "data")], ""
 
     async def cancel(self, id: str) -> None:
         """It ends as "cancelled"."""
@@ -216,17 +208,10 @@ class GeminiBatches(BatchApi):
         """One batch."""
         return self._remote(await get_json(await self.provider.at(f"/{id}?fields=name,metadata,done,error"), of_error=True))
 
-    async def listed(self, since: float) -> list[Remote]:
-        """Page by page."""
-        found: list[Remote] = []
-        token = ""
-        while True:
-            page = await get_json(await self.provider.at(f"/batches?pageSize=100{f'&pageToken={token}' if token else ''}"))
-            data = page.get("operations")
-            found += [self._remote(one) for one in (data if isinstance(data, list) else [])]
-            token = str(page.get("nextPageToken") or "")
-            if not token or (found[-1].created or since) < since:
-                return [one for one in found if one.created is None or one.created >= since]
+    async def page(self, after: str) -> tuple[list[Remote], str]:
+        """Each names the token of the next."""
+        page = await get_json(await self.provider.at(f"/batches?pageSize=100{f'&pageToken={after}' if after else ''}"))
+        return [self._remote(one) for one in listed_in(page, "operations")], str(page.get("nextPageToken") or "")
 
     async def cancel(self, id: str) -> None:
         """It ends as "CANCELLED"."""

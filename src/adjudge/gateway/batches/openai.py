@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from adjudge.domain.message import Request
-from adjudge.gateway.batches.api import EXPIRED, MARK, BatchApi, Json, Line, Phase, Remote, counts_of, seconds
+from adjudge.gateway.batches.api import EXPIRED, MARK, BatchApi, Json, Line, Phase, Remote, counts_of, listed_in, seconds
 from adjudge.gateway.http import get_json, post_json
 from adjudge.gateway.providers.base import mapping
 from adjudge.gateway.transfer import upload
@@ -50,23 +50,15 @@ class OpenAIBatches(BatchApi):
         """One batch."""
         return self._remote(await get_json(await self.provider.at(f"/batches/{id}"), of_error=True))
 
-    async def listed(self, since: float) -> list[Remote]:
-        """Page by page, until they are older; those without our name on them are known by the name of their file."""
-        found: list[Remote] = []
-        after = ""
-        while True:
-            page = await get_json(await self.provider.at(f"/batches?limit=100{f'&after={after}' if after else ''}"))
-            data = [one for one in _listed(page) if isinstance(one, dict)]
-            for one in data:
-                remote = self._remote(one)
-                found.append(remote if remote.mark else await self._by_file(remote, one))
-            oldest = min((one.created for one in found if one.created is not None), default=since)
-            if not page.get("has_more") or not data or oldest < since:
-                return [one for one in found if one.created is None or one.created >= since]
-            after = found[-1].id
+    async def page(self, after: str) -> tuple[list[Remote], str]:
+        """The next one comes after the last id."""
+        page = await get_json(await self.provider.at(f"/batches?limit=100{f'&after={after}' if after else ''}"))
+        found = [await self._marked(self._remote(one), one) for one in listed_in(page, "data")]
+        return found, found[-1].id if found and page.get("has_more") else ""
 
-    async def _by_file(self, remote: Remote, data: Mapping[str, Any]) -> Remote:
-        if self.keeps_metadata or not data.get("input_file_id"):
+    async def _marked(self, remote: Remote, data: Mapping[str, Any]) -> Remote:
+        """One without our name on it is known by the name of its file."""
+        if remote.mark or self.keeps_metadata or not data.get("input_file_id"):
             return remote
         file = await get_json(await self.provider.at(f"/files/{data['input_file_id']}"))
         return Remote(**{**vars(remote), "mark": str(file.get("filename", "")).removesuffix(".jsonl")})
@@ -90,7 +82,7 @@ class OpenAIBatches(BatchApi):
         data = mapping(data.get("job")) or data
         said = str(data.get("status", "")).lower()
         files = [data.get(name) for name in ("output_file_id", "error_file_id")]
-        problems = [mapping(one) for one in _listed(mapping(data.get("errors")))]
+        problems = [mapping(one) for one in listed_in(mapping(data.get("errors")), "data")]
         counts = counts_of(data.get("request_counts"))
         return Remote(
             id=str(data["id"]),
@@ -105,11 +97,6 @@ class OpenAIBatches(BatchApi):
             reason="; ".join(str(one.get("message")) for one in problems[:3]) or str(data.get("error") or ""),
             too_many=any(one.get("code") == "token_limit_exceeded" for one in problems),
         )
-
-
-def _listed(page: Mapping[str, Any]) -> list[Any]:
-    data = page.get("data")
-    return data if isinstance(data, list) else []
 
 
 class AzureBatches(OpenAIBatches):
@@ -168,15 +155,11 @@ class MistralBatches(OpenAIBatches):
         """One job."""
         return self._remote(await get_json(await self.provider.at(f"/batch/jobs/{id}"), of_error=True))
 
-    async def listed(self, since: float) -> list[Remote]:
-        """Page by page, until they are older."""
-        found: list[Remote] = []
-        for page in range(100):
-            data = _listed(await get_json(await self.provider.at(f"/batch/jobs?page={page}&page_size=100")))
-            found += [self._remote(one) for one in data]
-            if len(data) < 100 or (found[-1].created or since) < since:
-                break
-        return [one for one in found if one.created is None or one.created >= since]
+    async def page(self, after: str) -> tuple[list[Remote], str]:
+        """They are numbered from 0; one that is not full is the last."""
+        number = int(after or 0)
+        data = listed_in(await get_json(await self.provider.at(f"/batch/jobs?page={number}&page_size=100")), "data")
+        return [self._remote(one) for one in data], str(number + 1) if len(data) == 100 else ""
 
     async def cancel(self, id: str) -> None:
         """It ends as "CANCELLED"."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
@@ -176,3 +177,6 @@ def _beside(benchmarks: Sequence[tuple[RunPlace, Benchmark]], language: str) -> 
         for ranking in found.rankings:
             lines = [*beside(ranking), *found.notes]
             yield _heading(place, found, ranking, language), [our_words(line, language) for line in lines]
+
+
+ROUTES = (Route("/benchmarks", show_all), Route("/benchmarks/{run}", show))

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.errors import SetupError
 from adjudge.ledger.labels import LabelStore
@@ -128,3 +129,6 @@ def _said(came: Came) -> str:
     if came.status != "scored":
         return came.status
     return "scored" if came.chosen is None else str(came.chosen)
+
+
+ROUTES = (Route("/compare", show),)

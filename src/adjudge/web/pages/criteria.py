@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.entry import CatalogEntry
@@ -54,3 +55,6 @@ def _brief(one: CatalogEntry) -> dict[str, object]:
         "question": one.criteria.titled,
         "option_names": list(one.criteria.option_names) if one.kind == "direct" else [],
     }
+
+
+ROUTES = (Route("/criteria", show_all), Route("/criteria/{name}", show))

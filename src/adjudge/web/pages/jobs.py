@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.ledger.file import holds_run
 from adjudge.runs.folder import spent_in
@@ -92,3 +93,10 @@ def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
 def _check(site: Site) -> None:
     if site.read_only:
         raise HTTPException(403, "the page was started with --read-only: nothing can be judged")
+
+
+ROUTES = (
+    Route("/jobs/{job}", show),
+    Route("/jobs/{job}/stop", stop, methods=["POST"]),
+    Route("/run/{run}/resume", resume, methods=["POST"]),
+)

@@ -11,6 +11,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
@@ -212,3 +213,6 @@ def _login() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return ""  # a container may have users without a name
+
+
+ROUTES = (Route("/run/{run}/label", show), Route("/run/{run}/label", keep, methods=["POST"]))

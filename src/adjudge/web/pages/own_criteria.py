@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
@@ -69,3 +70,6 @@ def _entry(one: CatalogEntry) -> dict[str, object]:
 
 def _example(one: CriteriaExample) -> dict[str, object]:
     return {"fields": dict(one.fields), "option": one.option, "why": one.explanation}
+
+
+ROUTES = (Route("/criteria-file", show),)

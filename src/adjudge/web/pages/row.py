@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.errors import RunError
 from adjudge.runs.browse import judges_in
@@ -152,3 +153,6 @@ def as_python(place: RunPlace, judge: str, row: int) -> str:
         f"    judgment = next(judgments_in(run, judge={judge!r}, number={row - 1}, votes=True))\n"
         'print(judgment["fields"], judgment["votes"])\n'
     )
+
+
+ROUTES = (Route("/run/{run}/row/{row:int}", show),)

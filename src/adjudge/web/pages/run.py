@@ -9,6 +9,7 @@ from typing import Any, cast
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.errors import SetupError
 from adjudge.ledger.file import read_meta
@@ -142,3 +143,6 @@ def _judged_field(facts: dict[str, Any], judge: str) -> str:
     first = criteria[0] if isinstance(criteria, list) and criteria else None
     named = first.get("to_evaluate_field") if isinstance(first, dict) else None
     return str(named or "response")
+
+
+ROUTES = (Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.web.site import site_of
 
@@ -24,3 +25,6 @@ def show_one(request: Request) -> Response:
     place = site.library.find(request.path_params["run"])
     data = {"run": {**site.library.glance(place, wait=True), "live": site.library.is_live(place)}}
     return site.answer(request, "runs_row.html.jinja", data)
+
+
+ROUTES = (Route("/", show), Route("/run/{run}/line", show_one))

@@ -13,6 +13,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.catalog import criteria as catalog
 from adjudge.errors import SetupError
@@ -124,3 +125,6 @@ def _estimate(site: Site, plan: Plan) -> dict[str, object]:
     cost, left = found["cost_usd"], site.spending.left
     high = float(cost["upper"] or 0.0) if isinstance(cost, dict) else 0.0
     return {**found, "suggested": min(left, math.ceil(100 * high * _ROOM) / 100), "fits": high <= left}
+
+
+ROUTES = (Route("/start", show), Route("/start", begin, methods=["POST"]))

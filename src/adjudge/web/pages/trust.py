@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.ledger.criteria_notes import notes_in
 from adjudge.ledger.labels import Conflict, LabelStore
@@ -60,3 +61,6 @@ def _data(one: Calibration, language: str) -> dict[str, object]:
         ],
         "data": one.to_dict(),
     }
+
+
+ROUTES = (Route("/run/{run}/trust", show),)
