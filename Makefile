@@ -94,7 +94,7 @@ test-scale: $(VENV)/ready
 	$(PIP) install -r requirements/scale.txt
 	ADJUDGE_BATCH_KILLS=20 ADJUDGE_BATCH_ROWS=20000 ADJUDGE_SCALE=1 ADJUDGE_SCALE_ROWS=$(SCALE_ROWS) ADJUDGE_SCALE_KILLS=50 ADJUDGE_KILLS=20 \
 		$(BIN)/python -m pytest -s tests/reliability/test_killed_batches.py tests/engine/backends tests/ledger/test_stores.py \
-		tests/runs/test_partition.py tests/runs/test_together.py
+		tests/runs/test_partition.py tests/runs/test_together.py tests/runs/test_same_export.py
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt

@@ -1,8 +1,9 @@
 """Memory and throughput over many rows: generated rows, a scripted model, every vote and judgment in a ledger.
 
-    python benchmarks/rows.py [--rows 200000 2000000] [--folder FOLDER]
+    python benchmarks/rows.py [--rows 200000 2000000] [--folder FOLDER] [--reports]
 
-Each size runs in a process of its own; a second pass over the same ledger asks nothing.
+Each size runs in a process of its own; a second pass over the same ledger asks nothing. With --reports the run is then shown,
+reported on and exported, each by a process of its own.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[200_000, 2_000_000])
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--reports", action="store_true")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.here:
@@ -49,6 +51,8 @@ def main() -> None:
             command = [sys.executable, __file__, "--here", "--rows", str(rows), "--folder", folder]
             for _ in ("fresh", "again"):
                 subprocess.run(command, check=True)
+            if args.reports:
+                _report(rows, Path(folder))
 
 
 def _measure(rows: int, folder: Path) -> None:
@@ -70,6 +74,34 @@ def _measure(rows: int, folder: Path) -> None:
         f"{used / rows * 1e6:4.0f} us CPU a row, ledger {size:,.0f} MB",
         flush=True,
     )
+
+
+def _report(rows: int, folder: Path) -> None:
+    """Everything that reads the whole run."""
+    for what, *arguments in (
+        ("shown", "runs", "show", str(folder)),
+        ("reported for CI", "report", "--to", "github", str(folder)),
+        ("page", "export", str(folder), "-o", "page.html"),
+        ("CSV", "export", str(folder), "-o", "rows.csv"),
+    ):
+        with tempfile.TemporaryDirectory(dir=folder.parent) as target:
+            started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            code = f"{_REPORT_PEAK}\nfrom adjudge.cli.main import main\nimport sys\nsys.argv[0] = 'adjudge'\nmain()"
+            command = [sys.executable, "-c", code, *arguments]
+            done = subprocess.run(command, check=True, cwd=target, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            after, took = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - started
+            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            size = sum(file.stat().st_size for file in Path(target).iterdir()) / 1e6
+        peak = float(done.stderr.rpartition("peak ")[2])
+        print(
+            f"{rows:9,} rows {what:>16}: {peak:4.0f} MB peak, {rows / took:6.0f} rows/s, "
+            f"{used / rows * 1e6:4.0f} us CPU a row, {size:,.0f} MB",
+            flush=True,
+        )
+
+
+_REPORT_PEAK = """import atexit, resource, sys
+atexit.register(lambda: sys.stderr.write(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}"))"""
 
 
 def _generated(rows: int) -> Iterator[Instance]:

@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,7 +17,7 @@ from adjudge import Instance, judge_partition
 from adjudge.cli.main import app
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.ledger.stores.segments import SegmentStore
+from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.ledger.stores.shared import Buffer
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import Partition, merge_partitions, partitions
@@ -129,6 +130,33 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         merge_partitions(tmp_path / "nothing", tmp_path / "run")
     with pytest.raises(SetupError, match="share"):
         judge_partition([], file, tmp_path / "store", share=0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"answer": "x"}], r"rows are \(number, row\) pairs.* and not \{'answer': 'x'\}"),
+        ([("1", {"answer": "x"})], "rows are .* and not"),
+        ([(1, None)], "rows are .* and not"),
+        ([(-1, {"answer": "x"})], "-1 is none: numbers begin with 0"),
+        ([(4, {"answer": "x"}), (4, {"answer": "y"})], "4 is none: it is given twice"),
+        ([(4, {"answer": "x"}), (5, Instance({"response": "y"}))], "not some of both"),
+    ],
+)
+def test_rows_that_could_not_stand_in_a_run_are_refused(tmp_path: Path, rows: list[Any], said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        judge_partition(rows, marked_file(tmp_path), tmp_path / "store", cache=False)
+
+
+def test_a_store_of_an_older_version_goes_on_and_one_of_a_newer_is_refused(tmp_path: Path) -> None:
+    file, begun = marked_file(tmp_path), tmp_path / "store" / BEGUN
+    judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False)
+    known = json.loads(begun.read_text())
+    begun.write_text(json.dumps({name: value for name, value in known.items() if name != "format"}))
+    assert judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False).asked == 0
+    begun.write_text(json.dumps({**known, "format": 2}))
+    with pytest.raises(RunError, match="was written by a newer adjudge"):
+        judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False)
 
 
 def _work(job: tuple[list[tuple[int, Instance]], str, str]) -> Partition:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from itertools import count
 from typing import Any, Literal
 
@@ -86,6 +87,8 @@ class BatchProvider(FakeProvider):
         self.list_faults: list[int] = []
         self.look_faults: list[int] = []
         """Statuses with which the next lists, and looks at one batch, are refused."""
+        self.clock_ahead = 0.0
+        """Seconds by which this server's clock is ahead of everybody else's."""
         self.takes_ranges = True
         self.repeats = 1
         """How often each line stands in the results."""
@@ -371,6 +374,7 @@ class BatchProvider(FakeProvider):
             mark = json.dumps(body_of(line))
             batch.attempts[line_id(line)] = self._sent[mark]
             self._sent[mark] += 1
+        batch.created += self.clock_ahead
         self.batches.append(batch)
         self._tell("created")
         if isinstance(fault, CutsAfterCreating):
@@ -383,7 +387,9 @@ class BatchProvider(FakeProvider):
             if self.list_faults:
                 return web.json_response({"error": {"message": "no lists"}}, status=self.list_faults.pop(0))
             found = [batch for batch in reversed(self.batches) if batch.api == api]
-            return web.json_response({key: [shown(batch) for batch in found], "has_more": False})
+            date = formatdate(time.time() + self.clock_ahead, usegmt=True)
+            listed = {key: [shown(batch) for batch in found], "has_more": False}
+            return web.json_response(listed, headers={"Date": date})
 
         return handle
 

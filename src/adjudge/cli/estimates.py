@@ -27,6 +27,8 @@ def show_estimate(
     click.echo(sentence(what, language, count=_thousands(found.rows, language)))
     if found.answered:
         click.echo(sentence("answered already", language, votes=counted(found.answered, "vote", language)))
+    if found.in_batches:
+        click.echo(sentence("asked in batches", language, votes=counted(found.in_batches, "vote", language)))
     click.echo(sentence("calls", language, span=_span(*found.calls, language)))
     click.echo(sentence("tokens", language, span=_span(*found.tokens, language)))
     click.echo(sentence("cost", language, cost=_cost(found, language)))
@@ -60,6 +62,7 @@ def _json(found: Estimate) -> dict[str, object]:
     return {
         "judgments": found.rows,
         "answered": found.answered,
+        "in_batches": found.in_batches,
         **{name: {"lower": low, "upper": high} for name, (low, high) in (("calls", found.calls), ("tokens", found.tokens))},
         "cost_usd": {"lower": found.usd[0], "upper": found.usd[1]},
         "unpriced_models": list(found.unpriced),
@@ -70,7 +73,7 @@ def _cost(found: Estimate, language: str) -> str:
     low, high = found.usd
     unknown = sentence("price of", language, models=", ".join(found.unpriced)) if found.unpriced else ""
     if not high and not found.calls[1]:
-        return sentence("all answered", language)
+        return sentence("all asked" if found.in_batches else "all answered", language)
     if not high:
         return unknown or sentence("nothing to pay", language)
     ends = {"low": number_text(low, 4, language), "high": number_text(high, 4, language)}

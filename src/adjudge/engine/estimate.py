@@ -45,6 +45,10 @@ class Known:
         """The vote that was cast on each before, or None."""
         return [None] * len(ballots)
 
+    def asked(self, keys: Sequence[bytes]) -> set[bytes]:  # noqa: ARG002
+        """Those that were asked and will be answered without being asked again."""
+        return set()
+
     def is_new(self, key: bytes) -> bool:
         """Whether nobody asked this here before; from now on somebody did."""
         return self._planned.execute("INSERT OR IGNORE INTO planned VALUES (?)", (key,)).rowcount > 0
@@ -81,6 +85,8 @@ class Estimate:
     """What the same costs in batches."""
     rounds: int = 0
     """How often batches are sent at most: votes that depend on others come after them."""
+    in_batches: int = 0
+    """Ballots that the run's open batches have asked: in neither calls, tokens nor money."""
 
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(
@@ -92,6 +98,7 @@ class Estimate:
             tuple(dict.fromkeys((*self.unpriced, *other.unpriced))),
             (self.batch_usd[0] + other.batch_usd[0], self.batch_usd[1] + other.batch_usd[1]),
             max(self.rounds, other.rounds),
+            self.in_batches + other.in_batches,
         )
 
 
@@ -111,7 +118,7 @@ class Questions(Generic[I]):
 
 def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: PriceTable) -> Estimate:
     """What ``items`` would take. At the lower end the next ballots of each are asked, and decide; at the upper end all are."""
-    rows = answered = rounds = 0
+    rows = answered = rounds = in_batches = 0
     shares: dict[str, _Share] = {}
     for item in items:
         rows += 1
@@ -120,9 +127,12 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
         votes = known.recall(ballots, keys)
         answered += sum(vote is not None and known.is_new(b"answered" + key) for vote, key in zip(votes, keys, strict=True))
         if missing := _next(judge, item, known):
-            left = [ballot for ballot, vote in zip(ballots, votes, strict=True) if vote is None]
+            asked = known.asked(keys)
+            in_batches += sum(known.is_new(b"asked" + key) for key in asked)
+            left = [ballot for ballot, vote, key in zip(ballots, votes, keys, strict=True) if vote is None and key not in asked]
+            missing = [ballot for ballot in missing if judge.key(ballot) not in asked]
             _add(shares, judge, known, missing, left)
-            rounds = max(rounds, 1 + len(left) - len(missing))
+            rounds = max(rounds, min(len(left), 1 + len(left) - len(missing)))
     low, high = _usage(shares, "low"), _usage(shares, "high")
     return Estimate(
         rows,
@@ -133,6 +143,7 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
         tuple(model for model in shares if prices.of(model) is None),
         (_usd(_in_batches(low), prices), _usd(_in_batches(high), prices)),
         rounds,
+        in_batches,
     )
 
 

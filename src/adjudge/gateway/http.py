@@ -188,6 +188,8 @@ async def _answer(
         method, endpoint.url, data=data, headers=endpoint.headers, proxy=proxy, allow_redirects=False
     ) as response:
         raw = await _body(response, client.large[endpoint.host], held)
+        if date := response.headers.get("Date"):
+            client.dates[endpoint.host] = date, time.time()
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
         return response.status, retry_after(response.headers.get("Retry-After")), redact.struck_out(raw, secrets)
 
@@ -293,6 +295,13 @@ def retry_after(value: str | None) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
+def clock_ahead(endpoint: Endpoint) -> float | None:
+    """Seconds by which the server's clock was ahead of ours when it last answered; None where it did not say."""
+    date, heard = http_client().dates.get(endpoint.host, ("", 0.0))
+    ahead = _seconds_until(date) + time.time() - heard
+    return ahead if math.isfinite(ahead) else None
+
+
 def _seconds_until(date: str) -> float:
     from email.utils import parsedate_to_datetime
 
@@ -310,6 +319,8 @@ class _Client:
     large: defaultdict[str, asyncio.Semaphore] = field(
         default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
     )
+    dates: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """Host → what it last said the time is, and when that was by our clock."""
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()

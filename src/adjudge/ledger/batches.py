@@ -61,8 +61,8 @@ class Batch:
     counts: Mapping[str, int] = field(default_factory=dict)
     """As the provider told last."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``wording``, ``said``; ``candidates`` among which it may be; ``twice``: those that may be it
-    where it was sent again."""
+    """``requests``, ``reserved``, ``wording``, ``said``; ``candidates`` among which it may be, ``unread``: how often each of them
+    could not be read; ``twice``: those that may be it where it was sent again."""
 
     @property
     def requests(self) -> int:
@@ -170,10 +170,10 @@ class BatchTable:
         self._ledger.note_soon("spending", spending)
         await self._ledger.write_all(statements)
 
-    def unanswered(self, batch: str, reply: str) -> Statement:
-        """What has the rest of a batch asked again; ``reply`` says why."""
-        values = ", ".join({"state": "'retry'", "reply": "?"}.get(name, name) for name in COLUMNS["batch_ballots"])
-        set_to = f"state = 'retry', reply = ?, checksum = {CHECKSUM_SQL}({values})"
+    def unanswered(self, batch: str, reply: str, state: Asked = Asked.RETRY) -> Statement:
+        """What has the rest of a batch asked again, or failed; ``reply`` says why."""
+        values = ", ".join({"state": f"'{state}'", "reply": "?"}.get(name, name) for name in COLUMNS["batch_ballots"])
+        set_to = f"state = '{state}', reply = ?, checksum = {CHECKSUM_SQL}({values})"
         return f"UPDATE batch_ballots SET {set_to} WHERE batch = ? AND state = 'sent'", (reply, reply, batch)  # noqa: S608
 
     def let_go(self, batch: str) -> Statement:
@@ -187,6 +187,15 @@ class BatchTable:
     async def forget_failures(self) -> None:
         """Have what failed before asked again."""
         await self._ledger.write_all([(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({_ADRIFT})", ())])  # noqa: S608
+
+
+def asked_in(connection: sqlite3.Connection, ballots: Sequence[bytes]) -> set[bytes]:
+    """Those of the ballots that batches have asked: an answer is there, or under way. An older ledger has no batches."""
+    if not ballots or not columns_in(connection, "batch_ballots"):
+        return set()
+    marks = ",".join("?" * len(ballots))
+    asked = f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) AND state IN ('sent', 'answered') AND NOT ({_ADRIFT})"  # noqa: S608
+    return {key for (key,) in connection.execute(asked, ballots)}
 
 
 def collectable(batches: Iterable[Batch]) -> list[Batch]:

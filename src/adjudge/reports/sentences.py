@@ -10,9 +10,11 @@ from typing import Literal
 
 Sentence = Literal[
     "all answered",
+    "all asked",
     "all labelled",
     "and more",
     "answered already",
+    "asked in batches",
     "batch cancelled",
     "batch collected",
     "batch cost",

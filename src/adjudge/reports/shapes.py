@@ -235,6 +235,7 @@ class EstimateShape(TypedDict):
 
     judgments: int
     answered: Annotated[int, "votes that the run holds already"]
+    in_batches: Annotated[int, "votes that the run's open batches were asked for; not in what follows"]
     calls: EndsShape
     tokens: EndsShape
     cost_usd: EndsShape

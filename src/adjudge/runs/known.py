@@ -12,6 +12,7 @@ from weakref import finalize
 
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.estimate import Known
+from adjudge.ledger.batches import asked_in
 from adjudge.ledger.file import FILE, trouble
 from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import checked_key, wordings_in
@@ -40,6 +41,10 @@ class KnownVotes(Known):
         votes = {row[0]: row[1:] for row in self._rows(likely)} if likely else {}
         found = [_vote(ballot, *votes[key]) if key in votes else None for ballot, key in zip(ballots, keys, strict=True)]
         return [vote if vote and (vote.valid or not self._retry_failed) else None for vote in found]
+
+    def asked(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those that the run's batches have asked."""
+        return set() if self._ledger is None else asked_in(self._ledger, keys)
 
     def _open(self, folder: Path) -> None:
         self.wordings = wordings_in(run_info(folder).configuration)

@@ -280,7 +280,31 @@ class _Told:
 def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
     left = iter(rows)
     while chunk := list(islice(left, _ROWS_AT_ONCE)):
+        _check_numbered(chunk)
         yield chunk
+
+
+def _check_numbered(chunk: Sequence[Numbered]) -> None:
+    """Refuse rows that could not stand in a run, before anything is asked about them. They come from anybody's engine."""
+    numbers: set[int] = set()
+    kinds: set[bool] = set()
+    for pair in chunk:
+        match pair:
+            case (int() as number, Instance() | Mapping() as row) if number >= 0 and number not in numbers:
+                numbers.add(number)
+                kinds.add(isinstance(row, Instance))
+            case (int() as number, Instance() | Mapping()):
+                why = "it is given twice" if number in numbers else "numbers begin with 0"
+                raise SetupError(
+                    f"a row's number is its place in the whole data set, which it has alone, and {number} is none: {why}"
+                )
+            case _:
+                raise SetupError(
+                    f"rows are (number, row) pairs, such as (0, {{'response': '…'}}), where the row is a mapping of columns or "
+                    f"an Instance, and not {repr(pair)[:100]}"
+                )
+    if len(kinds) > 1:
+        raise SetupError("the rows of a partition are either mappings of columns or Instances, not some of both")
 
 
 def _shared(file: EvalFile, share: int) -> EvalFile:

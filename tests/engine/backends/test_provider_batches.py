@@ -270,6 +270,32 @@ def test_where_too_much_waits_the_next_batches_are_smaller(tmp_path: Path, batch
     assert is_right(tmp_path / "run")
 
 
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_batch_that_is_too_large_is_sent_in_two(tmp_path: Path, batches: BatchProvider, api: str) -> None:
+    batches.create_faults = [Status(413, "Request exceeds the maximum size")]
+    judged(eval_run(tmp_path, batches, api, rows=7))
+    assert sizes(batches) == [4, 3]
+    assert is_right(tmp_path / "run", 7)
+    told = run_info(tmp_path / "run").batches[0]
+    assert told.state is State.REJECTED
+    assert str(told.more["said"]).startswith(f"{api} takes no batch of 7 requests and 0.0 MB: sent again with 4 at most")
+
+
+def test_google_says_otherwise_that_a_batch_is_too_large(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.create_faults = [Status(400, "Request payload size exceeds the limit: 20971520 bytes.")]
+    judged(eval_run(tmp_path, batches, "google"))
+    assert sizes(batches) == [3, 3]
+
+
+def test_a_request_that_is_too_large_by_itself_fails_alone(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.create_faults = [Status(413, "too large")]
+    seen = judged(eval_run(tmp_path, batches, "anthropic", rows=3), replace(QUICK, most_requests=1))
+    assert sizes(batches) == [1, 1]
+    assert [one.result.score is None for one in results(seen)] == [True, False, False]
+    assert "413: too large (the text is too long for this model)" in str(results(seen)[0].result.votes[0].reason)
+    assert [batch.state for batch in run_info(tmp_path / "run").batches].count(State.REJECTED) == 1
+
+
 def test_azure_is_known_by_its_host() -> None:
     at = "https://somewhere.openai.azure.com/openai/v1"
     assert isinstance(batch_api(open_model("openai/my-deployment", base_url=at, api_key=KEY)), AzureBatches)
@@ -392,6 +418,16 @@ def test_a_detached_run_is_collected_later(tmp_path: Path, batches: BatchProvide
     assert run_info(tmp_path / "run").state == "complete"
 
 
+def test_a_dry_run_does_not_count_what_open_batches_have_asked(tmp_path: Path, batches: BatchProvider) -> None:
+    detached(tmp_path, batches, "openai")
+    found = eval_run(tmp_path, batches).estimate()
+    assert (found.in_batches, found.calls, found.tokens, found.usd, found.rounds) == (6, (0, 0), (0, 0), (0.0, 0.0), 0)
+    found = eval_run(tmp_path, batches, rows=8).estimate()
+    assert (found.in_batches, found.calls, found.rounds) == (6, (2, 2), 1)
+    judged(eval_run(tmp_path, batches))
+    assert eval_run(tmp_path, batches).estimate().in_batches == 0
+
+
 def test_batches_are_read_only_by_who_sent_them(tmp_path: Path, batches: BatchProvider) -> None:
     batches.looks_until_end = 9
     with pytest.raises(BatchesOpen):
@@ -509,6 +545,53 @@ def test_sending_again_is_said(tmp_path: Path, batches: BatchProvider) -> None:
     assert len(batches.batches) == 3
     assert news(seen).count("twice") == 1
     assert run_info(tmp_path / "run").batches[0].more["twice"] == [batches.batches[1].id, batches.batches[0].id]
+    assert is_right(tmp_path / "run")
+
+
+@pytest.mark.parametrize("trouble", ["its state", "its results"])
+def test_where_the_one_that_may_be_it_cannot_be_read_the_user_is_asked(
+    tmp_path: Path, batches: BatchProvider, trouble: str
+) -> None:
+    detached(tmp_path, batches, "anthropic")
+    as_killed_before_the_answer(tmp_path / "run")
+    batches.looks_until_end = 1
+    batches.look_faults, batches.other_results = ([404] * 9, []) if trouble == "its state" else ([], [b"<html>"] * 9)
+    with pytest.raises(RunError, match=r"whether msgbatch_1 at anthropic is the batch .* cannot be told .* --batch resubmit"):
+        judged(eval_run(tmp_path, batches, "anthropic"))
+    assert sizes(batches) == [6]
+    batches.look_faults, batches.other_results = [], []
+    seen = judged(eval_run(tmp_path, batches, "anthropic"), replace(QUICK, orphans="resubmit"))
+    assert news(seen).count("twice") == 1
+    assert sizes(batches) == [6, 6]
+    assert is_right(tmp_path / "run")
+
+
+def test_what_cannot_be_read_for_a_while_is_waited_for(tmp_path: Path, batches: BatchProvider) -> None:
+    detached(tmp_path, batches, "anthropic")
+    as_killed_before_the_answer(tmp_path / "run")
+    batches.look_faults = [404, 500, 404, 404]
+    assert "twice" not in news(judged(eval_run(tmp_path, batches, "anthropic")))
+    assert sizes(batches) == [6]
+
+
+@pytest.mark.parametrize("hours", [-1.0, 1.0])
+def test_a_provider_whose_clock_is_wrong_has_the_batch_all_the_same(tmp_path: Path, batches: BatchProvider, hours: float) -> None:
+    batches.clock_ahead = 3600 * hours
+    detached(tmp_path, batches, "anthropic")
+    as_killed_before_the_answer(tmp_path / "run")
+    judged(eval_run(tmp_path, batches, "anthropic"))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
+def test_an_older_batch_of_somebody_else_is_not_taken_for_ours_by_a_clock_that_is_ahead(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    batches.clock_ahead = 3600
+    two_that_may_be_it(tmp_path, batches)
+    batches.batches[1].created -= 1800
+    judged(eval_run(tmp_path, batches, "anthropic"))
+    assert sizes(batches) == [6, 6]
     assert is_right(tmp_path / "run")
 
 

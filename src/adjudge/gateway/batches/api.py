@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
+from adjudge.gateway.http import MAX_REPLY, Endpoint, clock_ahead, error_for
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
@@ -189,6 +189,11 @@ class BatchApi(ABC):
     def endpoint(self) -> Endpoint:
         """In whose name errors speak."""
         return self.provider.endpoint
+
+    @property
+    def clock_ahead(self) -> float | None:
+        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it does not tell."""
+        return clock_ahead(self.endpoint)
 
     def answered(self, id: str, body: object) -> Line:
         """A request with the provider's usual answer."""

@@ -25,6 +25,8 @@ from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecor
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
+_FORMAT = 1
+"""Of the store: one with a higher number was made by an adjudge that is newer than this one."""
 _SEGMENTS = "segments"
 _NAME = re.compile(r"(\d{12})-(\d{12})-(\d{15})-([0-9a-f]+)-(\d{6})-([0-9a-f]{16})\.jsonl\.gz")
 _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -67,8 +69,9 @@ class SegmentStore:
     def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
         """The first of all processes writes down what the store is for; the others compare."""
         if not self.is_begun:
+            begun = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
             try:
-                self._place.make(BEGUN, json.dumps({"configuration": configuration, "started": time.time()}).encode())
+                self._place.make(BEGUN, json.dumps(begun).encode())
             except OSError as error:
                 raise self._trouble(error) from error
         known, _ = self.begun_with()
@@ -79,12 +82,14 @@ class SegmentStore:
         """The configuration, and when the store was made."""
         try:
             found = json.loads(self._place.read(BEGUN))
+            if found.get("format", _FORMAT) > _FORMAT:
+                raise RunError(f"{self.name}/{BEGUN} was written by a newer adjudge: update this one")
             return found["configuration"], float(found["started"])
         except FileNotFoundError:
             raise RunError(f"{self.name} holds no partitions: there is no {BEGUN} in it") from None
         except OSError as error:
             raise self._trouble(error) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(f"{self.name}/{BEGUN} is not what adjudge writes: {error!r}") from error
 
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:

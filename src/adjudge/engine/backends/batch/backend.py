@@ -125,13 +125,14 @@ class Batches:
             await self._send(model.identity, file)
             file = self._files.get(model.identity)
         if file is None:
-            file = self._files[model.identity] = RequestFile(self._folder, api, self._most_requests(api))
+            file = self._files[model.identity] = RequestFile(self._folder, api, self._most_requests(model.identity, api))
         file.add(*key, attempt, line, reserved)
         if file.full:
             await self._send(model.identity, file)
 
-    def _most_requests(self, api: BatchApi) -> int:
-        most = min(api.most_requests, self._settings.most_requests or api.most_requests)
+    def _most_requests(self, identity: str, api: BatchApi) -> int:
+        taken = self._post.most_taken.get(identity, api.most_requests)
+        most = min(api.most_requests, taken, self._settings.most_requests or api.most_requests)
         return max(1, most >> self._post.rejections)
 
     async def _send(self, identity: str, file: RequestFile) -> None:
@@ -182,7 +183,7 @@ class Batches:
 
     def begin_pass(self) -> None:
         """The rows pass, from the first one."""
-        self._no_room = False
+        self._no_room = self._post.put_back = False
         again = self._table.waiting(Asked.RETRY)
         self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
         if self._live:
@@ -205,6 +206,8 @@ class Batches:
         await self._wait()
 
     def _stop_without_progress(self) -> None:
+        if self._post.put_back:
+            return
         if self._no_room:
             limit = BudgetSpent("the budget is spent: not one more request fits")
             self._budget.halt(limit)

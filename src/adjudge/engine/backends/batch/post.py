@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adjudge.engine.backends.batch.collect import Collector
 from adjudge.engine.backends.batch.request_file import is_id, is_whole, remove_files
@@ -19,14 +19,17 @@ from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.gateway.layers.retry import wait_before_retry
 from adjudge.gateway.open import OpenModel
-from adjudge.ledger.batches import Batch, BatchTable, State
+from adjudge.ledger.batches import Asked, Batch, BatchTable, State, Statement
 
 _LOG = logging.getLogger("adjudge")
 _TRIES = 7
 _NOT_TAKEN = (409, 429)
 """What says for sure that nothing was created."""
+_TOO_LARGE, _GONE = 413, 404
+_TOO_LARGE_FOR_GOOGLE = "payload size exceeds"
+"""What stands in its 400."""
 _SKEW = 600.0
-"""Seconds by which the provider's clock may be behind ours."""
+"""Seconds by which a batch may seem older than it is, when the provider's clock is compared with ours."""
 _TWO_DAYS = 172_800.0
 _MOST_REJECTIONS = 8
 _BELIEVED = 3
@@ -55,6 +58,10 @@ class Post:
         self._collector = Collector(table, budget)
         self.rejections = 0
         """How often in a row a provider had too much of ours waiting."""
+        self.most_taken: dict[str, int] = {}
+        """Requests in one batch, for models whose provider took no larger one."""
+        self.put_back = False
+        """Whether requests of this round were not taken, and are planned again."""
 
     def api_of(self, batch: Batch) -> BatchApi:
         """Where a batch was sent, which must be where it would be sent now."""
@@ -81,6 +88,9 @@ class Post:
                     await self._create(missing)
                 return
             except ModelError as error:
+                if _is_too_large(error):
+                    await self._take_apart(batch, error)
+                    return
                 if not error.retryable:
                     await self._give_up(batch, str(error))
                     raise _unusable(error) from None
@@ -102,10 +112,23 @@ class Post:
         await self._table.keep(open_now)
         self._tell(BatchNews("sent", batch.provider, requests=batch.requests))
 
-    async def _give_up(self, batch: Batch, why: str) -> None:
-        """Nothing of it was or will be answered: its ballots are free again."""
+    async def _take_apart(self, batch: Batch, error: ModelError) -> None:
+        """The provider takes no batch so large: its requests are planned again in halves. One alone has failed."""
+        self.put_back = True
+        if batch.requests < 2:
+            failed = self._table.unanswered(batch.id, json.dumps(error_data(error)), Asked.FAILED)
+            await self._give_up(batch, str(error), failed)
+            return
+        half = self.most_taken[batch.model] = (batch.requests + 1) // 2
+        size = self._path(batch).stat().st_size / 1e6
+        why = f"{batch.provider} takes no batch of {batch.requests} requests and {size:.1f} MB: sent again with {half} at most"
+        _LOG.warning("%s", why)
+        await self._give_up(batch, why)
+
+    async def _give_up(self, batch: Batch, why: str, then: Statement | None = None) -> None:
+        """Nothing of it was or will be answered: its ballots are free again, unless ``then`` says otherwise."""
         rejected = replace(batch, state=State.REJECTED, more={**batch.more, "said": why})
-        await self._table.keep(rejected, self._table.let_go(batch.id))
+        await self._table.keep(rejected, then or self._table.let_go(batch.id))
         self._budget.give_back(reserved_by(batch))
         remove_files(self._folder, batch.id)
 
@@ -114,9 +137,8 @@ class Post:
     async def _missing(self, batch: Batch) -> Batch | None:
         """The batch, where it is not at the provider yet. Where that cannot be told, the user is asked."""
         api = self.api_of(batch)
-        since = batch.created - (_TWO_DAYS if api.marks else _SKEW)
         try:
-            remotes = await api.sent(batch.id, self._path(batch), since)
+            remotes = await api.sent(batch.id, self._path(batch), batch.created - _TWO_DAYS)
         except ModelError as error:
             if error.retryable:
                 raise
@@ -126,7 +148,9 @@ class Post:
                 await self._sent(batch, remotes[0])
             return None if remotes else batch
         known = self._table.remote_ids()
-        fitting = [one.id for one in remotes if one.id not in known and one.requests in (None, batch.requests)]
+        since = batch.created - _TWO_DAYS if api.clock_ahead is None else batch.created + api.clock_ahead - _SKEW
+        recent = [one for one in remotes if one.created is None or one.created >= since]
+        fitting = [one.id for one in recent if one.id not in known and one.requests in (None, batch.requests)]
         return await self._choose(batch, fitting) if fitting else batch
 
     async def _not_told(self, batch: Batch, error: ModelError) -> Batch:
@@ -172,7 +196,7 @@ class Post:
             if error.retryable:
                 _LOG.info("%s; looking again later", error)
                 return False
-            if error.status != 404:
+            if error.status != _GONE:
                 raise _unusable(error) from None
             return await self._not_found(batch)
 
@@ -206,21 +230,49 @@ class Post:
 
     async def _among(self, batch: Batch, api: BatchApi) -> Remote | None:
         """The one of several whose results are ours; None as long as none has ended that is. With none left it is sent."""
-        left = []
-        for id in self._candidates(batch):
-            remote = await api.look(id)
-            if remote.phase is Phase.WAITING:
+        candidates = self._candidates(batch)
+        afresh = replace(batch, state=State.INTENDED, more={**batch.more, "candidates": [], "unread": {}})
+        if self._settings.orphans == "resubmit":
+            await self.submit(await self._twice(afresh, candidates))
+            return None
+        left, unread = [], dict(batch.more.get("unread") or {})
+        for id in candidates:
+            found = await self._candidate(batch, id, api)
+            if isinstance(found, Remote):
+                return found
+            if found != "other":
                 left.append(id)
-            elif remote.phase is Phase.ENDED and (ours := await self._is_ours(batch, remote, api)) is not False:
-                if ours:
-                    return remote
-                left.append(id)
+            unread[id] = unread.get(id, 0) + 1 if found == "unread" else 0
         if not left:
             _LOG.warning("no batch at %s turned out to be %s: it is sent again", batch.provider, batch.id)
-            await self.submit(replace(batch, state=State.INTENDED, more={**batch.more, "candidates": []}))
-        elif left != self._candidates(batch):
-            await self._table.keep(replace(batch, more={**batch.more, "candidates": left}))
+            await self.submit(afresh)
+            return None
+        await self._table.keep(replace(batch, more={**batch.more, "candidates": left, "unread": unread}))
+        if lost := [id for id in left if unread[id] >= _BELIEVED]:
+            raise self._cannot_tell(batch, ", ".join(lost), "neither its state nor its results can be read")
         return None
+
+    async def _candidate(self, batch: Batch, id: str, api: BatchApi) -> Remote | Literal["waiting", "unread", "other"]:
+        """A batch that is ours; else what is known of it."""
+        try:
+            remote = await api.look(id)
+            if remote.phase is Phase.WAITING:
+                return "waiting"
+            ours = await self._is_ours(batch, remote, api) if remote.phase is Phase.ENDED else False
+        except ModelError as error:
+            if error.retryable:
+                return "waiting"
+            if error.status != _GONE:
+                raise self._cannot_tell(batch, id, str(error)) from None
+            ours = None
+        return "unread" if ours is None else remote if ours else "other"
+
+    def _cannot_tell(self, batch: Batch, remote_id: str, why: str) -> RunError:
+        return RunError(
+            f"whether {remote_id} at {batch.provider} is the batch that was about to be sent when the run ended cannot be told "
+            f"({why}): resume the run later, or send the batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay "
+            "twice"
+        )
 
     async def _is_ours(self, batch: Batch, remote: Remote, api: BatchApi) -> bool | None:
         """None where its results cannot be read."""
@@ -298,6 +350,10 @@ class Post:
         found = self._folder / f"{batch.id}.d"
         found.mkdir(parents=True, exist_ok=True)
         return found
+
+
+def _is_too_large(error: ModelError) -> bool:
+    return error.status == _TOO_LARGE or (error.status == 400 and _TOO_LARGE_FOR_GOOGLE in error.message)
 
 
 def _remove(paths: list[Path]) -> None:
