@@ -27,7 +27,7 @@ from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.runs.partition import Partition, Progress
 from adjudge.runs.spread import spread
-from support.fake_provider import KEY, FakeProvider, busiest_rate
+from support.fake_provider import KEY, FakeProvider, Status, busiest_rate
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
 
 ray = pytest.importorskip("ray", reason="needs Ray: make test-scale")
@@ -46,7 +46,6 @@ BUFFER = 500 + 32
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
     os.environ["OPENAI_API_KEY"] = KEY
-    os.environ["RAY_AUTH_MODE"] = "token"
     ray.init(address="local", num_cpus=8, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
@@ -136,11 +135,11 @@ def test_how_far_the_workers_are_is_told_while_they_judge(tmp_path: Path, provid
 def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(tmp_path: Path, provider: FakeProvider) -> None:
     file = marked_file(tmp_path, rows=100, models=at(provider))
     made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
-    with pytest.raises(BudgetSpent):
-        spread_over(made, 4, Budget(max_calls=120))
-    assert 100 <= len(provider.requests) <= 120
+    with pytest.raises(BudgetSpent, match="max_calls=200"):
+        spread_over(made, 8, Budget(max_calls=200))
+    assert 150 <= len(provider.requests) <= 200
     assert run_info(tmp_path / "run").votes == len(provider.requests)
-    spread_over(made, 4, Budget(max_calls=1000))
+    spread_over(made, 8, Budget(max_calls=1000))
     assert len(provider.requests) == 99 * 5
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
 
@@ -153,6 +152,18 @@ def test_eight_workers_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) 
     busiest = busiest_rate(provider, WINDOW)
     print(f"in the busiest {WINDOW:g} s {busiest:.1f} requests a second of {per_second} allowed, by 8 workers")
     assert busiest <= 1.05 * per_second
+
+
+def test_too_many_seen_by_one_worker_has_all_of_them_hold_back(tmp_path: Path, provider: FakeProvider) -> None:
+    pause = Status(429, "slow down", {"Retry-After": "8"})
+    provider.faults = lambda record, attempt: pause if record == 200 and attempt == 1 else None
+    provider.latency = 0.05
+    file = marked_file(tmp_path, rows=600, models=at(provider), judges="judges: [{kind: aspect, criteria: It ends in Y.}]\n")
+    spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 4)
+    told = next(one.at for one in provider.requests if one.record == 200)
+    held = [one.at - told for one in provider.requests if 4 < one.at - told < 7.9]
+    assert (held, len(provider.requests)) == ([], 600)
+    assert any(one.at - told > 7.9 for one in provider.requests)
 
 
 def _driver(words: list[str]) -> subprocess.Popen[bytes]:

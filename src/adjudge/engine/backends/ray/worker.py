@@ -49,6 +49,7 @@ class Worker(Generic[C, D, N]):
         self._session: Session[C, D, N] | None = None
         self._judging: int | None = None
         self._waits: Future[D] | None = None
+        self._reason: str | None = None
         self._failure: BaseException | None = None
         self._loop = event_loop.home_loop()
         threading.Thread(target=self._run, name="adjudge worker", daemon=True).start()
@@ -80,6 +81,7 @@ class Worker(Generic[C, D, N]):
             self._jobs.put_nowait((number, chunk, done))
 
     def _halt(self, reason: str) -> None:
+        self._reason = reason
         if self._session is not None:
             self._session.run.open_budget.stop(reason)
 
@@ -91,7 +93,7 @@ class Worker(Generic[C, D, N]):
 
     def _fail(self, error: BaseException) -> None:
         """The session is closed, and what was answered is in the store: now those who wait are told."""
-        self._failure = error
+        self._failure, self._judging = error, None
         waiting = [self._waits] if self._waits else []
         while not self._jobs.empty():
             waiting.append(self._jobs.get_nowait()[2])
@@ -101,6 +103,8 @@ class Worker(Generic[C, D, N]):
     async def _serve(self) -> None:
         async with self._opened() as session:
             self._session = session
+            if self._reason is not None:  # it was stopped before it had begun
+                self._halt(self._reason)
             while True:
                 self._judging, chunk, self._waits = await self._jobs.get()
                 done = await session.judge(chunk)
