@@ -156,11 +156,11 @@ def test_eight_workers_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) 
 
 def test_too_many_seen_by_one_worker_has_all_of_them_hold_back(tmp_path: Path, provider: FakeProvider) -> None:
     pause = Status(429, "slow down", {"Retry-After": "8"})
-    provider.faults = lambda record, attempt: pause if record == 200 and attempt == 1 else None
+    provider.faults = lambda record, attempt: pause if record == 300 and attempt == 0 else None
     provider.latency = 0.05
     file = marked_file(tmp_path, rows=600, models=at(provider), judges="judges: [{kind: aspect, criteria: It ends in Y.}]\n")
     spread_over(EvalRun.of(file, cache=False, folder=tmp_path / "run"), 4)
-    told = next(one.at for one in provider.requests if one.record == 200)
+    told = next(one.at for one in provider.requests if one.record == 300)
     held = [one.at - told for one in provider.requests if 4 < one.at - told < 7.9]
     assert (held, len(provider.requests)) == ([], 600)
     assert any(one.at - told > 7.9 for one in provider.requests)
