@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from adjudge import Instance, judge_partition
 from adjudge.cli.main import app
+from adjudge.engine.backends.ray.place import keep_facts
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
@@ -206,6 +207,21 @@ def test_a_run_on_one_machine_takes_over_what_killed_workers_were_answered(tmp_p
     info = run_info(folder)
     assert (info.state, sum(usage.calls for usage in info.usage.values())) == ("complete", 55)
     assert info.facts["merged_votes"] == 25
+
+
+def test_a_folder_that_a_killed_driver_left_is_resumed(tmp_path: Path) -> None:
+    file, folder = marked_file(tmp_path), tmp_path / "run"
+    first, *_ = partitions(file, 5)
+    judge_partition(first, file, folder / "partitions", cache=False)
+    command = {"argv": ["run", str(tmp_path / "eval.yaml"), "--no-cache"], "cwd": str(tmp_path)}
+    keep_facts(folder, {"command": command})
+    with pytest.raises(RunError, match="adjudge resume"):
+        run_info(folder)
+    for _ in range(2):
+        assert CliRunner().invoke(app, ["resume", str(folder), "--yes"]).exit_code == 0
+    info = run_info(folder)
+    assert (info.state, info.facts["merged_votes"], info.votes) == ("complete", 25, 55)
+    assert exported(folder) == exported(on_one_machine(file, tmp_path / "one"))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.file import holds_run
-from adjudge.ledger.stores.merge import merge, refuse_newer
+from adjudge.ledger.stores.merge import is_newer, merge
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
@@ -59,10 +59,8 @@ def judge_chunks(work: Work, tell: Tell) -> None:
 def adopt_partitions(folder: Path) -> None:
     """Have a run on one machine know what workers were answered whose driver was killed before it could merge that."""
     store = SegmentStore(folder / PARTITIONS)
-    if not store.is_begun:
+    if not store.is_begun or (holds_run(folder) and is_newer(folder)):
         return
-    if holds_run(folder):
-        refuse_newer(folder)
     merge(store, folder, {**(kept_facts(folder) or {}), "ended": None})
 
 

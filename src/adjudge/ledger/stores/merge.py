@@ -54,13 +54,18 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
 
 def refuse_newer(folder: Path) -> None:
     """A ledger that was made by merging may be made anew, unless more was asked in it since."""
-    with connect(folder / FILE, writable=False) as connection:
-        merged = read_meta(connection).get("merged_votes")
-        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
-    if merged != held:
+    if is_newer(folder):
         raise RunError(
             f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
         )
+
+
+def is_newer(folder: Path) -> bool:
+    """Whether more is in a ledger than was merged into it."""
+    with connect(folder / FILE, writable=False) as connection:
+        merged = read_meta(connection).get("merged_votes")
+        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
+    return bool(merged != held)
 
 
 def spent_so_far(store: Store) -> Account:
