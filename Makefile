@@ -7,8 +7,9 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-reliability test-sandbox test-scale test-tokenizer test-unitxt fuzz \
-	lock dist docs pictures release clean
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt \
+	test-first-steps test-work fuzz \
+	lock dist docs pictures priors release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -22,6 +23,7 @@ help:
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, budgets over resumes, echoed keys, reply bombs, at length"
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
+	@echo "make test-properties  what must hold for any input, on a thousand inputs each (some minutes)"
 	@echo "make test-parquet    Parquet files and data frames, with pyarrow, pandas and polars"
 	@echo "make bench-embedded  how well the embedded model judges (needs the public records: DATA=FOLDER, LIMIT=60)"
 	@echo "make bench-runtime   CPU seconds a verdict of the embedded model, on onnxruntime and on xllamacpp"
@@ -36,8 +38,12 @@ help:
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
+	@echo "make test-work       2,000 simulated CI runs of equal systems, pytest -n 4, a job summary of 100,000 rows, other people's test suites with"
+	@echo "                     the pytest plugin installed (some minutes)"
+	@echo "make test-first-steps  from pip install to a first report in three commands, in a clean environment"
 	@echo "make docs            the site of documents, in build/site: open its index.html"
 	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
+	@echo "make priors          what the embedded model says of neutral texts, for the package: after a change of its adapter or the RAG prompts"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts"
 	@echo "make dist            build the wheel and the source package, and try both in clean environments"
 	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
@@ -52,8 +58,14 @@ $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/gguf.txt
 	@touch $@
 
 demo: $(VENV)/ready
+	@echo "The embedded model: 93 MB are fetched and made ready for this machine; once, in some twenty seconds"
 	$(BIN)/adjudge models pull smollm2-135m
+	@echo "Eight answers of a shop's assistant, each judged on six dimensions by that model, on this machine"
 	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
+
+priors: $(VENV)/ready
+	$(BIN)/adjudge models pull smollm2-135m
+	$(BIN)/python tools/priors.py
 
 example-reports: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m
@@ -85,7 +97,7 @@ bench-rows: $(VENV)/ready
 
 test-reliability: $(VENV)/ready
 	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
-		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py \
+		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py tests/test_faults.py \
 		tests/cli/test_engineers_job.py
 
 SCALE_ROWS ?= 20000
@@ -99,6 +111,9 @@ test-scale: $(VENV)/ready
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
 	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/reading/test_sentence_oracles.py
+
+test-properties: $(VENV)/ready
+	ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
@@ -172,6 +187,18 @@ test-neighbour-%: .venv-neighbours/%/ready
 	.venv-neighbours/$*/bin/python -m pytest -q -W default $(NEIGHBOUR_TESTS)
 
 test-neighbours: $(NEIGHBOURS:%=test-neighbour-%)
+
+test-work: $(VENV)/ready
+	ADJUDGE_CI_RUNS=2000 ADJUDGE_WORKERS=4 ADJUDGE_REPORT_ROWS=100000 $(BIN)/python -m pytest -q -s tests/integrations/test_simulated_ci.py \
+		tests/integrations/test_pytest_plugin.py tests/reports/test_github.py
+	rm -rf build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(BIN)/python tools/foreign_suite.py build/wheel/*.whl
+
+test-first-steps: $(VENV)/ready
+	rm -rf build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(BIN)/python tools/first_steps.py build/wheel/*.whl
 
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 $(BIN)/python -m pytest tests/verdicts -k fuzz

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -13,8 +15,17 @@ from hypothesis import HealthCheck, settings
 from adjudge.aio.files import cache_folder
 from support.fake_provider import FakeProvider
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "40"))
+"""Of each property that does not say how many; a thousand under ``make test-properties``."""
+settings.register_profile(
+    "repeatable", max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """Twelve thousand tests stay until the end: they need not be looked through for garbage again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adjudge.domain.frozen import content_hash
-from training.kinds import bank, criteria, facts, forms, meaning, relations, tagged, words
+from training.kinds import bank, claims, criteria, facts, forms, meaning, relations, tagged, words
 from training.kinds.base import Case, Draw, Kind, Language, russian
 from training.prompts import Shown, neutral, shown
 from training.texts import World
@@ -46,7 +46,7 @@ class Row:
 
 def all_kinds() -> list[Kind]:
     """Every kind there is."""
-    homes = (bank, facts, forms, relations, criteria, tagged, words, meaning)
+    homes = (bank, claims, facts, forms, relations, criteria, tagged, words, meaning)
     return [kind for home in homes for kind in home.kinds()]
 
 

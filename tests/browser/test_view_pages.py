@@ -196,6 +196,29 @@ def test_rows_are_labelled_by_keys_alone(browser: Browser, server: Server, troub
     assert troubles == []
 
 
+def test_keys_work_on_a_russian_layout_and_press_what_has_the_focus(
+    browser: Browser, troubles: list[str], tmp_path: Path
+) -> None:
+    compared(tmp_path / "pairs", [(f"first {number}", f"second {number}") for number in range(5)])
+    with served(tmp_path) as own:
+        page = opened_at(browser, own, troubles, f"{own.run('pairs')}/label?annotator=ann")
+        store = LabelStore(tmp_path / "pairs")
+        page.keyboard.press("t")
+        page.wait_for_selector("#work :text('1 of 5 labelled')")
+        assert [label.winner for label in store.current()] == ["tie"]
+        page.evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'г', code: 'KeyU', bubbles: true}))")
+        page.wait_for_selector("#work :text('0 of 5 labelled')")
+        page.locator("button[data-key='2']").focus()
+        page.keyboard.press("Space")
+        page.wait_for_selector("#work :text('1 of 5 labelled')")
+        assert [label.state for label in store.current()] == ["given"]
+        page.locator("button[data-key='1']").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#work :text('2 of 5 labelled')")
+        assert page.locator("#revealed *").count() == 0
+    assert troubles == []
+
+
 def test_a_run_is_started_watched_stopped_and_resumed(
     browser: Browser, troubles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,6 +284,19 @@ def test_an_own_file_of_criteria_is_linted_while_it_is_edited(browser: Browser, 
         file.write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'yes!']\n")
         page.wait_for_selector("#own :text('differ only in case')")
     assert troubles == []
+
+
+def test_a_server_that_does_not_answer_is_told(browser: Browser, troubles: list[str], tmp_path: Path) -> None:
+    judged(tmp_path / "one", ["text", "other"], lambda _: "FAIL")
+    with served(tmp_path) as own:
+        page = opened_at(browser, own, troubles, f"{own.run('one')}/label?annotator=ann")
+        page.context.set_offline(True)
+        page.keyboard.press("1")
+        page.wait_for_selector("#unheard:visible")
+        page.context.set_offline(False)
+        page.keyboard.press("1")
+        page.wait_for_selector("#work :text('1 of 2 labelled')")
+        assert not page.locator("#unheard").is_visible()
 
 
 def test_the_verdict_is_revealed_by_a_key_after_the_label(browser: Browser, troubles: list[str], tmp_path: Path) -> None:

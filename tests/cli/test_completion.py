@@ -54,5 +54,18 @@ def test_a_shell_completes_commands_criteria_and_options(shell: str, tmp_path: P
     assert offered == [["calibrate"], ["conciseness"], ["--watch"]], told
 
 
+def test_fish_cuts_nothing_at_a_comma(tmp_path: Path) -> None:
+    """Neither a file's name nor a description."""
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    (tmp_path / "script").write_text(adjudge("completion", "fish").stdout, encoding="utf-8")
+    (tmp_path / "adjudge").write_text("#!/bin/sh\nprintf 'plain,one, two\\tWhat it is, and why\\n'\n", encoding="utf-8")
+    (tmp_path / "adjudge").chmod(0o755)
+    (tmp_path / "ask").write_text(f"source {tmp_path / 'script'}\ncomplete -C 'adjudge judge on'\n", encoding="utf-8")
+    own = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    told = subprocess.run([*WITHOUT_FILES["fish"], str(tmp_path / "ask")], env=own, capture_output=True, text=True, check=False)
+    assert told.stdout == "one, two\tWhat it is, and why\n", told
+
+
 def test_another_shell_is_a_mistake_in_usage() -> None:
     assert adjudge("completion", "tcsh").returncode == 2

@@ -44,7 +44,23 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_it_says_what_it_wrote_and_kept_in_russian(tmp_path: Path) -> None:
     first, again = (adjudge("init", "rag", "--language", "ru", cwd=tmp_path).stdout for _ in range(2))
     assert "записан eval.yaml\n\nТеперь:\n" in first
+    assert "language: ru" in (tmp_path / "eval.yaml").read_text(encoding="utf-8")
+    ran = adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "# Оценка RAG" in (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "eval.yaml сохранён: он уже есть" in again
+
+
+def test_each_kind_has_the_same_files_in_both_languages(tmp_path: Path) -> None:
+    for kind in (*KINDS, "pytest", "github"):
+        english, russian = ({str(path): content for path, content in starters(kind, one)} for one in ("en", "ru"))
+        assert russian.keys() - {"adjudge.toml"} == english.keys()  # pytest's says the language
+        assert all(any("а" <= sign <= "я" for sign in russian[path].decode()) for path in english)
+    for kind in ("chat", "pairwise"):
+        adjudge("init", kind, "--language", "ru", "--folder", tmp_path / kind)
+        assert adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path / kind).returncode == 0
+        for file in (tmp_path / kind / "criteria").iterdir():
+            assert adjudge("criteria", "check", file).returncode == 0
 
 
 def test_a_link_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> None:

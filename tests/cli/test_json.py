@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -60,8 +61,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 EVAL = "data: rows.csv\nmodels: scripted\njudges: [{kind: direct, criteria: ['Is it good?', 'Is it long?']}]\nrun: runs/own\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files and runs, made once."""
+    tmp_path = tmp_path_factory.mktemp("made")
     (tmp_path / "rows.csv").write_text("id,answer\na,one\nb,two\nc,\n")
     (tmp_path / "pairs.csv").write_text("question,response_a,response_b\nCapital?,Paris,London\n2+2?,5,4\n")
     (tmp_path / "rag.csv").write_text("question,answer,contexts\nWhy?,So.,Because.\n")
@@ -78,6 +81,13 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "labels.csv").write_text("id,label,annotator\na,Yes,ann\nb,No,ann\n")
     compared = ("compare", "-f", "pairs.csv", "--criterion", "Which?", "-m", "scripted/A", "--run", "runs/pairs")
     adjudge(*compared, cwd=tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A copy of them for each test."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

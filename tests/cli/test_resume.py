@@ -204,10 +204,11 @@ def test_a_command_that_is_none_is_an_error_in_a_line(adjudge: Adjudge, tmp_path
     "change", [{"cwd": "/"}, {"signature": None}, {"signature": "0" * 64}, {"signature": "é"}, {"signature": 7}]
 )
 def test_a_command_that_was_changed_is_not_ours(adjudge: Adjudge, tmp_path: Path, change: dict[str, Any]) -> None:
-    kept = signed(["check", "x", "--criterion", "c", "-m", "scripted"], str(tmp_path))
+    argv = ["check", "x", "--criterion", "c", "-m", "scripted"]
+    kept = signed(argv, str(tmp_path))
     assert is_ours(kept)
     assert not is_ours({**kept, **change})
-    assert not is_ours({**kept, "argv": [*kept["argv"], "-o", "x"]})
+    assert not is_ours({**kept, "argv": [*argv, "-o", "x"]})
     write_ledger(tmp_path / "theirs", {**kept, **change})
     assert "was not made by you" in adjudge("resume", tmp_path / "theirs")[2]
 

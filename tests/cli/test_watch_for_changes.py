@@ -79,6 +79,20 @@ def test_only_what_changed_is_asked(folder: Path, provider: FakeProvider, watchi
     assert watching.wait() == 0
 
 
+def test_a_file_that_is_deleted_is_told_of_and_waited_for(
+    folder: Path, provider: FakeProvider, watching: subprocess.Popen[str]
+) -> None:
+    until_it_waits(watching)
+    rows = (folder / "rows.csv").read_text(encoding="utf-8")
+    (folder / "rows.csv").unlink()
+    assert watching.stderr is not None
+    assert "rows.csv is gone: waiting until it is back" in watching.stderr.readline()
+    (folder / "new.csv").write_text(f"{rows}r9,REC-00099-Y\n", encoding="utf-8")
+    (folder / "new.csv").rename(folder / "rows.csv")  # as editors do
+    until_it_waits(watching)
+    assert len(provider.requests) == 8
+
+
 def test_standard_input_cannot_be_watched(folder: Path) -> None:
     text = (folder / "eval.yaml").read_text(encoding="utf-8")
     (folder / "eval.yaml").write_text(text.replace("data: rows.csv", "data: '-'"), encoding="utf-8")

@@ -60,10 +60,9 @@ def test_the_whole_conversation_is_one_text_with_who_says_what() -> None:
     assert set(whole.fields) == {"response"} and whole.id == "c1"
 
 
-def test_a_chat_may_be_json_in_a_text_and_rows_stay_rows() -> None:
+def test_a_chat_may_be_json_in_a_text() -> None:
     instance = row(json.dumps(CHAT))
     assert len(turns_of(instance)) == 2
-    assert parts_of(instance, "row") == [instance]
     assert [one.fields["response"] for one in turns_of(Instance({"messages": json.dumps(CHAT)}))] == [
         "330 m.",
         "It opened in 1889.",

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.local.weights.pull import pull
+from adjudge.prompts.render import neutral_instances
 
 EMBEDDED = "local/smollm2-135m"
 
@@ -20,3 +22,13 @@ def weights() -> Any:
         return pull("smollm2-135m")
     except SetupError as error:
         pytest.skip(f"the embedded weights cannot be had: {error}")
+
+
+@pytest.fixture
+def one_neutral_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prior of one text instead of eight, where it is not what a test is about: most of the work of a new criterion."""
+
+    def first_of(language: str, fields: tuple[str, ...], compared: tuple[str, int] | None = None) -> tuple[Instance, ...]:
+        return neutral_instances(language, fields, compared)[:1]
+
+    monkeypatch.setattr("adjudge.engine.likelihood.neutral_instances", first_of)

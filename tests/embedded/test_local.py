@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from platform import machine
 from typing import Any
@@ -14,10 +15,12 @@ import pytest
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, Instance, ModelError, Outcome, Request, SetupError, open_model
 from adjudge.aio import event_loop
-from adjudge.domain.message import Message, Prompt, Usage
+from adjudge.aio.files import cache_folder
+from adjudge.domain.message import Message, Prompt
 from adjudge.domain.question import question_of
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
+from adjudge.gateway.providers.local import LocalModel
 from adjudge.local.llama import Llama
 from adjudge.local.onnx.made import MEASURED, made_weights, precision
 from adjudge.local.weights.shipped import adapter_for
@@ -25,7 +28,8 @@ from adjudge.prompts.render import render_likelihood
 
 EMBEDDED = "local/smollm2-135m"
 YEAR = "It contains a year."
-"""Asked about by many tests: what is read for a new criterion takes seconds, and is kept."""
+"""Asked about by most tests, in this process and others: what is read for a new criterion takes seconds, and is kept."""
+LONG = "ADJUDGE_LOCAL_JUDGMENTS" in os.environ
 JUDGMENTS = int(os.environ.get("ADJUDGE_LOCAL_JUDGMENTS", "7"))
 """A thousand of them under ``make test-embedded``."""
 TEXTS = [
@@ -47,7 +51,7 @@ def _scorer(weights: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def critic() -> AspectCritic:
-    return AspectCritic.harmlessness()
+    return AspectCritic(YEAR)
 
 
 def test_the_embedded_model_is_the_default_and_says_what_it_is_for(critic: AspectCritic) -> None:
@@ -63,23 +67,25 @@ def test_no_vote_is_ever_unreadable(critic: AspectCritic) -> None:
 
 
 def test_the_shared_prefix_is_read_once(critic: AspectCritic) -> None:
-    results = critic.evaluate([f"The tower number {i} is in Paris." for i in range(20)])
-    usage = sum((result.votes[0].usage for result in results), Usage())
-    assert usage.prompt_tokens - usage.cached_tokens <= usage.prompt_tokens / 3
+    found = [result.votes[0].usage.cached_tokens for result in critic.evaluate([f"Tower number {i}." for i in range(8)])]
+    prefix = max(found)
+    assert prefix > 20
+    assert [kept for kept in found if kept < prefix] in ([], [0])  # at most one has read it
 
 
 def test_many_long_texts_at_once_are_read_in_several_passes(critic: AspectCritic, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"{i}. {TEXTS[i % len(TEXTS)]} " + "It goes on for a while, and says little. " * 3 for i in range(6)]
+    texts = [f"{i}. It goes on for a while, and says little." for i in range(3)]
     at_once = [result.votes[0].distribution for result in critic.evaluate(texts)]
-    monkeypatch.setattr("adjudge.local.onnx.scorer.LONGEST", 90)
+    monkeypatch.setattr("adjudge.local.onnx.scorer.LONGEST", 60)
     in_passes = [result.votes[0].distribution for result in critic.evaluate(texts)]
     assert in_passes == (at_once if machine() in MEASURED else [pytest.approx(one, abs=1e-4) for one in at_once])
 
 
 @pytest.mark.skipif(machine() not in MEASURED, reason="bits were compared on ARM alone; tests/local bounds the rest")
+@pytest.mark.usefixtures("one_neutral_text")
 def test_a_verdict_is_the_same_to_the_last_bit_in_any_order_and_company(critic: AspectCritic) -> None:
-    other = AspectCritic(YEAR, EMBEDDED)
-    texts = ["Red.", "Red, or not.", *TEXTS[::2], *(TEXTS[1::2] if len(TEXTS) < JUDGMENTS else ())]
+    other = AspectCritic("It is short.", EMBEDDED)
+    texts = ["Red.", "Red, or not.", *(TEXTS if LONG else ["", "Спасибо."])]
     alone = [judge.evaluate(text).votes[0].text for judge in (critic, other) for text in texts]
     together = [result.votes[0].text for judge in (critic, other) for result in judge.evaluate(texts)]
     backwards = [result.votes[0].text for judge in (other, critic) for result in judge.evaluate(texts[::-1])][::-1]
@@ -99,7 +105,8 @@ def test_control_tokens_in_a_text_stay_text(weights: Path, critic: AspectCritic,
     assert len(prefix) > 0
 
 
-def test_writing_is_held_to_the_schema() -> None:
+def test_writing_is_held_to_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.gateway.providers.local._LONGEST_EXPLANATION", 240 if LONG else 24)
     result = AspectCritic(YEAR, EMBEDDED, mode="generate", max_repairs=0).evaluate("Built in 1889.")
     (vote,) = result.votes
     assert vote.outcome is Outcome.OK
@@ -108,6 +115,7 @@ def test_writing_is_held_to_the_schema() -> None:
     assert result.explanation
 
 
+@pytest.mark.usefixtures("one_neutral_text")
 def test_options_and_digits_are_scored_too() -> None:
     model = open_model(EMBEDDED)
     for names in (("food", "sport", "travel"), ("0", "1", "2")):
@@ -126,11 +134,12 @@ def test_a_text_longer_than_the_model_reads_is_a_failed_vote_with_the_numbers(cr
     assert "the model reads 4096" in str(result.votes[0].reason)
 
 
+@pytest.mark.usefixtures("one_neutral_text")
 def test_one_load_is_shared_by_all_judges() -> None:
     from adjudge.gateway.providers.local import _batches, _loaded
 
     before = _loaded.cache_info().misses, _batches.cache_info().misses
-    for critic in (AspectCritic.harmlessness(EMBEDDED), AspectCritic(YEAR, EMBEDDED)):
+    for critic in (AspectCritic("It is short.", EMBEDDED), AspectCritic(YEAR, EMBEDDED)):
         critic.evaluate("Hello.")
         (model,) = critic.panel.values()
         event_loop.run(model.complete(Request(Prompt((Message("user", "Hello."),)), temperature=0, max_tokens=1)))
@@ -157,7 +166,9 @@ def test_a_file_that_is_no_model_is_refused_when_it_is_loaded(tmp_path: Path) ->
         AspectCritic("x", f"local/{tmp_path / 'x.gguf'}").evaluate("y")
 
 
-def test_the_first_use_in_a_fresh_process_needs_no_key_and_no_network() -> None:
+def test_the_first_use_in_a_fresh_process_needs_no_key_no_network_and_no_second_prior(critic: AspectCritic) -> None:
+    critic.evaluate("Built in 1889.")
+    kept = sorted((cache_folder() / "priors").rglob("*.json"))
     environment = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "COLUMNS": "100"}
     command = [sys.executable, "-m", "adjudge", "check", "Built in 1889.", "--criterion", YEAR]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
@@ -165,26 +176,39 @@ def test_the_first_use_in_a_fresh_process_needs_no_key_and_no_network() -> None:
     assert done.stderr == ""
     assert "for trying the tool" in done.stdout
     assert "p = 0." in done.stdout
+    assert sorted((cache_folder() / "priors").rglob("*.json")) == kept
 
 
-def test_the_prior_is_asked_once_for_all_processes(tmp_path: Path, weights: Path) -> None:
-    """The second process finds it on the disk, and would notice another one."""
+def _said_by_another_process(folder: Path) -> str:
+    code = f"from adjudge import AspectCritic; print(AspectCritic({YEAR!r}).evaluate('A fork.').votes[0].distribution)"
+    environment = os.environ | {"ADJUDGE_CACHE": str(folder)}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=True).stdout
+
+
+def _said_by_another_model(folder: Path) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ADJUDGE_CACHE", str(folder))
+        return str(AspectCritic(YEAR, LocalModel(EMBEDDED)).evaluate("A fork.").votes[0].distribution)
+
+
+@pytest.mark.usefixtures("one_neutral_text")
+@pytest.mark.parametrize(
+    "said",
+    [
+        _said_by_another_model,
+        pytest.param(_said_by_another_process, marks=pytest.mark.skipif(not LONG, reason="takes long: make test-embedded")),
+    ],
+)
+def test_the_prior_is_asked_once_for_all(said: Callable[[Path], str], tmp_path: Path, weights: Path) -> None:
     (tmp_path / "weights").symlink_to(weights.parents[1])
-    asked = "AspectCritic('The text names a spoon.').evaluate('A fork.')"
-    code = f"from adjudge import AspectCritic; print({asked}.votes[0].distribution)"
-    environment = os.environ | {"ADJUDGE_CACHE": str(tmp_path)}
-
-    def said() -> str:
-        command = [sys.executable, "-c", code]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=True).stdout
-
-    first = said()
+    first = said(tmp_path)
     (kept,) = (tmp_path / "priors").rglob("*.json")
     prior = json.loads(kept.read_text())
     kept.write_text(json.dumps({option: value - (3 if option == "PASS" else 0) for option, value in prior.items()}))
-    assert said() != first
+    assert said(tmp_path) != first  # the second finds it on the disk, and would notice another one
     kept.write_text("{")  # cut short: asked and kept again
-    assert said() == first
+    assert said(tmp_path) == first
     assert json.loads(kept.read_text()) == prior
 
 
@@ -208,10 +232,18 @@ def test_a_forked_process_judges_too() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("wanted", ["mixed", "int8", "fp32"])
+def test_bits_by_choice_are_another_model(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    """What each of them says is compared on a small model, in tests/local/weights/test_scorer.py."""
+    monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", wanted)
+    assert f"@smollm2-135m.{wanted}." in LocalModel(EMBEDDED).identity
+
+
+@pytest.mark.skipif(not LONG, reason="takes long: make test-embedded")
 @pytest.mark.skipif(machine() not in MEASURED, reason="eight-bit products were measured on ARM alone")
 def test_32_bits_by_choice_say_nearly_the_same(monkeypatch: pytest.MonkeyPatch, critic: AspectCritic) -> None:
     rounded = [result.votes[0].distribution or {} for result in critic.evaluate(TEXTS[:4])]
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp32")
-    exact = [result.votes[0].distribution or {} for result in AspectCritic.harmlessness().evaluate(TEXTS[:4])]
+    exact = [result.votes[0].distribution or {} for result in AspectCritic(YEAR).evaluate(TEXTS[:4])]
     assert rounded != exact
     assert all(abs(one["PASS"] - other["PASS"]) < 0.02 for one, other in zip(rounded, exact, strict=True))

@@ -29,6 +29,8 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+from opentelemetry.semconv.attributes import error_attributes
 
 from adjudge.integrations.otel import Traces
 
@@ -87,6 +89,18 @@ def test_the_names_are_those_of_the_pinned_convention() -> None:
     known = {names.EVENT, names.CHAT, names.CAPTURE_CONTENT, *PINNED["attributes"], *PINNED["chat_span"]["attributes"]}
     assert {one for one in ours if not one.startswith("adjudge.")} == known
     assert PINNED["event"] == names.EVENT
+
+
+def test_the_pinned_names_are_those_of_opentelemetrys_own_package() -> None:
+    """Of opentelemetry-semantic-conventions; it names attributes and providers, and knows neither types nor levels."""
+    known = {value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")} | {
+        error_attributes.ERROR_TYPE
+    }
+    assert {*PINNED["attributes"], *PINNED["chat_span"]["attributes"]} <= known
+    assert {one for one in known if "evaluation" in one} <= PINNED["attributes"].keys()
+    providers = {one.value for one in gen_ai_attributes.GenAiProviderNameValues}
+    assert set(names.PROVIDERS.values()) | {"openai", "anthropic", "groq"} <= providers
+    assert names.CHAT in {one.value for one in gen_ai_attributes.GenAiOperationNameValues}
 
 
 def test_a_scored_judgment_is_an_event_with_score_label_and_explanation(kept: Kept) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tomllib
 from importlib import import_module
@@ -22,6 +23,7 @@ from adjudge.stats.gates import Gate, gate
 from support.fake_provider import KEY, FakeProvider, Says
 
 pytest_plugins = ["pytester"]
+WORKERS = os.environ.get("ADJUDGE_WORKERS", "2")
 PLUGIN = "adjudge.integrations.pytest_plugin"
 INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
 BARE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio")
@@ -141,7 +143,7 @@ def test_a_text_without_a_verdict_is_inconclusive(suite: Suite) -> None:
     suite.pytester.makepyfile("def test_it(judge):\n    judge('Is it polite?', 'REC-00001-Y', votes=1).must_pass()\n")
     done = suite.run()
     assert done.ret == 0
-    done.stdout.fnmatch_lines(["*1 inconclusive*"])
+    done.stdout.fnmatch_lines(["*.py::test_it: inconclusive: *no idea*", "*1 inconclusive*"])
 
 
 def test_a_baseline_is_compared_row_by_row(suite: Suite) -> None:
@@ -224,15 +226,23 @@ def test_a_model_that_cannot_be_asked_fails_the_group_with_one_line(suite: Suite
     done.stdout.fnmatch_lines(["*MISTRAL_API_KEY*"])
 
 
-def test_many_processes_ask_the_same_as_one(suite: Suite) -> None:
-    """Counted at the server: groups and texts, and a text that all ask about at once."""
+def test_many_processes_ask_the_same_as_one(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Counted at the server: groups and texts, and a text that all ask about at once. At length with ``-n 4``."""
     suite.group(60, 60)
     same = "import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_same(judge, n):\n"
     suite.pytester.makepyfile(test_same=f"{same}    judge('Is it polite?', 'REC-00077-Y').must_pass()\n")
-    done = suite.pytester.runpytest_subprocess(*NAMED, *BARE, "-n", "2", "--judged-record=cassette")
+    suite.run("-n", "0").assert_outcomes(passed=12)
+    alone = sorted(json.dumps(body, sort_keys=True) for body in suite.provider.bodies)
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path_factory.mktemp("another_cache")))
+    done = suite.pytester.runpytest_subprocess(*NAMED, *BARE, "-n", WORKERS, "--judged-record=cassette")
     assert done.ret == 0
     done.assert_outcomes(passed=12)
-    assert suite.asked() == 62
+    together = sorted(json.dumps(body, sort_keys=True) for body in suite.provider.bodies[len(alone) :])
+    print(f"\nrequests at the server: {len(alone)} with -n 0, {len(together)} with -n {WORKERS}")
+    assert together == alone
+    assert len(alone) == 62
     kept = suite.pytester.path.joinpath("cassette", "replies.jsonl").read_text(encoding="utf-8").splitlines()
     assert len({json.loads(line)["request"] for line in kept}) == 62
     assert [one.name for one in suite.pytester.path.joinpath("cassette").iterdir()] == ["replies.jsonl"]
@@ -321,3 +331,34 @@ def test_golden_cases_fail_a_test_until_they_are_updated(suite: Suite) -> None:
     assert file.read_text(encoding="utf-8") == GOLDEN.replace("N}, option: Polite", 'N}, option: "Rude"')
     suite.run().assert_outcomes(passed=1)
     assert suite.asked() == 2
+
+
+def test_sentences_are_in_the_language_of_the_project(suite: Suite) -> None:
+    with (suite.pytester.path / "adjudge.toml").open("a", encoding="utf-8") as project:
+        project.write('language = "ru"\n')
+    suite.provider.faults = lambda record, attempt: Says(lambda right: "no idea") if record == 9 else None
+    suite.pytester.makepyfile(
+        test_it=GROUP.format(bar=0.8, passing=51, cases=60, more=""),
+        test_text="""
+        def test_fails(judge):
+            judge("Ответ вежлив.", "REC-00002-N", votes=1).must_pass()
+
+        def test_nobody_knows(judge):
+            judge("Ответ вежлив.", "REC-00009-Y", votes=1).must_pass()
+        """,
+    )
+    done = suite.run()
+    done.stdout.fnmatch_lines(["*по оценке не проходит: *голосов 1 из 1*", "*= оценено =*", "оценено: не меньше 0,80: *0,847*"])
+    done.stdout.fnmatch_lines(["test_text.py::test_nobody_knows: не решено: *голосов 0 из 1*", "оценки лежат в *"])
+    assert " votes" not in done.stdout.str().replace(", votes=1", "")
+
+
+def test_what_is_judged_commands_no_runner(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a job of GitHub, a line of the log may be a command."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    suite.provider.faults = lambda record, attempt: Says(lambda right: "::error::x\n ##[group]y")
+    suite.pytester.makepyfile(test_it="def test_it(judge):\n    judge('Is it polite?', 'REC-1-N', votes=1).must_pass()\n")
+    done = suite.run("--judged-inconclusive=fail").stdout.str()
+    assert "error:" in done
+    assert "::error" not in done
+    assert "##[" not in done

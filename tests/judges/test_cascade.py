@@ -11,9 +11,10 @@ import pytest
 
 from adjudge import AspectCritic, Cascade, DirectJudge, Instance, ScriptedModel, SetupError, Status
 from adjudge.domain.results import AspectResult
+from adjudge.domain.threshold import Threshold
 from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.learnt import CascadeThresholds, Learnt, StepThreshold
+from adjudge.judges.learnt import CascadeThresholds, Learnt
 from adjudge.reports.export import report_of_run
 from adjudge.runs.folder import judgments
 from adjudge.runs.known import KnownVotes
@@ -127,7 +128,7 @@ def thresholds(*needed: float | None) -> Learnt:
 
     identities = step_identities(Cascade(critics()).configuration(), "good")
     made = [
-        StepThreshold(step=step, identity=identity, confidence=one, rows=100, reason="" if one is not None else "too few")
+        Threshold(step=step, identity=identity, confidence=one, rows=100, reason="" if one is not None else "too few")
         for (step, identity), one in zip(identities.items(), needed, strict=True)
     ]
     return Learnt((CascadeThresholds(criteria="good", risk=0.1, delta=0.05, labels=100, date="2026-01-01", steps=tuple(made)),))

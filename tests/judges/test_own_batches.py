@@ -195,7 +195,7 @@ def test_option_and_selected_option_are_one() -> None:
     with pytest.raises(SetupError, match="'Kind' and 'Rude'"):
         DirectInstanceResult(option="Kind", selected_option="Rude")
     with pytest.raises(TypeError, match="opinion"):
-        DirectInstanceResult(opinion="Kind")
+        DirectInstanceResult(opinion="Kind")  # type: ignore[call-arg]
 
 
 def test_score_feedback_explanation_and_metadata_are_kept() -> None:

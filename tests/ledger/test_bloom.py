@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge.ledger import ledger
 from adjudge.ledger.ledger import BloomFilter
 
 
@@ -30,3 +32,13 @@ def test_what_was_not_added_is_hardly_ever_taken_for_known() -> None:
     assert wrong < 20
     assert key(5) in filter_
     assert key(5) not in BloomFilter()
+
+
+def test_it_grows_with_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "_BITS", 1 << 10)
+    monkeypatch.setattr(ledger, "_KEYS", 60)
+    filter_ = BloomFilter()
+    for number in range(1000):
+        filter_.add(key(number))
+    assert all(key(number) in filter_ for number in range(1000))
+    assert sum(key(number) in filter_ for number in range(1000, 2000)) < 150

@@ -244,4 +244,30 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("scores", "is_open"), [((1, 2), True), ((1, 2, 3), False), ((1, 1, 2), False), ((1, 1, 2, 2), False)])
 def test_of_numbers_a_third_one_decides(scores: tuple[float, ...], is_open: bool) -> None:
     labels = [label("a", None, annotator=f"a{place}", score=score) for place, score in enumerate(scores)]
-    assert Conflict(tuple(labels)).is_open is is_open
+    assert Conflict(criteria=labels[0].criteria, row=labels[0].row, labels=tuple(labels)).is_open is is_open
+
+
+def test_a_change_after_the_verdict_was_seen_leaves_the_correction(store: LabelStore) -> None:
+    blind = label(option="PASS", design="random")
+    store.add(blind)
+    store.withdraw(blind, judge_visible=True)
+    assert list(store.of_each_copy()) == []
+    changed = label(option="FAIL", design="random", judge_visible=True)
+    store.add(changed)
+    assert list(store.current()) == [changed]
+    assert list(store.of_each_copy()) == [blind]
+
+
+def test_a_label_taken_back_before_the_verdict_was_seen_counts_no_more(store: LabelStore) -> None:
+    slip = label(option="PASS", design="random")
+    store.add(slip)
+    store.withdraw(slip)
+    later = label(option="FAIL", design="random", judge_visible=True)
+    store.add(later)
+    assert list(store.of_each_copy()) == [later]
+
+
+def test_a_row_that_was_only_skipped_before_has_no_other_label(store: LabelStore) -> None:
+    seen = label(option="FAIL", design="random", judge_visible=True)
+    store.add(label(option=None, state="skipped", design="random"), seen)
+    assert list(store.of_each_copy()) == [seen]

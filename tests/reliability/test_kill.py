@@ -1,6 +1,6 @@
 """A run that is killed −9 again and again: every record once, the same results, nothing that was stored is asked again.
 
-``ADJUDGE_KILLS`` says how often (``make test-reliability``: 50, and 500 records instead of 150); three votes a record.
+``ADJUDGE_KILLS`` says how often (``make test-reliability``: 50, and 500 records instead of 60); three votes a record.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from adjudge.runs.folder import judgments
 from support.asking import asked_or_ended, critic, marked, open_at, truth, wait_until
 from support.fake_provider import KEY, FakeProvider
 
-KILLS = int(os.environ.get("ADJUDGE_KILLS", "4"))
-RECORDS = 500 if "ADJUDGE_KILLS" in os.environ else 150
+KILLS = int(os.environ.get("ADJUDGE_KILLS", "3"))
+RECORDS = 500 if "ADJUDGE_KILLS" in os.environ else 60
 VOTES, AT_ONCE = 3, 8
 CHILD = f"""
 import sys

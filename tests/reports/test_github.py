@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +17,7 @@ from adjudge.domain.instance import Instance
 from adjudge.reports.github import GithubReport, _command, _within
 from support.commands import adjudge
 
+ROWS = int(os.environ.get("ADJUDGE_REPORT_ROWS", "30"))
 EVAL = """\
 data: rows.csv
 models: [scripted/{said}]
@@ -117,6 +120,41 @@ def test_what_is_too_long_is_cut_after_a_line_and_says_so(tmp_path: Path) -> Non
     assert "was cut" in cut
     page = "\n".join(f"line é {number}" for number in range(200_000))
     assert 850 * 1024 < len(_within(page, 900 * 1024).encode()) <= 900 * 1024
+
+
+def test_a_summary_of_very_many_rows_stays_within_what_github_takes(tmp_path: Path) -> None:
+    """Every second row fails and every ninth has no verdict, with texts as long as models write; at length, 100,000 rows."""
+    words = ["PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "PASS", "FAIL", "no verdict"]
+    made = GithubReport(judged(tmp_path / "run", *words, rows=ROWS, text="A long sentence of a model. " * 20))
+    size, annotations = len(made.summary().encode()), made.annotations()
+    print(f"\njob summary of {ROWS:,} rows: {size / 1024:.1f} KiB, {len(annotations)} annotations")
+    assert size < 900 * 1024
+    assert len(annotations) <= 10
+
+
+def test_no_text_that_is_judged_commands_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``::command::`` counts where a line begins with it, wrapped ones included, ``##[command]`` anywhere in a line."""
+    hostile = "good ::error::owned ##[add-mask]x " * 3
+    words = ("check", hostile, "--criterion", "It is good.", "-m", f"scripted/PASS {hostile}", "--no-cache")
+    assert "##[" in adjudge(*words, "--json").stdout
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    for more in ((), ("--json",)):
+        done = adjudge(*words, *more)
+        assert "owned" in done.stdout
+        assert "##[" not in done.stdout + done.stderr
+        assert not re.search(r"^\s*::", done.stdout + done.stderr, re.MULTILINE)
+    assert hostile.strip() in str(json.loads(done.stdout)["results"][0]["votes"])
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("junit", "<?xml"), ("md", "#"), ("html", "<!DOCTYPE html>"), ("github", "<!-- adjudge")]
+)
+def test_a_report_goes_to_standard_output_on_request(tmp_path: Path, form: str, begins: str) -> None:
+    run = judged(tmp_path / "run", "PASS", "FAIL")
+    done = adjudge("report", run, "--to", form, "-o", "-", cwd=tmp_path)
+    assert (done.returncode, done.stdout[: len(begins)].lower()) == (0, begins.lower())
+    assert "written to" not in done.stdout
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
 
 
 def test_junit_has_the_identity_and_the_mean_of_each_judge(tmp_path: Path) -> None:

@@ -121,7 +121,10 @@ def test_an_old_ledger_is_paged_without_the_index(tmp_path: Path) -> None:
 def test_the_mean_is_that_of_the_scores_and_bars_reach_from_end_to_end(ledger: sqlite3.Connection) -> None:
     figures = figures_of(ledger, "judge")
     mean, statuses = ledger.execute("SELECT avg(score), count(*) FROM judgments WHERE status = 'scored'").fetchone()
-    assert figures.mean == pytest.approx(mean)
+    assert figures.mean
+    assert figures.mean.value == pytest.approx(mean)
+    assert figures.mean.interval
+    assert figures.mean.interval.lower < mean < figures.mean.interval.upper
     assert figures.statuses["scored"] == statuses
     for low, high, count in figures.histogram:
         last = "<=" if high == pytest.approx(1) else "<"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adjudge.aio.event_loop import run
-from adjudge.data.dataset import BadRow
+from adjudge.data.dataset import OddRows
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.open import OpenModel, open_model
@@ -39,7 +39,7 @@ def make(tmp_path: Path) -> Any:
 
 def judged(file: EvalFile) -> dict[str, list[object]]:
     """Every judge's scores, asked the way a run does."""
-    rows = list(instances(file))
+    rows = list(instances(file, print))
     return {
         ready.name: [result.score for result in run(ready.judge.judge_items([item for row in rows for item in ready.items(row)]))]
         for ready in judges(file)
@@ -100,7 +100,7 @@ def test_a_pairwise_judge_compares(make: Callable[..., Any], tmp_path: Path) -> 
         "judges: [{kind: pairwise, criteria: ['Which is kinder?', pairwise_helpfulness], contests: pairs, tie_enabled: false}]",
         tmp_path / "eval.yaml",
     )
-    (row,) = instances(file)
+    (row,) = instances(file, print)
     assert isinstance(row, PairwiseInstance)
     assert row.fields == {"user_input": "q", "response": ("x", "y")}
     (ready,) = judges(file)
@@ -151,19 +151,19 @@ def test_rag_is_handed_to_the_rag_evaluator(make: Callable[..., Any]) -> None:
     (ready,) = judges(file)
     assert isinstance(ready.judge, evaluator.RagEvaluator)
     assert needed_fields(file) == ["response", "user_input"]
-    assert len(ready.judge.plan(ready.items(next(instances(file)))[0], [])) == 2
+    assert len(ready.judge.plan(ready.items(next(instances(file, print)))[0], [])) == 2
 
 
 def test_what_the_criteria_read_is_needed(make: Callable[..., Any]) -> None:
     file = make("  - {kind: direct, criteria: groundedness}\n  - {kind: aspect, criteria: It is short.}")
     assert needed_fields(file) == ["response", "contexts"]
     with pytest.raises(RunError, match="has no contexts column"):
-        list(instances(file))
+        list(instances(file, print))
 
 
 def test_bad_rows_are_told_or_stop_as_the_file_says(make: Callable[..., Any], tmp_path: Path) -> None:
     aspect = "  - {kind: aspect, criteria: It is short.}"
-    told: list[BadRow] = []
+    told: list[OddRows] = []
     file = make(aspect)
     (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2\n3,three\n")
     assert [row.id for row in instances(file, told.append)] == ["1", "3"]

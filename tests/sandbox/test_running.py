@@ -20,7 +20,8 @@ from adjudge.errors import Crashed, SandboxError, SetupError, Timeout
 from adjudge.sandbox import python, scratch
 from adjudge.sandbox.base import Execution, Limits, Sandbox
 from adjudge.sandbox.find import find_sandbox
-from adjudge.sandbox.host import CHILD, Job, Launch, execute
+from adjudge.sandbox.host import CHILD, Job, execute
+from adjudge.sandbox.launch import Launch
 from adjudge.sandbox.meter import MOST_FILES, size_of
 from adjudge.sandbox.scratch import remove, scratch_folder
 from adjudge.sandbox.seccomp import filter_program

@@ -24,7 +24,7 @@ from adjudge.stats.correction import (
 )
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import design_effect, mean_interval, share_interval, upper_limit, variance_of_mean, wilson
-from adjudge.stats.named_estimators import ppi_plus_plus, ppi_with_t, rogan_gladen
+from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.refusal import adds_nothing, chance_p_value, labels_needed, no_better_than_chance, refusal, too_few
 
 BITS = st.integers(0, 1)
@@ -224,11 +224,11 @@ def test_ppi_itself_agrees() -> None:
 
 def test_ppi_with_t_is_wider_and_says_when_it_is_undefined() -> None:
     labels, judged, rest = [1, 0, 1, 1, 0, 1], [1, 0, 1, 0, 0, 1], [1, 0, 1, 1] * 5
-    with_t, plain = ppi_with_t(labels, judged, rest), ppi_plus_plus(labels, judged, rest)
+    with_t, plain = ppi_plus_plus(labels, judged, rest, with_t=True), ppi_plus_plus(labels, judged, rest)
     assert with_t.value == plain.value
     assert (with_t.width or 0) > (plain.width or 0)
-    assert ppi_with_t([1], [1], rest).reason == "fewer than two labels"
-    assert "the labels alone" in ppi_with_t(labels, judged, []).reason
+    assert ppi_plus_plus([1], [1], rest, with_t=True).reason == "fewer than two labels"
+    assert "the labels alone" in ppi_plus_plus(labels, judged, [], with_t=True).reason
 
 
 def test_ppi_of_rows_that_belong_together_holds_the_true_mean_though_their_clusters_are_labelled_in_part() -> None:
@@ -236,8 +236,8 @@ def test_ppi_of_rows_that_belong_together_holds_the_true_mean_though_their_clust
     choice, held, alone = random.Random(7), 0, 0
     for _ in range(200):
         labels, judged, rest, own, others = _conversations(choice)
-        found = ppi_with_t(labels, judged, rest, clusters=(own, others))
-        plain = ppi_with_t(labels, judged, rest)
+        found = ppi_plus_plus(labels, judged, rest, clusters=(own, others), with_t=True)
+        plain = ppi_plus_plus(labels, judged, rest, with_t=True)
         assert found.value == plain.value
         held += (found.lower or 0) <= 0.6 <= (found.upper or 0)
         alone += (plain.lower or 0) <= 0.6 <= (plain.upper or 0)
@@ -264,8 +264,8 @@ def _conversations(choice: random.Random) -> tuple[list[float], list[float], lis
 
 def test_ppi_clusters_of_one_row_each_are_independent_rows() -> None:
     labels, judged, rest = [0.9, 0.2, 0.7, 0.4, 0.5], [0.8, 0.3, 0.6, 0.6, 0.4], [0.1, 0.5, 0.9, 0.7, 0.3, 0.6]
-    found = ppi_with_t(labels, judged, rest, clusters=(range(5), range(5, 11)))
-    plain = ppi_with_t(labels, judged, rest)
+    found = ppi_plus_plus(labels, judged, rest, clusters=(range(5), range(5, 11)), with_t=True)
+    plain = ppi_plus_plus(labels, judged, rest, with_t=True)
     assert found.width == pytest.approx(plain.width, rel=0.1)
 
 

@@ -79,7 +79,7 @@ def test_a_cascade_learns_each_stage_on_what_the_former_left_and_splits_the_doub
     cheap, dear = rows(choice, 600), rows(choice, 600, honest=1.0)
     stages = [Stage([*cheap[0][:-1], None], cheap[1]), Stage(dear[0], dear[1])]
     found = cascade_thresholds(stages, risk=0.15, doubt=0.1)
-    assert [one.doubt for one in found] == [0.05, 0.05]
+    assert found[0] == threshold(cheap[0][:-1], cheap[1][:-1], risk=0.15, doubt=0.05)
     assert found[0].rows == 599
     assert found[1].rows == 600 - found[0].accepted
     assert cascade_thresholds([], risk=0.1) == []

@@ -17,7 +17,7 @@ from adjudge.sandbox.find import find_sandbox
 from support.records import folders
 
 ROOT = Path(__file__).parent.parent.parent
-TASKS = int(os.environ.get("ADJUDGE_HUMANEVAL_TASKS", "20"))
+TASKS = int(os.environ.get("ADJUDGE_HUMANEVAL_TASKS", "12"))
 """All 164 with ``make test-sandbox``."""
 PASSED = {"canonical": 164, "reflexion_gpt4": 150, "reflexion_ucs_gpt4": 139}
 

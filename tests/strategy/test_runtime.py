@@ -160,7 +160,7 @@ def test_an_unknown_sandbox_is_named() -> None:
 )
 def test_a_candidate_that_fails_when_run_gives_way_to_the_next_cheapest(code: str, said: str) -> None:
     strategy = Strategy(cost=lambda code, agent: 9 if "1 + 2" in code else 1, num_candidates=2, max_iterations=1)
-    selection = runtime(timeout=5).jit(agent(int, code, "output = 1 + 2", strategy=strategy), "Three.", detail=True)
+    selection = runtime(timeout=3).jit(agent(int, code, "output = 1 + 2", strategy=strategy), "Three.", detail=True)
     assert (selection.output, selection.winner and selection.winner.number) == (3, 2)
     first, second = selection.candidates
     assert first.state == "failed"

@@ -21,6 +21,7 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
+from adjudge.gateway.layers.retry import HAVE_ANSWERED
 from support.gateways import GATEWAYS
 from support.protocols import PROTOCOLS, Json, Protocol, Said
 
@@ -191,6 +192,7 @@ class FakeProvider:
         self._stop = asyncio.Event()
 
     def __enter__(self) -> Self:
+        HAVE_ANSWERED.clear()  # another server may have had the same port
         self._thread.start()
         assert self._listening.wait(120)
         return self

@@ -1,20 +1,28 @@
 """A process that has ``adjudge`` loaded and forks one that runs it at each order; ``support.commands`` starts it.
 
 What is forked is as fresh as a new process, with its own working directory, environment, arguments, files and exit code. Only the
-reading of modules, which is most of what a short command takes, is done once.
+reading of modules and of what pages are made from, which is most of what a short command takes, is done once.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
 import os
 import pkgutil
 import sys
+import threading
+import traceback
+from collections.abc import Callable
 from typing import Any
 
+from adjudge.reports import pages
+from adjudge.reports.russian import in_russian
+
 ROOMS = ("cli", "engine", "gateway", "judges", "rag", "reports", "runs")
+PAGES = ("report.html.jinja", "report.md.jinja", "measures.html.jinja", "measures.md.jinja")
 LIBRARIES = ("aiohttp", "rich.console", "rich.progress", "rich.table", "sqlite3", "ssl", "yaml")
 
 
@@ -42,6 +50,11 @@ def load() -> None:
             importlib.import_module(module.name)
     for library in LIBRARIES:
         importlib.import_module(library)
+    for terminal in (True, False):
+        in_russian("", terminal=terminal)
+    for language in ("en", "ru"):
+        for name in PAGES:
+            pages._environment(language, html=".html." in name).get_template(name)
     gc.collect()
     gc.freeze()
 
@@ -62,8 +75,27 @@ def become(order: dict[str, Any]) -> None:
     sys.argv = ["adjudge", *order["words"]]
 
 
+def end(main: Callable[[], None]) -> None:
+    """Run ``main`` and end with its exit code, without taking apart hundreds of modules: that takes longer than most commands."""
+    code: object = None
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:  # noqa: BLE001 - what Python does with it
+        traceback.print_exc()
+        code = 1
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
 if __name__ == "__main__":
     serve()
     from adjudge.cli.main import main
 
-    main()
+    end(main)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from training.kinds import scenes
+from training.kinds import claims, scenes
 from training.kinds.bank import TRAINED as TRAINED_BANKS
 from training.kinds.base import Draw
 from training.parallel import sentences, templates, words
@@ -18,7 +19,9 @@ from training.rows import all_kinds, held_out_names, rows
 from training.texts import World, alike, bank, expand, for_validation
 from training.wordings import ask, third
 
-from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, Reply, Request, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, EvidenceJudge, Instance, PairwiseJudge, Reply, Request, ScriptedModel
+from adjudge.engine.likelihood import likelihood_requests
+from adjudge.reading.sentences import sentences as sentences_of
 from training import rows as builder
 
 KINDS = all_kinds()
@@ -36,7 +39,7 @@ def made(world: World) -> list[builder.Row]:
     """Rows of a few kinds, made once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builder, "all_kinds", lambda: FEW)
-        return rows(world, 150, 1)
+        return rows(world, 80, 1)
 
 
 def draw(world: World, seed: int = 0, language: Any = "en", fresh: bool = False, **more: Any) -> Any:
@@ -49,7 +52,7 @@ def cases(world: World, kind: Any, count: int, language: str = "en") -> Any:
 
 
 def test_the_same_seed_makes_the_same_rows(world: World, made: list[builder.Row], few_kinds: None) -> None:
-    again, other = (rows(world, 150, seed) for seed in (1, 2))
+    again, other = (rows(world, 80, seed) for seed in (1, 2))
     assert [row.shown for row in made] == [row.shown for row in again]
     assert [row.shown for row in made] != [row.shown for row in other]
 
@@ -57,11 +60,10 @@ def test_the_same_seed_makes_the_same_rows(world: World, made: list[builder.Row]
 def test_there_are_many_kinds_and_every_one_makes_cases(world: World) -> None:
     assert len(TRAINED) >= 150
     assert len({kind.name for kind in KINDS}) == len(KINDS)
-    for kind in KINDS:
+    for number, kind in enumerate(KINDS):
         for language in kind.languages:
-            made = [kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(2)]
-            more = (kind.make(draw(world, seed, language, fresh=bool(seed % 2))) for seed in range(2, 25))
-            assert any(made) or any(more), (kind.name, language)
+            made = (kind.make(draw(world, seed, language, fresh=bool((number + seed) % 2))) for seed in range(25))
+            assert any(made), (kind.name, language)
 
 
 def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) -> None:
@@ -86,9 +88,9 @@ def test_every_answer_kind_is_there_and_pairs_come_in_both_orders(world: World) 
 def test_yes_and_no_are_as_frequent_and_as_long(world: World, name: str) -> None:
     kind = next(kind for kind in KINDS if kind.name == name)
     lengths = defaultdict(list)
-    for case in cases(world, kind, 600):
+    for case in cases(world, kind, 300):
         lengths[case.truth].append(sum(len(str(text).split()) for text in case.fields.values()))
-    shares = {truth: len(found) / 600 for truth, found in lengths.items()}
+    shares = {truth: len(found) / 300 for truth, found in lengths.items()}
     assert 0.38 < shares["Yes"] < 0.62, shares
     means = {truth: sum(found) / len(found) for truth, found in lengths.items()}
     assert 0.8 < means["Yes"] / means["No"] < 1.25, means
@@ -249,10 +251,32 @@ def test_a_text_says_a_thing_when_it_has_the_translation(world: World, language:
     known = {pair[here].rstrip("."): pair for pair in sentences()}
     kind = next(kind for kind in KINDS if kind.name == "says_a_thing")
     truths: Counter[Any] = Counter()
-    for case in cases(world, kind, 200, language):
+    for case in cases(world, kind, 80, language):
         quoted = max((one for one in known if one in case.criteria.description), key=len)
         negated = re.search(r"(?i)\bnot\b|nowhere|\bне\b|неверно|нельзя", case.criteria.description.partition(quoted)[0])
         there = known[quoted][1 - here] in case.fields["response"]
         assert (case.truth == "Yes") == (there != bool(negated)), case
         truths[case.truth] += 1
-    assert min(truths.values()) > 60
+    assert min(truths.values()) > 24
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_claims_are_asked_as_the_evidence_judge_asks_them(world: World, language: Any) -> None:
+    (kind,) = [one for one in KINDS if one.name == "claim_support"]
+    found = cases(world, kind, 12, language)
+    assert {case.truth for case in found} == {"supported", "contradicted", "not found"}
+    judge = EvidenceJudge(ScriptedModel("{}", name="local/judge"), language=language, mode="generate")
+    for case in found:
+        (sentence,) = sentences_of(str(case.fields["sentence"]))[:1]
+        item = Instance({**{name: text for name, text in case.fields.items() if name != "sentence"}, "response": sentence.text})
+        (ballot,) = judge.plan(item, [])
+        asked = [request.prompt.text for _, request in likelihood_requests(replace(ballot, mode="likelihood"))]
+        whole = replace(case, fields={**case.fields, "sentence": sentence.text})
+        assert [one.prompt.text for one in shown(whole, language)] == asked
+
+
+def test_a_miscounted_sentence_has_another_number(world: World) -> None:
+    told = ["The bridge is 300 metres long.", "It was built by hand."]
+    (wrong,) = claims._miscounted(random.Random(1), told)
+    assert re.sub(r"\d+", "", wrong) == re.sub(r"\d+", "", told[0])
+    assert wrong != told[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,6 +180,7 @@ def test_the_verdict_is_revealed_after_the_label_and_a_change_is_marked(page: Pa
     assert page.data(address)["work"]["last"] is None
     press(page, address, do="answer", row=str(row["identity"]), choice="FAIL")
     assert [(label.option, label.judge_visible) for label in LabelStore(root / "dates").current()] == [("FAIL", True)]
+    assert [label.option for label in LabelStore(root / "dates").of_each_copy()] == ["PASS"]
 
 
 def test_a_note_on_the_criteria_is_kept_with_them_and_shown_to_who_writes_them(page: Page, root: Path) -> None:
@@ -211,3 +213,36 @@ def test_a_label_is_in_the_trust_report_at_once(tmp_path: Path) -> None:
             page.post(desk, row=page.data(desk)["work"]["row"]["identity"], choice="PASS")
             (found,) = page.data(f"{run}/trust")["calibrations"]
             assert found["data"]["labels"]["n"] == labelled
+
+
+def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_judge(tmp_path: Path) -> None:
+    """The judge agrees with every label, or with none: annotators see the same."""
+    told = []
+    for verdict in ("PASS", "FAIL"):
+        root = tmp_path / verdict
+        judged(root / "run", [f"text {number}" for number in range(30)], lambda _, said=verdict: said)  # type: ignore[misc]
+        with served(root) as page:
+            address = desk(page, "run")
+            for _ in range(20):
+                press(page, address, do="answer", row=str(next_row(page, address)["identity"]), choice="PASS")
+                told.append(page.data(address)["work"]["so_far"])
+            text = page.get(address).text
+            assert "(20 rows, all annotators) the number is known to ±0.081" in text
+            assert "±0.05 takes more rows than the run has" in text
+            assert page.data(f"{page.run('run')}/label?annotator=ann&queue=failed")["work"]["so_far"] is None
+    assert told[:20] == told[20:]
+    assert [one["reach"] is None for one in told[:20]] == [True] * 7 + [False] * 13
+    widths = [one["reach"] for one in told[7:20]]
+    assert widths == sorted(widths, reverse=True)
+    assert told[19]["soon"] < told[19]["reach"]
+    assert told[19]["more"] > 0
+
+
+def test_a_run_that_was_replaced_is_labelled_anew(page: Page, root: Path) -> None:
+    address = desk(page)
+    row = str(next_row(page, address)["identity"])
+    shutil.rmtree(root / "dates")
+    judged(root / "dates", ["another text"], lambda _: "PASS")
+    assert "this is the next one" in press(page, address, do="answer", row=row, choice="PASS")
+    press(page, address, do="answer", row=str(next_row(page, address)["identity"]), choice="FAIL")
+    assert [label.option for label in LabelStore(root / "dates").current()] == ["FAIL"]

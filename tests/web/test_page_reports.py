@@ -49,6 +49,13 @@ def test_every_tab_lists_the_rows_it_counts(page: Page, tab: str) -> None:
     assert page.get(f"/compare?a={one}&b={two}&tab={tab}").status == 200
 
 
+def test_failed_rows_are_told_in_the_language_of_the_page(page: Page) -> None:
+    one, two = ids(page, "one", "two")
+    text = page.ask(f"/compare?a={one}&b={two}&tab=both_failed", cookie=f"{page.cookie}; adjudge_language=ru").text
+    assert "<td>сбой</td><td>сбой</td>" in text
+    assert ">failed<" not in text
+
+
 def test_a_row_that_labels_say_one_run_got_right_is_in_that_tab(page: Page) -> None:
     one, two = ids(page, "one", "two")
     found = page.data(f"/compare?a={one}&b={two}&tab=only_a_right")

@@ -89,6 +89,8 @@ def test_a_run_is_stopped_and_resumed_and_nothing_is_asked_twice(page: Page, hom
     assert page.post(f"{job}/stop").status == 200
     found = ended(page, job)
     assert page.data(page.run("stopped"))["resumable"]
+    assert "can be resumed" in page.get(job).text
+    assert "can be resumed" in page.get(page.run("stopped")).text
     assert found["stopped"]
     assert not found["fine"]
     assert run_info(home / "runs" / "stopped").state.startswith("stopped")
@@ -195,6 +197,22 @@ def test_a_file_that_changed_after_the_estimate_is_estimated_again(page: Page, h
     assert answer.status == 400
     assert "has changed since the cost was estimated" in answer.text
     assert list((home / "runs").iterdir()) == []
+
+
+def test_a_form_that_changed_since_is_estimated_again(page: Page) -> None:
+    """Else the progress would count to another total, within a budget for something else."""
+    version = page.data(f"/start?{urlencode({**ASKED, 'do': 'estimate'})}")["estimate"]["version"]
+    for change in ({"limit": "3"}, {"votes": "2"}, {"question": "It is long."}):
+        answer = page.post("/start", **{**ASKED, **change}, name="x", version=version, total=str(ROWS))
+        assert (answer.status, "estimate it again" in answer.text) == (400, True)
+
+
+def test_criteria_that_are_in_english_alone_stand_apart_on_the_russian_page(page: Page) -> None:
+    text = page.ask("/start?data=rows.csv", cookie=f"{page.cookie}; adjudge_language=ru").text
+    russian, english = text.split("Только на английском", 1)
+    assert 'value="conciseness"' in russian
+    assert 'value="empathy"' in english
+    assert "In English alone" not in page.get("/start?data=rows.csv").text
 
 
 @pytest.mark.parametrize("question", ["Коротко?", "conciseness", "{outside}", 'Is it: "a" {{ b }} #c?'])

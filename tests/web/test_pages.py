@@ -11,17 +11,23 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from jinja2 import nodes
 
+from adjudge import DirectJudge, Instance, PairwiseJudge
 from adjudge.cli.main import app
+from adjudge.domain.criteria import yes_no_criteria
+from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
+from adjudge.gateway.layers.account import Account
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.web.library import Library
-from adjudge.web.site import SHORT_NAMES, russian
-from support.labels import compared, judged
+from adjudge.web.site import SHORT_NAMES, russian, templates
+from support.labels import compared, judged, model
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
 
@@ -62,13 +68,64 @@ def test_every_text_of_the_pages_is_there_in_russian() -> None:
     assert sorted((texts | SHORT_NAMES.keys()) - russian().keys()) == []
 
 
+def test_templates_call_only_what_there_is() -> None:
+    """Also in the parts that a page seldom shows, such as what a stopped run says."""
+    known = {*templates().globals, "t", "number", "share"}
+    for name in templates().list_templates():
+        tree = templates().parse((WEB / "templates" / name).read_text(encoding="utf-8"))
+        called = {call.node.name for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name)}
+        macros = {macro.name for macro in tree.find_all(nodes.Macro)}
+        imported = {one if isinstance(one, str) else one[1] for each in tree.find_all(nodes.FromImport) for one in each.names}
+        assert called - known - macros - imported == set(), name
+
+
 def test_runs_are_listed_with_what_they_came_to(page: Page) -> None:
     runs = {one["name"]: one for one in page.data("/")["runs"]}
     assert sorted(runs) == ["again", "dates", "deeper/pairs"]
     (judge,) = runs["dates"]["judges"]
     assert judge["statuses"] == {"scored": 119, "failed": 1}
     assert judge["models"] == ["scripted"]
+    mean = judge["means"][""]
+    assert mean["lower"] < mean["value"] < mean["upper"]
     assert [one["name"] for one in page.data("/?q=AGA")["runs"]] == ["again"]
+
+
+def test_a_number_that_labels_correct_is_in_the_list_a_moment_later(page: Page) -> None:
+    run = page.run("dates")
+    if not next(one for one in page.data("/")["runs"] if one["name"] == "dates")["complete"]:
+        assert f'hx-get="{run}/line"' in page.get("/").text
+    (corrected,) = page.data(f"{run}/line")["run"]["corrected"]
+    assert corrected["lower"] < corrected["value"] < corrected["upper"]
+    assert f'<a href="{run}/trust">corrected</a>' in page.get("/").text
+    assert f'hx-get="{run}/line"' not in page.get("/").text
+
+
+def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> None:
+    kind, short = (replace(yes_no_criteria(f"Is it {name}?"), name=name) for name in ("kind", "short"))
+    judge = DirectJudge(model(lambda prompt: "Yes" if "Is it kind?" in prompt else "No"))
+    rows = [Instance({"response": f"text {number}"}, f"r{number}") for number in range(10)]
+    judge.evaluate([*rows, *rows], [kind] * 10 + [short] * 10, run=tmp_path / "both")
+    with served(tmp_path) as page:
+        run, line = page.run("both"), page.data("/")["runs"][0]["judges"][0]
+        figures = page.data(run)["figures"]
+        assert figures["mean"] is None
+        assert {name: one["value"] for name, one in figures["means"].items()} == {"kind": 1.0, "short": 0.0}
+        assert line["means"] == figures["means"]
+        assert {row["verdict"] for row in page.data(f"{run}?criteria=short")["rows"]} == {"No"}
+        assert len(page.data(f"{run}?criteria=short")["rows"]) == 10
+        assert figures["identity"][:16] in page.get(run).text
+
+
+def test_what_the_order_does_and_what_it_cost_is_with_the_figures(tmp_path: Path) -> None:
+    judge = PairwiseJudge(model(lambda _: "A"), check_positional_bias=True)
+    judge.evaluate([["one", "two"]] * 3, "Which is better?", run=tmp_path / "pairs")
+    with connect(tmp_path / "pairs" / FILE) as ledger:
+        write_meta(ledger, {"spending": Account({"openai/gpt-4o-mini": Usage(2, 1_000_000, 0)}).to_dict()})
+    with served(tmp_path) as page:
+        figures = page.data(page.run("pairs"))["figures"]
+        assert (figures["order"]["turned"], figures["order"]["rows"]) == (3, 3)
+        assert figures["usd"] == page.data("/")["runs"][0]["usd"] > 0
+        assert "Verdict depends on order" in page.get(page.run("pairs")).text
 
 
 def test_every_row_is_on_exactly_one_page_the_worst_first(page: Page) -> None:

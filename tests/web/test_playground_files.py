@@ -111,7 +111,7 @@ def test_an_eval_file_judges_the_same(play: Page, tmp_path: Path, form: Form) ->
     for name, text in written.items():
         (tmp_path / name).write_text(text)
     file, case = load_eval(tmp_path / "My-dates.eval.yaml"), Draft.of_form(form).case_of()
-    assert [dict(one.fields) for one in instances(file)] == [dict(one.fields) for one in case.rows]
+    assert [dict(one.fields) for one in instances(file, print)] == [dict(one.fields) for one in case.rows]
     (judge,) = file.judges
     assert judge.strictness == case.settings.strictness
     assert judge.kind == case.entry.kind

@@ -35,6 +35,15 @@ def written_whole(target: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What cannot be written inside, on a full disk say, is a RunError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
 def locked(path: Path, *, wait: bool = True, when_waiting: Callable[[], None] = lambda: None) -> Iterator[bool]:
     """Hold the lock that ``path`` stands for; says whether it is held. A process that dies lets go of it.
 

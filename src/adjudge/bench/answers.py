@@ -6,14 +6,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adjudge.bench.labelled import LabelledSet, MarkedRow
+from adjudge.bench.labelled import LabelledSet, Marked, MarkedRow
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.label import Label, LabelScale, Winner
 from adjudge.domain.label import labels as letters
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.importers.pairs import winner
-from adjudge.importers.record import Mark
 
 _MOST_NAMED = 5
 
@@ -48,7 +47,7 @@ class Answers:
         values = [self._meant(mark) for row in rows.rows for mark in row.marks]
         return _compared(values, rows) if rows.compares else _options(values, criteria, rows.source)
 
-    def _meant(self, mark: Mark) -> str | int:
+    def _meant(self, mark: Marked) -> str | int:
         """The label as it is written; a winner that is an index already stays one."""
         if isinstance(mark.answer, int) and not isinstance(mark.answer, bool):
             return self.meanings.get(str(mark.answer), mark.answer)
@@ -130,7 +129,7 @@ def _by_number(text: str, counted: Sequence[int], rows: LabelledSet, most: int) 
     raise SetupError(f"{rows.source}: does the label {text} count responses from 0 or from 1? Say it with --map {text}=A")
 
 
-def _label(row: MarkedRow, mark: Mark, scale: LabelScale, answer: Answer, at: float) -> Label:
+def _label(row: MarkedRow, mark: Marked, scale: LabelScale, answer: Answer, at: float) -> Label:
     said = {"winner": answer} if scale.compares else {"option": answer} if isinstance(answer, str) else {"score": answer}
     return Label(
         row=row.instance.identity,

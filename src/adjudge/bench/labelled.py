@@ -27,13 +27,16 @@ from adjudge.runs.rows_again import rows_of_run
 _ASKED_BY = ("question", "prompt", "instruction", "query", "input")
 """How public sets call what the user asked, the surest first."""
 
+Marked = Mark | Label
+"""What a person said of a row: as a file has it, or as a run keeps it."""
+
 
 @dataclass(frozen=True)
 class MarkedRow:
     """A row, and what people said of it."""
 
     instance: Instance
-    marks: tuple[Mark, ...]
+    marks: tuple[Marked, ...]
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,9 @@ class _Gathered:
 
     def __init__(self) -> None:
         self._instances: dict[str, Instance] = {}
-        self._marks: dict[str, list[Mark]] = {}
+        self._marks: dict[str, list[Marked]] = {}
 
-    def add(self, instance: Instance, marks: Iterable[Mark]) -> None:
+    def add(self, instance: Instance, marks: Iterable[Marked]) -> None:
         self._instances.setdefault(instance.identity, instance)
         self._marks.setdefault(instance.identity, []).extend(marks)
 
@@ -136,9 +139,9 @@ class _Gathered:
         return LabelledSet(str(source.path), rows, own, len(kept) - len(rows), tuple(told))
 
 
-def _consistent(marks: Sequence[Mark]) -> tuple[Mark, ...]:
+def _consistent(marks: Sequence[Marked]) -> tuple[Marked, ...]:
     """One mark per person; of who contradicts himself, none."""
-    said: dict[str, dict[str, Mark]] = {}
+    said: dict[str, dict[str, Marked]] = {}
     for one in marks:
         said.setdefault(one.annotator, {})[str(one.answer)] = one
     return tuple(next(iter(each.values())) for each in said.values() if len(each) == 1)
@@ -199,28 +202,15 @@ def _of_run(source: LabelledSource) -> LabelledSet:
     if not names:
         raise RunError(f"{source.path} has no labels: label rows with 'adjudge label {source.path}'")
     name = _the_question(source, names)
-    marks: dict[str, list[Mark]] = {}
+    marks: dict[str, list[Marked]] = {}
     for one in labels:
         if one.criteria == name:
-            marks.setdefault(one.row, []).append(_mark(one))
+            marks.setdefault(one.row, []).append(one)
     gathered = _Gathered()
     for instance in rows_of_run(source.path):
         gathered.add(instance, marks.get(instance.identity, ()))
     own = next((one.scale.criteria for one in label_scales(source.path) if one.name == name), None)
     return gathered.labelled(source, own)
-
-
-def _mark(label: Label) -> Mark:
-    answer = label.answer
-    return Mark(
-        answer=answer if answer is not None else "",
-        annotator=label.annotator,
-        kind=label.kind,
-        design=label.design,
-        judge_visible=label.judge_visible,
-        note=label.note,
-        at=label.at,
-    )
 
 
 def _of_import(source: LabelledSource) -> LabelledSet:

@@ -54,9 +54,9 @@ class Writer:
     """Who is asked for a proposal, and for what."""
 
     model: OpenModel
-    change: Change = "both"
-    language: str = "en"
-    compares: bool = False
+    change: Change
+    language: str
+    compares: bool
 
     @property
     def examples(self) -> int:

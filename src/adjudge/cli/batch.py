@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -11,7 +11,8 @@ from click import UsageError
 
 from adjudge.cli.options import FROM_ONE, given_as, together
 from adjudge.cli.show import clean
-from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Orphans
+from adjudge.domain.light import light_dataclass
+from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.errors import BatchesOpen
 from adjudge.reports.russian import localised
 from adjudge.reports.sentences import Sentence, sentence
@@ -23,62 +24,51 @@ _ALWAYS_SAID = ("twice", "stopping", "cancelled", "note")
 ORPHANS = click.Choice(("adopt", "resubmit"))
 
 
-@dataclass(frozen=True)
-class BatchFlags:
+@light_dataclass(frozen=True)
+class BatchFlags(BatchSettings):
     """What the command line says of batches."""
 
-    batch: bool
-    detach: bool
-    batch_only: bool
-    batch_orphans: Orphans | None
-    batch_api: str | None
-    batch_command: str | None
-    batch_size: int | None
-    batch_poll: float
+    batch: bool = False
 
     def settings(self) -> BatchSettings | None:
         """How batches are used; None where they are not."""
-        others = (self.batch_orphans, self.batch_api, self.batch_command, self.batch_size)
-        if not self.batch:
-            if self.detach or self.batch_only or any(others):
-                raise UsageError("--detach and the --batch-… options say how batches are used: add --batch")
-            return None
-        return BatchSettings(
-            detach=self.detach,
-            batch_only=self.batch_only,
-            orphans=self.batch_orphans,
-            api=self.batch_api,
-            command=self.batch_command,
-            poll=self.batch_poll,
-            poll_most=max(300.0, self.batch_poll) if self.batch_poll >= 1 else self.batch_poll,
-            most_requests=self.batch_size,
-        )
+        if self.batch:
+            return replace(self, poll_most=max(300.0, self.poll) if self.poll >= 1 else self.poll)
+        if any((self.detach, self.batch_only, self.orphans, self.api, self.command, self.most_requests)):
+            raise UsageError("--detach and the --batch-… options say how batches are used: add --batch")
+        return None
 
 
 batch_options = given_as(
     "batch",
     BatchFlags,
-    [one.name for one in fields(BatchFlags)],
+    ("batch", "detach", "batch_only", "orphans", "api", "command", "most_requests", "poll"),
     together(
         click.option("--batch", is_flag=True, help="Ask through the providers' batch APIs: about half the price, within a day."),
         click.option("--detach", is_flag=True, help="With --batch: send, and end with 3; 'adjudge resume RUN' collects."),
         click.option("--batch-only", is_flag=True, help="With --batch: also what has to be asked again waits for a batch."),
         click.option(
             "--batch-orphans",
+            "orphans",
             type=ORPHANS,
             help="Where a crash left open whether a batch was sent: wait for those that may be it, or send it again.",
         ),
-        click.option("--batch-api", type=_APIS, help="The batch API of a server that was named by its address."),
+        click.option("--batch-api", "api", type=_APIS, help="The batch API of a server that was named by its address."),
         click.option(
             "--batch-command",
+            "command",
             metavar="COMMAND",
             help="Answer batches on this machine: 'vllm run-batch -i {input} -o {output} --model MODEL'.",
         ),
         click.option(
-            "--batch-size", type=FROM_ONE, help="Requests in one batch, where that is to be less than the provider takes."
+            "--batch-size",
+            "most_requests",
+            type=FROM_ONE,
+            help="Requests in one batch, where that is to be less than the provider takes.",
         ),
         click.option(
             "--batch-poll",
+            "poll",
             type=click.FloatRange(min=0, min_open=True),
             default=15.0,
             help="Seconds before batches are looked at again; doubled each time, up to five minutes.",

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import FishComplete, ShellComplete, get_completion_class
 
 from adjudge.cli.options import argument, command
 from adjudge.cli.shell_names import COMPLETE_VARIABLE
 from adjudge.reports.exit_code import ExitCode
 
 SHELLS = ("bash", "zsh", "fish")
+
+
+class _Fish(FishComplete):
+    """click's own cuts names and descriptions at their first comma."""
+
+    source_template = FishComplete.source_template.replace('string split ","', 'string split -m 1 ","')
 
 
 @command("completion")
@@ -22,7 +28,7 @@ def completion(shell: str) -> int:
     zsh:   adjudge completion zsh >> ~/.zshrc     (behind compinit)
     fish:  adjudge completion fish > ~/.config/fish/completions/adjudge.fish
     """
-    kind = get_completion_class(shell)
+    kind: type[ShellComplete] | None = _Fish if shell == "fish" else get_completion_class(shell)
     assert kind is not None  # click knows all three
     root = click.get_current_context().find_root().command
     click.echo(kind(root, {}, "adjudge", COMPLETE_VARIABLE).source())

@@ -17,7 +17,6 @@ from weakref import finalize
 import click
 from click import UsageError
 
-from adjudge.cli.batch import say_news
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import command_line, typed_wrong
 from adjudge.cli.options import Flags, RowFlags
@@ -141,7 +140,25 @@ def ready(file: EvalFile, flags: Flags, api_key: str | None = None) -> EvalRun:
     use_prices(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
     facts = {"command": command_line()} if file.run else {}
-    return EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
+    return with_weights(lambda: EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts))
+
+
+def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
+    """What ``make`` makes; weights that it needs and that were never pulled are pulled first, and that is said."""
+    try:
+        return make()
+    except SetupError as error:
+        from adjudge.local.weights.store import WeightsMissing
+
+        missing = error if isinstance(error, WeightsMissing) else error.__cause__
+        if not isinstance(missing, WeightsMissing):
+            raise
+    from adjudge.cli.models import PullWatch
+    from adjudge.local.weights.pull import pull
+
+    with PullWatch(stderr=True) as watch:
+        pull(missing.name, watch.say, watch.on_result)
+    return make()
 
 
 def gated(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
@@ -238,6 +255,8 @@ class Seen:
         elif isinstance(event, BlankRows | EmptyAnswers):
             click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
         elif isinstance(event, BatchNews):
+            from adjudge.cli.batch import say_news  # not loaded where all is asked at once
+
             say_news(event, self.outcome.run.file.language, quiet=self.quiet)
         elif isinstance(event, VoteCast):
             self.watch.on_vote()

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import told
 from adjudge.errors import RunError
@@ -35,7 +36,7 @@ def init(kind: str, folder: Path, force: bool) -> int:
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
-    for path, content in starters(kind):
+    for path, content in starters(kind, spoken()):
         click.echo(told(_written(folder / path, content, force=force)))
     click.echo(f"\n{told('Now:')}")
     for line in _NEXT[kind]:
@@ -43,10 +44,11 @@ def init(kind: str, folder: Path, force: bool) -> int:
     return 0
 
 
-def starters(kind: str) -> Iterator[tuple[PurePosixPath, bytes]]:
+def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, bytes]]:
     """(path, content) of the files of a kind."""
+    place = files("adjudge.cli") / "starters"
     for part in _PARTS.get(kind, (kind,)):
-        yield from _files(files("adjudge.cli") / "starters" / part, PurePosixPath())
+        yield from _files((place if language == "en" else place / language) / part, PurePosixPath())
 
 
 def _files(place: Traversable, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, bytes]]:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from click import UsageError
 
@@ -142,13 +141,13 @@ _BYTES = 32
 _FOR_OTHERS = 0o077
 
 
-def signed(argv: list[str], cwd: str) -> dict[str, Any]:
+def signed(argv: list[str], cwd: str) -> dict[str, object]:
     """A command as it is kept; without a signature where the user's cache folder cannot hold the secret."""
     secret = _secret(make=True)
     return {"argv": argv, "cwd": cwd, **({"signature": _signature(secret, argv, cwd)} if secret else {})}
 
 
-def is_ours(command: Mapping[str, Any]) -> bool:
+def is_ours(command: Mapping[str, object]) -> bool:
     """Whether this user gave the command here."""
     secret, signature = _secret(make=False), command.get("signature")
     if secret is None or not isinstance(signature, str) or not signature.isascii():
@@ -156,7 +155,7 @@ def is_ours(command: Mapping[str, Any]) -> bool:
     return hmac.compare_digest(signature, _signature(secret, command["argv"], command["cwd"]))
 
 
-def _signature(secret: bytes, argv: list[str], cwd: str) -> str:
+def _signature(secret: bytes, argv: object, cwd: object) -> str:
     return hmac.new(secret, json.dumps(["command", argv, cwd]).encode(), "sha256").hexdigest()
 
 

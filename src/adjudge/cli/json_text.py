@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 
 from adjudge.reports.json_version import SCHEMA
+from adjudge.reports.workflow_commands import defused_json
 
 
 def print_results(
@@ -43,4 +44,5 @@ def _listed(name: str, each: Iterator[object]) -> Iterator[str]:
 def _text(value: object, indent: int = 0) -> str:
     """JSON holds no line breaks but its own."""
     space = " " * indent
-    return space + json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", f"\n{space}")
+    made = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", f"\n{space}")
+    return space + defused_json(made)

@@ -96,7 +96,8 @@ def label(
         return _list_conflicts(run, criteria, as_json=as_json)
     if len(annotator) > 1:
         raise UsageError("one annotator labels at a time: give --annotator once")
-    who = Annotator((annotator or (_login(),))[0].strip(), kind, queue, count, overlap, seed)
+    name = (annotator or (_login(),))[0].strip()
+    who = Annotator(name, kind=kind, queue=queue, count=count, overlap=overlap, seed=seed)
     return _label_rows(run, who, criteria, language)
 
 

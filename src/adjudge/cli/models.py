@@ -54,8 +54,8 @@ def pull(name: str) -> int:
 class PullWatch:
     """Lines on what happens, and a bar below them where somebody looks."""
 
-    def __init__(self) -> None:
-        console = Console(highlight=False)
+    def __init__(self, *, stderr: bool = False) -> None:
+        console = Console(highlight=False, stderr=stderr)
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._tasks: dict[str, TaskID] = {}

@@ -7,6 +7,7 @@ with the answers of the last one that still apply: nothing is asked twice.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -108,12 +109,21 @@ def _stamp(path: Path) -> Stamp:
 
 def _wait_for_change(paths: list[Path], before: list[Stamp]) -> None:
     """Until something has changed and nothing changes any more: who writes a file may not be done."""
-    now = _stamps(paths)
+    now, gone = _stamps(paths), Counter[Path]()
     while True:
         time.sleep(1 / _LOOKS_A_SECOND)
         last, now = now, _stamps(paths)
+        _say_gone([path for path, was, found in zip(paths, before, now, strict=True) if was and not found], gone)
         if now == last and now != before and None not in now:
             return
+
+
+def _say_gone(missing: list[Path], looks: Counter[Path]) -> None:
+    """Once of each file, when no editor would have kept it away for so long."""
+    looks.update(missing)
+    for path in missing:
+        if looks[path] == _LOOKS_A_SECOND:
+            click.echo(told(f"{path} is gone: waiting until it is back"), err=True)
 
 
 def _next(folder: Path) -> Path:

@@ -38,7 +38,7 @@ class Argument(click.Argument):
         *,
         help: str = "",
         nargs: int | None = None,
-        type: click.ParamType[Any] | None = None,
+        type: click.ParamType[object] | None = None,
         default: object = None,
     ) -> None:
         given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
@@ -96,7 +96,7 @@ def argument(
     *,
     required: bool | None = None,
     nargs: int | None = None,
-    type: click.ParamType[Any] | None = None,
+    type: click.ParamType[object] | None = None,
     default: object = None,
 ) -> Callable[[F], F]:
     """An argument with a line of help."""
@@ -138,8 +138,9 @@ def given_as(
 
 def _beside(user_input: str | None, reference: str | None, context: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
     """The fields that --user-input, --reference and --context give."""
-    typed = {"user_input": user_input, "reference": reference, "contexts": context or None}
-    return {name: value for name, value in typed.items() if value is not None}
+    from adjudge.domain.instance import texts_beside
+
+    return texts_beside(user_input, reference, context or None)
 
 
 def _server(base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]) -> ServerEntry:

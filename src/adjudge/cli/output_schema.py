@@ -14,7 +14,7 @@ from adjudge.errors import SetupError
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict, "None": type(None)}
 
 
-def schema_from(text: str) -> Any:
+def schema_from(text: str) -> object:
     """``int``, ``list[int]``, ``dict[str, float] | None``, ``any``, a JSON schema or the path of one."""
     if text.strip() in ("any", "Any"):
         return None

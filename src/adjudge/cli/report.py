@@ -12,7 +12,7 @@ from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean, told
 from adjudge.errors import RunError
 from adjudge.reports.export import ENDINGS, to_html, to_markdown
-from adjudge.reports.files import text_file
+from adjudge.reports.files import STDOUT, text_file
 from adjudge.reports.junit import to_junit
 from adjudge.reports.table import check_writable
 from adjudge.reports.words import counted
@@ -23,7 +23,7 @@ from adjudge.runs.folder import reading
 @argument("folder", "A run folder.", type=PATH)
 @click.option("--to", type=click.Choice(["junit", "github", "md", "html"]), required=True, help="For whom.")
 @click.option("--baseline", type=PATH, help="A run to compare with.")
-@click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
+@click.option("-o", "--output", type=PATH, help="The file, - for standard output; by default beside the ledger.")
 @click.option("--max-kib", type=click.FloatRange(min=1), default=900, help="Of --to github: the most that the summary takes.")
 def report(folder: Path, to: str, baseline: Path | None, output: Path | None, max_kib: float) -> int:
     """Report on a run: JUnit XML for CI, a job summary with annotations for GitHub, or a page for people.
@@ -44,7 +44,7 @@ def report(folder: Path, to: str, baseline: Path | None, output: Path | None, ma
         rows = to_junit(folder, target) if to == "junit" else _PAGES[to](folder, target, baseline)
     except OSError as error:
         raise RunError(f"{error.filename or target} cannot be written: {error.strerror or error}") from error
-    click.echo(told(f"{counted(rows, 'judgment')} written to {target}"))
+    _say_where(f"{counted(rows, 'judgment')} written to {target}", target)
     return 0
 
 
@@ -59,11 +59,17 @@ def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -
     with text_file(target) as file:
         file.write(page)
     _append("GITHUB_STEP_SUMMARY", page)
-    outputs = {**made.outputs, "report-path": " ".join(str(target).splitlines())}
+    outputs = {**made.outputs, "report-path": "" if target == STDOUT else " ".join(str(target).splitlines())}
     _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
     for line in made.annotations():
-        click.echo(clean(line))
-    click.echo(told(f"summary written to {target}"))
+        click.echo(clean(line, may_command=True))
+    _say_where(f"summary written to {target}", target)
+
+
+def _say_where(text: str, target: Path) -> None:
+    """Who reads the report itself is not told where it is."""
+    if target != STDOUT:
+        click.echo(told(text))
 
 
 def _append(variable: str, text: str) -> None:

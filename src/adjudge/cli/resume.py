@@ -117,7 +117,7 @@ def _again(argv: Sequence[str], folder: Path, more: Sequence[str], *, attached: 
     place = argv.index("--") if "--" in argv else len(argv)
     new = ["--run", str(folder), *more]
     replaced = [option for option, _ in _by_option(command, new) if option and not option.multiple]
-    dropped = ("batch_orphans", "detach") if attached else ("batch_orphans",)
+    dropped = ("orphans", "detach") if attached else ("orphans",)
     replaced += [one for one in command.params if isinstance(one, click.Option) and one.name in dropped]
     kept = [words for option, words in _by_option(command, argv[named:place]) if option is None or option not in replaced]
     return [*argv[:named], *chain.from_iterable(kept), *new, *argv[place:]]
@@ -177,7 +177,7 @@ def _what_it_does(name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, st
                 yield "asks", str(one)
             elif parameter == "api_key_env":
                 yield "sends", f"${one}"
-            elif parameter == "batch_command":
+            elif parameter == "command":
                 yield "runs", str(one)
             elif parameter == "header":
                 yield "sends", ": ".join(one)

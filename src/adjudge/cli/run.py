@@ -15,7 +15,7 @@ from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices
+from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices, with_weights
 from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
     LANGUAGE,
@@ -174,7 +174,8 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     settings = batch.settings()
-    check_alone(wanted.on, wanted.workers, wanted.store, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
+    if (wanted.on, wanted.workers, wanted.store) != (None, None, None):
+        check_alone(wanted.on, wanted.workers, wanted.store, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
@@ -197,7 +198,9 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
         for path in wanted.output:
             export_format(path)
     facts = {"command": command_line()}
-    made = EvalRun.of(file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts)
+    made = with_weights(
+        lambda: EvalRun.of(file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts)
+    )
     check_resumed(made.folder, resume=wanted.resume)
     outcome = gated(made, wanted)
     if wanted.dry_run:

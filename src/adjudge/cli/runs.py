@@ -23,6 +23,7 @@ from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
 from adjudge.reports.export import ENDINGS, FORMATS, export, export_format, report_of_run
+from adjudge.reports.files import STDOUT
 from adjudge.reports.trusted import calibrations_of, trust_sentence
 from adjudge.reports.words import counted
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
@@ -169,7 +170,7 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 @command("export")
 @_folder
 @click.option("--to", help=f"The format: {', '.join(FORMATS)}.")
-@click.option("-o", "--output", type=PATH, help="The file; by default beside the ledger.")
+@click.option("-o", "--output", type=PATH, help="The file, - for standard output; by default beside the ledger.")
 def export_run(folder: Path, to: str | None, output: Path | None) -> int:
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit, or as other tools read them.
 
@@ -180,7 +181,8 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
     with typed_wrong():
         format_ = export_format(target, to)
     rows = export(folder, target, to)
-    click.echo(told(f"{counted(rows, 'judgment')} written to {target}"))
+    if target != STDOUT:
+        click.echo(told(f"{counted(rows, 'judgment')} written to {target}"))
     if format_ in ("langfuse", "phoenix"):
         _say_left_out(folder, format_)
     return 0

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
-from adjudge.cli.show_measures import measure_tables
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.vote import Vote
@@ -24,6 +23,7 @@ from adjudge.reports.summary import Summary
 from adjudge.reports.table import record
 from adjudge.reports.trusted import trust_sentence
 from adjudge.reports.words import Word, counted, is_word, number_text, percent, word
+from adjudge.reports.workflow_commands import defused
 
 if TYPE_CHECKING:
     from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
@@ -114,9 +114,10 @@ def _reason(result: Result, language: str) -> str:
     return shown or localised(next((vote.reason for vote in result.votes if vote.reason), ""), language)
 
 
-def clean(text: str) -> str:
-    """``text`` without what a terminal would obey."""
-    return _CONTROL.sub("�", text)
+def clean(text: str, *, may_command: bool = False) -> str:
+    """``text`` without what a terminal would obey, or the runner of a GitHub job (unless it is a command of ours)."""
+    cleaned = _CONTROL.sub("�", text)
+    return cleaned if may_command else defused(cleaned)
 
 
 def told(text: str) -> str:
@@ -310,6 +311,8 @@ def _tables(report: Report) -> Iterable[Table]:
         if one.rag:
             yield _dimensions(one.rag, report.language)
         if one.rag and one.rag.measures:
+            from adjudge.cli.show_measures import measure_tables
+
             own = [each for each in report.entries if each.judge == one.judge]
             yield from measure_tables(one.rag.measures, own, report.language, clean)
         if one.contests:

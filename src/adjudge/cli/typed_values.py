@@ -32,6 +32,8 @@ def _refused() -> Iterator[None]:
 
 def headers(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
     """``Name: value`` of each."""
+    if not given:
+        return ()
     from adjudge.gateway.headers import parse_header
 
     with _refused():
@@ -40,10 +42,12 @@ def headers(context: click.Context, parameter: click.Parameter, given: tuple[str
 
 def variable(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
     """The name of an environment variable."""
+    if given is None:
+        return None
     from adjudge.gateway.headers import check_variable
 
     with _refused():
-        return given if given is None else check_variable(given)
+        return check_variable(given)
 
 
 def bars(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> FailUnder | None:
@@ -66,10 +70,12 @@ def _is_number(text: str) -> bool:
 
 def known_encoding(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
     """One that there is."""
+    if given is None:
+        return None
     from adjudge.data.sources.text import check_encoding
 
     with _refused():
-        return given if given is None else check_encoding(given)
+        return check_encoding(given)
 
 
 def writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001

@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from adjudge.data.ids import ID_ALIASES
 from adjudge.data.rendered import chat, chat_parts, chat_turns, is_chat, parsed, shown
@@ -261,7 +260,7 @@ def _is_blank_cell(value: object) -> bool:
     return value == {} if isinstance(value, Mapping) else _is_missing(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Arrays and numbers of numpy, series of polars: as Python's own."""
     for name in ("tolist", "to_list"):
         if hasattr(value, name):

@@ -14,10 +14,8 @@ Per = Literal["row", "turn", "conversation"]
 PER: tuple[Per, ...] = get_args(Per)
 
 
-def parts_of(instance: Instance, per: Per) -> list[Instance]:
-    """What is judged of a row: the row as it is, each turn of its conversation, or the whole conversation."""
-    if per == "row":
-        return [instance]
+def parts_of(instance: Instance, per: Literal["turn", "conversation"]) -> list[Instance]:
+    """What is judged of a row's conversation: each of its turns, or the whole."""
     return turns_of(instance) if per == "turn" else [conversation_of(instance)]
 
 

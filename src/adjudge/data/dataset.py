@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Generic, TypeVar
 
@@ -22,6 +21,7 @@ from adjudge.data.columns import (
 from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
 from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError, SetupError
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "BadRow",
     "BlankRows",
     "EmptyAnswers",
+    "OddRows",
     "OnBadRow",
     "OnBlankRows",
     "OnEmptyAnswers",
@@ -45,6 +46,8 @@ __all__ = [
 ]
 
 N = TypeVar("N", BlankRows, EmptyAnswers)
+OddRows = BadRow | BlankRows | EmptyAnswers
+"""What a reader of rows tells of."""
 OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
 OnEmptyAnswers = Callable[[EmptyAnswers], None]
@@ -193,7 +196,7 @@ def _warn(rows: object) -> None:
     _LOG.warning("%s", rows)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class _Reading:
     """How the rows of a source become instances."""
 

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.verdict import TIE, letter
 from adjudge.errors import SetupError
 
@@ -40,7 +41,7 @@ class CriteriaOption:
         return value if math.isfinite(value) else None
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class CriteriaExample:
     """A text that was judged, and how: shown to the judge before the one it is asked about."""
 
@@ -141,7 +142,7 @@ class Criteria:
         """What each of them scores."""
         return tuple(option.points for option in self.options)
 
-    @property
+    @cached_property
     def any_integer(self) -> bool:
         """Whether any integer may be answered."""
         return self.option_names == (ANY_INTEGER,)
@@ -149,6 +150,11 @@ class Criteria:
     def option(self, name: str) -> CriteriaOption:
         """The option called ``name``."""
         return next(option for option in self.options if option.name == name)
+
+    @cached_property
+    def points_of(self) -> Mapping[str, float | None]:
+        """Option → what it scores."""
+        return dict(zip(self.option_names, self.points, strict=True))
 
 
 def yes_no_criteria(question: str) -> Criteria:

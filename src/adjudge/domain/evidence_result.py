@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED, Quote
+from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.results import Result
-from adjudge.domain.verdict import KeptQuote
+from adjudge.domain.span import Span
+from adjudge.domain.verdict import KeptQuote, Quote
 
 SCALE = 2
 """The highest of the scale that sentences make together."""
+FactKind = Literal["number", "date", "unit", "name", "quotation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnseenFact:
     """Something that a sentence names and no fragment contains, found by rule."""
 
-    kind: str
+    kind: FactKind
     text: str
     start: int
     """Where it stands in the sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentenceSupport:
+class SentenceSupport(Span):
     """One sentence of the text, and what the sources say of it."""
 
-    start: int
-    end: int
     text: str
     kind: str = "claim"
     """Only a claim is looked for; a courtesy, a question, a refusal, a heading, a footnote and code are not."""

@@ -56,6 +56,12 @@ class Instance:
         return value if value is None or isinstance(value, str) else tuple(value)
 
 
+def texts_beside(user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
+    """The fields that may accompany a response, those that were given."""
+    given = {"user_input": user_input, "reference": reference, "contexts": contexts}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 class DirectInstance(Instance):
     """An instance whose one text is judged by itself. ``response`` and ``context`` may be given instead of ``fields``."""
 

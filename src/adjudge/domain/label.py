@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from string import ascii_uppercase
 from typing import Literal, get_args
 
 from adjudge.domain.criteria import Criteria
@@ -18,7 +19,6 @@ DESIGNS: tuple[Design, ...] = get_args(Design)
 """How a row came to be labelled, the strongest first. Labels of chosen rows never enter a corrected number."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STATES: tuple[State, ...] = get_args(State)
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +137,8 @@ class LabelScale:
         """A letter, or the index that exports show."""
         if text.casefold() == TIE and self.ties:
             return "tie"
-        most = len(_LETTERS) if responses is None else responses
-        index = _LETTERS.find(text.upper()) if len(text) == 1 and not text.isdecimal() else _index(text)
+        most = len(ascii_uppercase) if responses is None else responses
+        index = ascii_uppercase.find(text.upper()) if len(text) == 1 and not text.isdecimal() else _index(text)
         if 0 <= index < most:
             return index
         known = ", ".join([*labels(responses or 2), *(["…"] if responses is None else []), *([TIE] if self.ties else [])])
@@ -147,7 +147,7 @@ class LabelScale:
 
 def labels(count: int) -> tuple[str, ...]:
     """How compared responses are called: A, B, …; beyond Z by their numbers."""
-    return tuple(_LETTERS[place] if place < len(_LETTERS) else str(place + 1) for place in range(count))
+    return tuple(ascii_uppercase[place] if place < len(ascii_uppercase) else str(place + 1) for place in range(count))
 
 
 def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 else:
 
-    def light_dataclass(*, frozen: bool = False, kw_only: bool = False) -> Callable[[type[T]], type[T]]:
+    def light_dataclass(*, frozen: bool = False, kw_only: bool = False, init: bool = True) -> Callable[[type[T]], type[T]]:
         """As ``dataclasses.dataclass``."""
 
         def made(cls: type[T]) -> type[T]:
             shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _said}
             for name in shared.keys() - cls.__dict__.keys():
                 setattr(cls, name, shared[name])
-            return dataclass(frozen=frozen, kw_only=kw_only, repr=False, eq=False)(cls)
+            return dataclass(frozen=frozen, kw_only=kw_only, init=init, repr=False, eq=False)(cls)
 
         return made
 

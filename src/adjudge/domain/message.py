@@ -11,6 +11,7 @@ from operator import add, attrgetter, sub
 from typing import TYPE_CHECKING, Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
+from adjudge.domain.light import light_dataclass
 
 if TYPE_CHECKING:
     from _hashlib import HASH
@@ -63,7 +64,7 @@ def _hashed(messages: tuple[Message, ...]) -> HASH:
     return sha256(f"[{''.join([f'[{_quoted(one.role)},{_quoted(one.content)}],' for one in messages])}".encode())
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Calibration:
     """How the log-probabilities of one kind of label are read. As it stands: as they are, the whole prior taken out."""
 
@@ -75,7 +76,7 @@ class Calibration:
     """A verdict that is less likely than this is of low confidence."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Capabilities:
     """What a provider documents that it can do. What it then did is on the reply."""
 
@@ -116,21 +117,22 @@ class Request:
         return content_hash({**parts, "samples": 1})  # as it was when several could be asked for: caches are found by it
 
 
+@dataclass(frozen=True, slots=True)
 class Amounts:
     """Counts that are added up field by field."""
 
-    __slots__: tuple[str, ...] = ()
+    calls: int = 0
 
     def __add__(self, other: Self) -> Self:
-        counts = _counts(self.__slots__)
+        counts = _counts(self.__match_args__)
         return type(self)(*map(add, counts(self), counts(other)))
 
     def __sub__(self, other: Self) -> Self:
-        counts = _counts(self.__slots__)
+        counts = _counts(self.__match_args__)
         return type(self)(*map(sub, counts(self), counts(other)))
 
     def __mul__(self, times: int) -> Self:
-        return type(self)(*[count * times for count in _counts(self.__slots__)(self)])
+        return type(self)(*[count * times for count in _counts(self.__match_args__)(self)])
 
 
 @cache
@@ -142,7 +144,6 @@ def _counts(names: tuple[str, ...]) -> Callable[[Amounts], tuple[int, ...]]:
 class Usage(Amounts):
     """What answering cost."""
 
-    calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adjudge.domain.criteria import Criteria, yes_no_criteria
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class MultiCriteriaItem:
     """One criteria among several, and what it contributes."""
 
@@ -37,7 +38,7 @@ class MultiCriteriaItem:
 ItemLike = MultiCriteriaItem | Criteria | str
 
 
-@dataclass(frozen=True, init=False)
+@light_dataclass(frozen=True, init=False)
 class MultiCriteria:
     """Several criteria that make one score.
 

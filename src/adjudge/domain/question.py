@@ -29,6 +29,13 @@ _NUMBER_IN_LEDGERS = CriteriaOption("<number>")
 class _Asked:
     """What is so unless a kind of question says otherwise."""
 
+    several: ClassVar[bool] = False
+    """Whether one reply answers for several texts."""
+    quoted: ClassVar[bool] = False
+    """Whether an answer needs quotes from the sources."""
+    repair: ClassVar[str] = "repair"
+    """The template that asks again where an answer cannot be read."""
+
     @property
     def answer_key(self) -> AnswerKey:
         """Under which name the answer stands in an object."""

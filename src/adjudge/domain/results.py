@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
-from typing import Any
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict, plain, some_of
+from adjudge.domain.frozen import NOTHING, FrozenDict, plain, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -29,7 +28,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class StepTaken:
     """One step of a cascade that was asked."""
 
@@ -174,13 +173,12 @@ def _beginning(text: str) -> str:
     return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 1]}…"
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class PositionalBias:
     """What the other order of options or responses says."""
 
     detected: bool | None
-    """Whether the two orders' pooled options differ; None where an order has no verdict. This is one judgment: whether a
-    judge is biased, many tell (adjudge.stats)."""
+    """Whether the two orders' pooled options differ; None where an order has no verdict. Bias takes many: adjudge.stats."""
     result: Result | None = None
     """The whole judgment in the other order."""
     flip_rate: float | None = None
@@ -203,15 +201,52 @@ class _DirectFields(Result):
     """What the judge has to say of itself: the prompt it used, or what a judge of one's own returned."""
 
 
-@dataclass(frozen=True, kw_only=True, init=False)
+@light_dataclass(frozen=True, kw_only=True, init=False)
 class DirectInstanceResult(_DirectFields):
     """One text judged by one criteria."""
 
-    def __init__(self, *, option: str | None = None, selected_option: str | None = None, **fields: Any) -> None:
-        """``selected_option`` may be written for ``option``; ``fields`` are the others, by name."""
+    def __init__(
+        self,
+        *,
+        option: str | None = None,
+        selected_option: str | None = None,
+        instance: Instance = None,  # type: ignore[assignment]
+        criteria: Criteria = None,  # type: ignore[assignment]
+        status: Status = Status.SCORED,
+        votes: tuple[Vote, ...] = (),
+        score: float | None = None,
+        explanation: str | None = None,
+        agreement: float | None = None,
+        tie: bool = False,
+        fallback: str | None = None,
+        notes: tuple[str, ...] = (),
+        steps: tuple[StepTaken, ...] = (),
+        mean_score: float | None = None,
+        feedback: str | None = None,
+        positional_bias: PositionalBias | None = None,
+        metadata: Mapping[str, object] = NOTHING,
+    ) -> None:
+        """``selected_option`` may be written for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
             raise SetupError(f"a result has one option, and was given {option!r} and {selected_option!r}")
-        super().__init__(option=selected_option if option is None else option, **fields)
+        super().__init__(
+            option=selected_option if option is None else option,
+            instance=instance,
+            criteria=criteria,
+            status=status,
+            votes=votes,
+            score=score,
+            explanation=explanation,
+            agreement=agreement,
+            tie=tie,
+            fallback=fallback,
+            notes=notes,
+            steps=steps,
+            mean_score=mean_score,
+            feedback=feedback,
+            positional_bias=positional_bias,
+            metadata=metadata,
+        )
 
     @property
     def selected_option(self) -> str | None:
@@ -242,7 +277,7 @@ class DirectInstanceResult(_DirectFields):
         return super().to_dict(votes=votes) | own | panel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class SystemResult:
     """How one of the compared responses fared. The lists have an entry for each other response, in the order given."""
 
@@ -316,7 +351,7 @@ class PairwiseInstanceResult(Result):
         return super().to_dict(votes=votes) | own
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class ModelVerdict:
     """What one model of a panel says, its votes taken together."""
 

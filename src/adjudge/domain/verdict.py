@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
-from typing import Literal, TypedDict
+from typing import Literal, Self, TypedDict
 
 TIE = "tie"
 """How it is written that no response is the best."""
@@ -36,6 +36,28 @@ class KeptQuote(TypedDict):
     by: QuotedBy
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A passage of a fragment, exactly as it stands there: found by a program, whoever named it."""
+
+    fragment: int
+    """Which one, from 1."""
+    text: str
+    start: int
+    """Where it begins in the fragment."""
+    by: QuotedBy = "model"
+    """Whether the model quoted it, or a program chose the passage that is most alike."""
+
+    def to_dict(self) -> KeptQuote:
+        """As a JSON-ready dict."""
+        return {"fragment": self.fragment, "quote": self.text, "start": self.start, "by": self.by}
+
+    @classmethod
+    def of(cls, kept: KeptQuote) -> Quote:
+        """Of what a ledger keeps."""
+        return cls(kept["fragment"], kept["quote"], kept["start"], kept["by"])
+
+
 class KeptSupport(TypedDict):
     """What was said of one of several sentences, as a ledger has it."""
 
@@ -55,8 +77,18 @@ class Details(TypedDict, total=False):
     each: list[KeptSupport]
 
 
+class _Explainable:
+    """What every verdict is, whatever its kind: it can be given a reason."""
+
+    __slots__ = ()
+
+    def explained(self, explanation: str | None) -> Self:
+        """The same for this reason."""
+        return replace(self, explanation=explanation)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(_Explainable):
     """One of the offered options; where a text was asked for, that text."""
 
     option: str
@@ -70,13 +102,9 @@ class Chosen:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "score": self.score}
 
-    def explained(self, explanation: str | None) -> Chosen:
-        """The same for this reason."""
-        return Chosen(self.option, explanation, self.feedback, self.score)
-
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(_Explainable):
     """The best of the compared responses."""
 
     winner: int | None
@@ -96,13 +124,9 @@ class Compared:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "ranking": self.ranking}
 
-    def explained(self, explanation: str | None) -> Compared:
-        """The same for this reason."""
-        return Compared(self.winner, explanation, self.feedback, self.ranking)
-
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(_Explainable):
     """A number."""
 
     number: float
@@ -119,10 +143,6 @@ class Rated:
     def details(self) -> Details:
         """What there is beside the option and the explanation."""
         return {"feedback": self.feedback, "number": self.number}
-
-    def explained(self, explanation: str | None) -> Rated:
-        """The same for this reason."""
-        return Rated(self.number, explanation, self.feedback)
 
 
 Verdict = Chosen | Compared | Rated

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 
-from adjudge.domain.evidence import SupportQuestion
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
@@ -74,7 +73,7 @@ async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
 
 def _settled(vote: Vote) -> Vote:
     """Of a vote that stays unreadable, what the last reply says without the quotes that do not exist, if anything."""
-    if vote.outcome is not Outcome.UNREADABLE or not isinstance(vote.ballot.question, SupportQuestion):
+    if vote.outcome is not Outcome.UNREADABLE or not vote.ballot.question.quoted:
         return vote
     reading = read_ballot(Reply(vote.text or ""), vote.ballot, settle=True)
     return replace(vote, outcome=Outcome.REPAIRED, verdict=reading.verdict, reason=None) if reading.verdict else vote

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from adjudge.domain.frozen import FrozenDict, content_hash
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Prompt, Reply, Request, Usage
 from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import Chosen, Verdict
@@ -32,7 +33,7 @@ _ALTERNATIVES = 20
 """How many tokens servers are asked to report; the most that OpenAI gives."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class _Read:
     """Log-probability of each option, or None where no label was among the alternatives."""
 

@@ -15,12 +15,11 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.reply import SoFar, backend, so_far
-from adjudge.errors import HALTS, RunError, SetupError
+from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, current
 from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.batches import BatchTable, batches_in, collectable
-from adjudge.ledger.file import FILE, connect
+from adjudge.ledger.file import FILE
 from adjudge.ledger.ledger import Ledger
 
 _SPENDING = "spending"
@@ -319,41 +318,22 @@ async def opened(
     run: Run, judges: Mapping[str, Mapping[str, object]], budget: Budget | None, prices: PriceTable | None = None
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
+    from adjudge.ledger.batches import refuse_to_fork, refuse_under_way  # not loaded by what is kept nowhere
+
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()
     check_prices(budget, table, *judges.values())
-    if other and not (folder / FILE).exists():
-        _refuse_to_fork_batches(other)
+    is_new = not (folder / FILE).exists()
+    if other and is_new:
+        refuse_to_fork(other)
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
     try:
-        if not run.in_batches:
-            _refuse_open_batches(ledger, folder)
+        if not is_new and not run.in_batches:
+            refuse_under_way(ledger, folder)
         async with recorded(ledger, run, budget, table) as under_way:
             yield under_way
     finally:
         ledger.close()
-
-
-def _refuse_open_batches(ledger: Ledger, folder: Path) -> None:
-    """What a batch is asked already is not asked again one by one, and paid for twice."""
-    if found := collectable(BatchTable(ledger).under_way()):
-        raise RunError(
-            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
-            f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
-        )
-
-
-def _refuse_to_fork_batches(folder: Path) -> None:
-    """Nor in a run that begins with the answers of another."""
-    if not (folder / FILE).exists():
-        return
-    with connect(folder / FILE, writable=False) as connection:
-        found = collectable(batches_in(connection))
-    if found:
-        raise RunError(
-            f"batches of {folder} are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which the "
-            f"fork would ask and pay for a second time: collect them first with 'adjudge resume {folder}'"
-        )
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.domain.vote import Ballot, Vote
@@ -133,20 +134,18 @@ async def judge_each(
     return work.count
 
 
+@dataclass(eq=False)
 class _Work(Generic[I, R]):
     """What the workers share: the items left, and whether to go on."""
 
-    def __init__(
-        self, judge: Plans[I, R], items: Iterator[I], answers: Answers, on_result: OnResult[R], put_off: PutOff | None
-    ) -> None:
-        self.judge = judge
-        self.put_off = put_off
-        self.items = items
-        self.answers = answers
-        self.on_result = on_result
-        self.count = 0
-        self.ready = True
-        self.halt: Exception | None = None
+    judge: Plans[I, R]
+    items: Iterator[I]
+    answers: Answers
+    on_result: OnResult[R]
+    put_off: PutOff | None
+    count: int = 0
+    ready: bool = True
+    halt: Exception | None = None
 
     async def take_items(self) -> None:
         """Take one item after the other."""

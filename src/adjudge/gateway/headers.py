@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import looks_like_a_key
 
@@ -18,7 +19,7 @@ _MADE_HERE = frozenset({"content-type", "content-length", "content-encoding", "t
 """What describes the request itself."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Headers:
     """Headers with the variables in their values filled in."""
 

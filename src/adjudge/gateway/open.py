@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +13,7 @@ from typing import TypedDict
 
 from adjudge.aio import event_loop
 from adjudge.aio.files import cache_folder
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
@@ -20,7 +21,7 @@ from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.allowed import Allowed
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
-from adjudge.gateway.layers.limit import Guarded, Limited, Timed
+from adjudge.gateway.layers.limit import Guarded, Limited, Rate, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
 from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying
@@ -135,13 +136,14 @@ def open_model(
     ``headers`` go with every request; ``$VARIABLE`` in a value is that environment variable, ``$$`` a dollar sign.
     ``cache`` is True for the user's cache of replies, a JSONL file to record them in, or an object with ``get`` and ``put``.
     """
-    pace = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-    _check_limits(max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **pace})
+    rate = Rate(requests_per_minute, tokens_per_minute)
+    _check_limits(max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **rate._asdict()})
     provider = _provider(id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers()))
     reached: Model = Allowed(provider)
     if not provider.capabilities.exact_logprobs:  # a model in this process takes turns by itself, and cannot hang
-        circuit = Circuit(careful=isinstance(provider, HttpProvider))
-        limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, **pace)
+        asked = provider.connection.digest(provider.connection.model) if isinstance(provider, HttpProvider) else None
+        circuit = Circuit(asked)
+        limited = Limited(Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, rate)
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     kept = _cache(cache, provider)
     chain = Cached(reached, kept) if kept is not None else reached
@@ -194,7 +196,7 @@ def _store(folder: Path) -> ReplyStore:
     return ReplyStore(folder)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class _Server:
     """What was said about where a model is, and how one is let in."""
 

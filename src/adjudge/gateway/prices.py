@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
 
@@ -22,7 +23,7 @@ _NUMBERED = re.compile(r" \d+$")
 """How a panel tells models of one name apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Price:
     """US dollars for a million tokens."""
 
@@ -48,7 +49,7 @@ class Price:
         return (1 - self.batch) * (fresh * self.input + usage.batch_completion_tokens * self.output)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class PriceTable:
     """Prices by model id; ``*`` stands for any text, and the longest id that fits counts."""
 

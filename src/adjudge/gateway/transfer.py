@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from adjudge.aio.files import writing
 from adjudge.errors import AdjudgeError, ModelError, Unavailable
 from adjudge.gateway.http import Endpoint, Exchange, error_for, failure_for, http_client, no_answer, post_form, retry_after
 from adjudge.gateway.proxies import proxy_for
@@ -60,16 +61,16 @@ async def fetch(endpoint: Endpoint, target: Path) -> None:
 
 
 async def _fetch(endpoint: Endpoint, part: Path) -> None:
-    with part.open("ab") as file:
+    with writing(part), part.open("ab") as file:
         try:
-            failure: AdjudgeError | None = await _append(endpoint, file)
+            failure: AdjudgeError | None = await _append(endpoint, file, part)
         except no_answer() as trouble:
             failure = failure_for(endpoint, trouble)
         if failure is not None:
             raise failure  # here and not above: the client's exceptions hold headers, and so the key
 
 
-async def _append(endpoint: Endpoint, file: BinaryIO) -> ModelError | None:
+async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError | None:
     """Put what is missing behind what there is; what went wrong is returned."""
     have = file.tell()
     headers = {**endpoint.headers, **({"Range": f"bytes={have}-"} if have else {})}
@@ -87,5 +88,7 @@ async def _append(endpoint: Endpoint, file: BinaryIO) -> ModelError | None:
                 return endpoint.error(
                     ModelError, f"the results are longer than {_MOST // 1_000_000_000} GB: they were not read to their end"
                 )
-            file.write(piece)
+            with writing(part):  # else a full disk would be taken for a broken connection
+                file.write(piece)
+                file.flush()
     return None

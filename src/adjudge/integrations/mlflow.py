@@ -29,16 +29,8 @@ def log_results(results: Iterable[Result], trace_ids: Sequence[str] | None = Non
     for place, result in enumerate(results):
         if trace_id := id_in(result, trace_ids, place, *_TRACES):
             found = feedback_of(Verdict(result))
-            mlflow.log_feedback(
-                trace_id=trace_id,
-                name=found.name,
-                value=found.value,
-                error=found.error,
-                source=found.source,
-                rationale=found.rationale,
-                metadata=found.metadata,
-                span_id=id_in(result, None, place, *_SPANS),
-            )
+            found.span_id = id_in(result, None, place, *_SPANS)
+            mlflow.log_assessment(trace_id, found)
             count += 1
     return count
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from adjudge.domain.instance import texts_beside
+
 if TYPE_CHECKING:
-    from adjudge.integrations.pytest_session import JudgingSession
     from adjudge.integrations.pytest_text import JudgedText
 
 
@@ -54,10 +55,18 @@ class Group:
 Fields = Mapping[str, str | Sequence[str]]
 
 
+class Judging(Protocol):
+    """Judges a text at once."""
+
+    def judge(self, criteria: object, fields: Fields, votes: int, undecided: Callable[[str], None]) -> JudgedText:
+        """The text, judged by so many votes. ``undecided`` is told where there is no verdict."""
+        ...
+
+
 class Judge:
     """What the ``judge`` fixture is."""
 
-    def __init__(self, session: JudgingSession, undecided: Callable[[str], None]) -> None:
+    def __init__(self, session: Judging, undecided: Callable[[str], None]) -> None:
         self._session, self._undecided = session, undecided
 
     def __call__(
@@ -71,7 +80,7 @@ class Judge:
         votes: int = 3,
     ) -> JudgedText:
         """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
-        fields = _fields(response, user_input, reference, contexts, {})
+        fields = {**texts_beside(user_input, reference, contexts), "response": response}
         return self._session.judge(criteria, fields, votes, self._undecided)
 
 
@@ -92,14 +101,8 @@ class Collect:
     ) -> None:
         """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
         name = f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test
-        self._cases.append(Case(name, _fields(response, user_input, reference, contexts, fields or {})))
-
-
-def _fields(
-    response: str, user_input: str | None, reference: str | None, contexts: Sequence[str] | None, others: Fields
-) -> dict[str, str | Sequence[str]]:
-    given: dict[str, str | Sequence[str] | None] = {"user_input": user_input, "reference": reference, "contexts": contexts}
-    return {**{name: value for name, value in given.items() if value is not None}, **others, "response": response}
+        beside = {**texts_beside(user_input, reference, contexts), **(fields or {})}
+        self._cases.append(Case(name, {**beside, "response": response}))
 
 
 class Worker(Protocol):

@@ -159,9 +159,10 @@ def _undecided(config: pytest.Config, node: pytest.Item) -> Callable[[str], None
 
     def end(reason: str) -> None:
         node.user_properties.append((OUTCOME, INCONCLUSIVE))
+        told = f"{_judging(config).told(INCONCLUSIVE)}: {reason}"
         if config.option.judged_inconclusive == "fail":
-            pytest.fail(f"{INCONCLUSIVE}: {reason}", pytrace=False)
-        pytest.skip(f"{INCONCLUSIVE}: {reason}")
+            pytest.fail(told, pytrace=False)
+        pytest.skip(told)
 
     return end
 
@@ -256,7 +257,7 @@ def _reports(config: pytest.Config, group: Group, decision: Decision, seconds: f
     outcome = "failed" if failed else "passed" if decision.verdict == "holds" else "skipped"
     why: str | tuple[str, int, str] | None = None if outcome == "passed" else decision.message
     if outcome == "skipped":
-        why = (path, group.line + 1, f"{INCONCLUSIVE}: {decision.message}")
+        why = (path, group.line + 1, f"{_judging(config).told(INCONCLUSIVE)}: {decision.message}")
     undecided = [(OUTCOME, INCONCLUSIVE)] if decision.verdict == "inconclusive" else []
 
     def report(when: str, outcome: str, longrepr: object) -> pytest.TestReport:
@@ -281,16 +282,26 @@ def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -
         and isinstance(report, pytest.TestReport)
         and (OUTCOME, INCONCLUSIVE) in report.user_properties
     ):
-        return "inconclusive", "I", "INCONCLUSIVE"
+        return INCONCLUSIVE, "I", INCONCLUSIVE.upper()
     return None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What was decided, and where the judgments are."""
+    """What was decided, what could not be, and where the judgments are."""
     state = config.stash[_STATE]
-    if not state.decisions:
+    undecided = [(one.nodeid, _reason(one)) for one in terminalreporter.stats.get(INCONCLUSIVE, ())]
+    if not state.decisions and not undecided:
         return
-    terminalreporter.section("judged")
+    judging = _judging(config)
+    terminalreporter.section(judging.told("judged"))
     for decision in state.decisions:
-        terminalreporter.line(f"{decision.title}: {decision.message}")
-    terminalreporter.line(f"judgments are in {_judging(config).folder}")
+        terminalreporter.line(f"{judging.told(decision.title)}: {decision.message}")
+    for nodeid, reason in undecided:
+        if not any(reason.endswith(decision.message) for decision in state.decisions):
+            terminalreporter.line(f"{nodeid}: {reason}")
+    terminalreporter.line(judging.told(f"judgments are in {judging.folder}"))
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped: pytest keeps it as (file, line, reason)."""
+    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")

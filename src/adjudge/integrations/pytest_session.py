@@ -25,10 +25,12 @@ from adjudge.gateway.layers.cache import JsonlCache, read_replies
 from adjudge.gateway.open import ModelLike, default_model
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.providers.replay import NOT_RECORDED
-from adjudge.integrations.pytest_text import JudgedText, Undecided
+from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
 from adjudge.reports.outcome import Outcome
+from adjudge.reports.russian import in_russian
+from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, JudgeEntry, load_eval
@@ -62,12 +64,13 @@ class NotWorse:
     """Whether a run is not worse than another; false where it is."""
 
     gates: tuple[GateResult, ...]
+    _told: Told = field(default=str, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return all(gate.verdict == "holds" for gate in self.gates)
 
     def __repr__(self) -> str:
-        return "; ".join(map(difference_told, self.gates))
+        return "; ".join(self._told(difference_told(gate)) for gate in self.gates)
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class JudgedRun:
     folder: Path
     root: Path
     _undecided: Undecided = field(repr=False, compare=False)
+    _session: JudgingSession = field(repr=False, compare=False)
 
     def must_hold(self) -> None:
         """Fail the test unless every gate of the file holds."""
@@ -90,14 +94,15 @@ class JudgedRun:
 
         setup = replace(Setup.of_run(run_info(self.folder)), against=str(self.root / other), margin=margin, confidence=confidence)
         gates = tuple(paired_gates(setup, self.folder))
+        found = NotWorse(gates, self._session.told)
         if worst_of(gates) == "inconclusive":
-            self._undecided("; ".join(map(difference_told, gates)))
-        return NotWorse(gates)
+            self._undecided(repr(found))
+        return found
 
     def _decide(self, gates: Sequence[GateResult]) -> None:
         if not gates:
             raise SetupError(f"{self.outcome.run.file.path} has no gates: add gates with fail_under")
-        told = " ".join(gate.sentence() for gate in gates if gate.verdict != "holds")
+        told = " ".join(gate.sentence(self._session.language) for gate in gates if gate.verdict != "holds")
         if worst_of(gates) == "failed":
             raise AssertionError(told)
         if told:
@@ -138,7 +143,7 @@ class Cassette:
         self._own.put(model, request, reply)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgingSession:
     """Where judgments are kept, who judges and what that may cost."""
 
@@ -152,6 +157,15 @@ class JudgingSession:
     record: Path | None = None
     baseline: Path | None = None
 
+    @cached_property
+    def language(self) -> str:
+        """What the project asks and speaks in."""
+        return find_project(self.root).language or "en"
+
+    def told(self, text: str) -> str:
+        """A sentence of ours in that language; no runner of a job takes what is judged for a command."""
+        return defused(in_russian(text, terminal=True) if self.language == "ru" else text)
+
     # -- what fixtures ask for -----------------------------------------------------------
 
     def judge(self, criteria: object, fields: Mapping[str, str | Sequence[str]], votes: int, undecided: Undecided) -> JudgedText:
@@ -163,7 +177,7 @@ class JudgingSession:
         found: list[Result] = []
         self._execute(file, lambda event: found.append(event.result) if isinstance(event, Judged) else None)
         self._check_recorded(found)
-        return JudgedText(found[0], undecided)
+        return JudgedText(found[0], undecided, self.told)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
         """Carry out an eval file, in this session's folder."""
@@ -173,7 +187,7 @@ class JudgingSession:
         file = replace(
             file, models=self._entries if self.models else file.models or own, run=str((self.folder / name).absolute())
         )
-        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided)
+        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
         """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what is expected."""
@@ -185,7 +199,8 @@ class JudgingSession:
             changed[entry.criteria.name] = accepted(tried, file, entry) if update else {}
             for number, one in enumerate(tried, 1):
                 if not one.as_expected:
-                    (unsure if one.as_expected is None else wrong).append(f"{entry.criteria.name}: {one.told(number)}")
+                    line = self.told(f"{entry.criteria.name}: {one.told(number)}")
+                    (unsure if one.as_expected is None else wrong).append(line)
         if update:
             update_golden(file, changed)
         elif wrong:
@@ -221,11 +236,10 @@ class JudgingSession:
             )
             self._check_recorded(results)
         except BudgetSpent as halt:
-            return Decision(
-                title, "inconclusive", f"stopped before all cases were judged: {halt}", [("adjudge.run", str(folder))]
-            )
+            why = self.told(f"stopped before all cases were judged: {halt}")
+            return Decision(title, "inconclusive", why, [("adjudge.run", str(folder))])
         except (AdjudgeError, AssertionError) as error:
-            return Decision(title, "failed", str(error))
+            return Decision(title, "failed", self.told(str(error)))
         return self._decision(title, outcome, folder)
 
     def end_recording(self) -> None:
@@ -253,7 +267,10 @@ class JudgingSession:
             "run": str(folder),
             "lock": " ".join(run_info(folder).identities.values()),
         }
-        told = (difference_told(gate) if gate.measure == "difference" else gate.sentence() for gate in report.gates)
+        told = (
+            self.told(difference_told(gate)) if gate.measure == "difference" else gate.sentence(self.language)
+            for gate in report.gates
+        )
         named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
         return Decision(title, worst_of(report.gates), " ".join(told), named)
 
@@ -342,7 +359,7 @@ class JudgingSession:
         return EvalFile(
             data=DataEntry(path=""),
             judges=(entry,),
-            language=find_project(self.root).language or "en",
+            language=self.language,
             models=self._entries,
             run=str(folder.absolute()),
             gates=gates,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 from adjudge.domain.results import Result
 from adjudge.reports.passed import passed
+from adjudge.reports.workflow_commands import defused
 
+_LONGEST = 300
 Undecided = Callable[[str], None]
 """Ends a test that cannot be decided."""
+Told = Callable[[str], str]
+"""A sentence of ours in the language of the session."""
 
 
 @dataclass(frozen=True)
@@ -18,10 +23,15 @@ class JudgedText:
 
     result: Result
     _undecided: Undecided = field(repr=False, compare=False)
+    _told: Told = field(default=str, repr=False, compare=False)
 
     def __str__(self) -> str:
-        agreement = "" if self.result.agreement is None else f", agreement {self.result.agreement:.2f}"
-        return f"{self.result}{agreement}"
+        result, told = self.result, self._told
+        agreement = "" if result.agreement is None else f", agreement {result.agreement:.2f}"
+        verdict = told(result.status.value) if result.verdict_name is None else result.verdict_name
+        votes = told(f"{result.votes_valid} of {result.votes_requested} votes{agreement}")
+        why = defused(result.explanation or "") if result.verdict_name else told(result.reason or "")
+        return "; ".join(filter(None, (verdict, votes, shorten(why, _LONGEST, placeholder=" …"))))
 
     @property
     def passed(self) -> bool | None:
@@ -32,10 +42,12 @@ class JudgedText:
 
     def must_pass(self, agreement: float = 0.0) -> None:
         """Fail the test unless it passes; with less ``agreement`` of the votes than this, nothing is decided."""
+        __tracebackhide__ = True
         self._must(True, agreement)
 
     def must_fail(self, agreement: float = 0.0) -> None:
         """Fail the test unless it fails."""
+        __tracebackhide__ = True
         self._must(False, agreement)
 
     def must_be(self, *options: str) -> None:
@@ -43,11 +55,15 @@ class JudgedText:
         if self.result.verdict_name is None:
             self._undecided(str(self))
         elif self.result.verdict_name not in options:
-            raise AssertionError(f"not {' or '.join(options)}: {self}")
+            __tracebackhide__ = True
+            wanted = self._told(f"expected {' | '.join(options)}")
+            raise AssertionError(f"{wanted}: {self}")
 
     def _must(self, wanted: bool, agreement: float) -> None:
+        __tracebackhide__ = True
         found = self.passed
         if found is None or (self.result.agreement or 0.0) < agreement:
             self._undecided(str(self))
         elif found is not wanted:
-            raise AssertionError(f"judged {'not ' if wanted else ''}to pass: {self}")
+            told = self._told("judged not to pass" if wanted else "judged to pass")
+            raise AssertionError(f"{told}: {self}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ragas.metrics.base import SimpleBaseMetric
 from ragas.metrics.result import MetricResult
 
+from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.criteria import Criteria
 from adjudge.integrations.neighbours import Asked, TextJudge, Verdict
 
@@ -19,16 +20,6 @@ class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
         self.name = name or self._asked.name
         self.allowed_values = (0.0, 1.0)
 
-    def score(
-        self,
-        response: str,
-        user_input: str | None = None,
-        reference: str | None = None,
-        retrieved_contexts: Sequence[str] | None = None,
-    ) -> MetricResult:
-        """Judge one response; a RunError where there is no verdict."""
-        return _result(self._asked.verdict(_cells(response, user_input, reference, retrieved_contexts)))
-
     async def ascore(
         self,
         response: str,
@@ -36,12 +27,11 @@ class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
         reference: str | None = None,
         retrieved_contexts: Sequence[str] | None = None,
     ) -> MetricResult:
-        """The same, awaited."""
-        return _result(await self._asked.averdict(_cells(response, user_input, reference, retrieved_contexts)))
+        """Judge one response; a RunError where there is no verdict."""
+        beside = {"user_input": user_input, "reference": reference, "contexts": list(retrieved_contexts or ())}
+        return _result(await self._asked.averdict({**beside, "response": response}))
 
-
-def _cells(response: str, user_input: str | None, reference: str | None, contexts: Sequence[str] | None) -> dict[str, object]:
-    return {"user_input": user_input, "reference": reference, "contexts": list(contexts or ()), "response": response}
+    score = sync_edge(ascore)
 
 
 def _result(found: Verdict) -> MetricResult:

@@ -15,7 +15,7 @@ from adjudge.catalog.aspects import aspect, aspects
 from adjudge.catalog.criteria import languages_of
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, texts_beside
 from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Ballot, Mode, Vote
@@ -28,7 +28,7 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.inputs import DataSet, Frame, as_instance, fitted, is_one, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.learnt import Learnt, LearntWeights
-from adjudge.judges.settings import ModelPanel, OnFailure, at_least, check_mode, check_votes, checked_weights
+from adjudge.judges.settings import AskSettings, ModelPanel, OnFailure, at_least, check_mode, check_votes, checked_weights
 from adjudge.pooling.majority import notes_on, panel, samples_still_needed, status_of
 from adjudge.prompts.render import shown_fields
 
@@ -88,7 +88,7 @@ def _named(make: Callable[Concatenate[type[AspectCritic], str, P], AspectCritic]
 
 
 @dataclass(frozen=True)
-class AspectCritic(Judge[Instance, AspectResult]):
+class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     """Checks responses against one criterion.
 
     Every model votes ``strictness`` times; its verdict is PASS when more than half of its valid votes are; the score is
@@ -119,16 +119,11 @@ class AspectCritic(Judge[Instance, AspectResult]):
     strictness: int = 1
     _: KW_ONLY
     name: str = _UNNAMED
-    language: str = "en"
     min_valid: int = 1
     early_stop: bool = False
     weights: WeightsLike | None = None
-    temperature: float | None = None
-    seed: int | None = None
     mode: Mode | None = None
-    max_repairs: int = 3
     on_failure: OnFailure = "abstain"
-    panel: ModelPanel = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -210,19 +205,10 @@ class AspectCritic(Judge[Instance, AspectResult]):
 
     # -- judging -------------------------------------------------------------
 
-    def prepare(
-        self,
-        item: InstanceLike,
-        *,
-        user_input: str | None = None,
-        reference: str | None = None,
-        contexts: Sequence[str] | None = None,
-    ) -> Instance:
-        """The instance to judge; ``user_input``, ``reference`` and ``contexts`` may accompany the response."""
+    def prepare(self, item: InstanceLike, beside: Mapping[str, str | Sequence[str]] = NOTHING) -> Instance:
+        """The instance to judge; the fields ``beside`` it may accompany the response."""
         instance = fitted(as_instance(item, self.criteria.to_evaluate_field), self.criteria)
-        given = {"user_input": user_input, "reference": reference, "contexts": contexts}
-        extra = {name: value for name, value in given.items() if value is not None}
-        return replace(instance, fields={**extra, **instance.fields}) if extra else instance
+        return replace(instance, fields={**beside, **instance.fields}) if beside else instance
 
     @overload
     async def aevaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
@@ -269,8 +255,8 @@ class AspectCritic(Judge[Instance, AspectResult]):
         ``progress`` is called with each result as it comes. ``on``: a Ray
         cluster whose workers ask, such as "ray"; it needs ``run``.
         """
-        given = items_of(instances)
-        items = [self.prepare(item, user_input=user_input, reference=reference, contexts=contexts) for item in given]
+        beside = texts_beside(user_input, reference, contexts)
+        items = [self.prepare(item, beside) for item in items_of(instances)]
         results = await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
         return results[0] if is_one(instances) else results
 

@@ -21,13 +21,12 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.provenance import plain_settings
-from adjudge.engine.run import Asker, RunLike
-from adjudge.engine.schedule import PutOff
+from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges.attributes import own_attributes
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
-from adjudge.judges.judge import InstanceLike, Judge, Progress
+from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
 from adjudge.judges.own import ask_own, in_batches
 from adjudge.judges.settings import OwnSettings, at_least, check_votes
 from adjudge.ledger.changes import ATTRIBUTES
@@ -240,9 +239,11 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         """A judge of one's own with other settings is another judge: a fork must not take the one's word for the other's."""
+        if self.panel:
+            return super().vote_keys()
         common = [ATTRIBUTES, *(entry.name for entry in fields(OwnSettings) if entry.name != "seed" or self.seed is None)]
         own = plain_settings({name: value for name, value in self.recorded_settings().items() if name not in common})
-        if self.panel or not own:
+        if not own:
             return super().vote_keys()
         identity = content_hash(type(self).__name__, own)
         return lambda ballot, wordings: key_of(ballot, identity, wordings)
@@ -253,19 +254,11 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
             return await super().ask(ballot)
         return await ask_own(self, self._run, ballot, *self.shown(ballot))
 
-    async def _stream(
-        self,
-        items: Iterable[Case],
-        on_result: Callable[[int, R], None],
-        asker: Asker,
-        run: RunLike | None,
-        budget: Budget | None,
-        put_off: PutOff | None,
-    ) -> None:
+    async def _stream(self, items: Iterable[Case], wanted: StreamWanted[R]) -> None:
         if not self.panel:
             self._attributes_at_start()
         async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
-            await super()._stream(items, on_result, asker, run, budget, put_off)
+            await super()._stream(items, wanted)
 
 
 _NAME = "prompt"

@@ -160,7 +160,7 @@ def _over_both_orders(result: DirectInstanceResult, criteria: Criteria, votes: S
 def _score(verdict: Verdict, criteria: Criteria) -> float | None:
     """The judge's own score where it gave one, else the option's."""
     own = verdict.score if isinstance(verdict, Chosen) else None
-    return criteria.option(verdict.option).points if own is None else own
+    return criteria.points_of[verdict.option] if own is None else own
 
 
 def _mean(scores: Sequence[float | None]) -> float | None:

@@ -21,7 +21,7 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.evidence_pool import Looked, claims_in, evidence_text, looked_up, support_criteria
 from adjudge.judges.inputs import DataSet, Frame, as_instance, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_mode, check_votes, one_of
+from adjudge.judges.settings import NO_MODELS, AskSettings, ModelPanel, OnFailure, check_mode, check_votes, one_of
 from adjudge.pooling.majority import notes_on
 from adjudge.prompts.render import sentence_wordings, wording
 from adjudge.reading.fragments import fragments_in
@@ -36,10 +36,11 @@ TEMPLATES = ("evidence", "evidence_joint", _CLAIMS)
 """Of the ballots about sentences."""
 _QUESTION = "user_input"
 Given = InstanceLike | Sequence[InstanceLike] | Frame | DataSet
+Told = Progress[EvidenceResult]
 
 
 @dataclass(frozen=True)
-class EvidenceJudge(Judge[Instance, EvidenceResult]):
+class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     """Looks every sentence of a text up in its sources. A quote counts as evidence only where a program finds it there.
 
     Parameters:
@@ -66,13 +67,8 @@ class EvidenceJudge(Judge[Instance, EvidenceResult]):
     text_field: str = "response"
     source_field: str = "contexts"
     strictness: int = 1
-    language: str = "en"
-    temperature: float | None = None
-    seed: int | None = None
     mode: Mode | None = None
-    max_repairs: int = 3
     on_failure: OnFailure = "abstain"
-    panel: ModelPanel = field(init=False, repr=False, compare=False)
 
     def check_settings(self) -> None:
         """Raise a SetupError when the fields cannot be."""
@@ -120,7 +116,7 @@ class EvidenceJudge(Judge[Instance, EvidenceResult]):
         *,
         run: RunLike | None = None,
         budget: Budget | None = None,
-        progress: Progress[EvidenceResult] | None = None,
+        progress: Told | None = None,
         on: On | None = None,
     ) -> list[EvidenceResult]:
         """A result for each instance: mappings or Instances with the text and its sources.

@@ -6,14 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib.resources import files
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded, GroundedEach, Quote
-from adjudge.domain.evidence_result import EvidenceResult, SentenceSupport, UnseenFact, worst
+from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded
+from adjudge.domain.evidence_result import EvidenceResult, SentenceSupport, worst
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Status
-from adjudge.domain.verdict import Verdict
+from adjudge.domain.verdict import Quote, Verdict
 from adjudge.domain.vote import Vote
 from adjudge.pooling.majority import majority, status_of
 from adjudge.prompts.render import check_language
@@ -21,7 +20,7 @@ from adjudge.reading.facts import unseen_facts
 from adjudge.reading.fragments import with_line_breaks
 from adjudge.reading.quotes import most_alike
 from adjudge.reading.sentences import Sentence
-from adjudge.reading.values import Place, load_yaml, mapping
+from adjudge.reading.values import Place, mapping, our_yaml
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,8 @@ def _by_claim(votes: Sequence[Vote]) -> Mapping[str, list[tuple[Vote, Verdict | 
     for vote in votes:
         judged = vote.ballot.instance.fields[vote.ballot.criteria.to_evaluate_field]
         texts = [judged] if isinstance(judged, str) else judged
-        said = vote.verdict.each if isinstance(vote.verdict, GroundedEach) else [vote.verdict] * len(texts)
+        each = vote.verdict.each if isinstance(vote.verdict, Grounded) else ()
+        said: Sequence[Verdict | None] = each or [vote.verdict] * len(texts)
         for text, verdict in zip(texts, said, strict=False):
             found.setdefault(text, []).append((vote, verdict))
     return found
@@ -118,8 +118,7 @@ def _sentence(one: Sentence, looked: Looked, about: _Votes, criteria: Criteria, 
         return plain
     if not looked.fragments:
         return replace(plain, support=NOT_FOUND, by_rule=True)
-    facts = unseen_facts(one.text, [*looked.fragments, looked.question])
-    unseen = tuple(UnseenFact(kind=fact.kind, text=fact.text, start=fact.start) for fact in facts)
+    unseen = unseen_facts(one.text, [*looked.fragments, looked.question])
     if method == "rules":
         return replace(plain, unseen=unseen, support=NOT_FOUND if unseen else None, by_rule=bool(unseen))
     return replace(_supported(plain, about.get(one.text, ()), looked, criteria), unseen=unseen)
@@ -192,6 +191,4 @@ def _of_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> 
 @cache
 def _words(language: str) -> Mapping[str, object]:
     check_language(language)
-    text = (files(__package__) / "data" / f"evidence.{language}.yaml").read_text(encoding="utf-8")
-    place = load_yaml(text, Place(f"judges/data/evidence.{language}.yaml", "the file"), trusted=True)
-    return mapping(place.value, place)
+    return our_yaml(__package__, f"evidence.{language}.yaml")[0]

@@ -47,10 +47,12 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
 
     ``reader``: what reads the rows of a file for this kind of judge, for whoever gave the file's name instead.
     """
-    if is_table(given):
-        return list(table_rows(given))
     if is_one(given):
         items = [given]
+    elif isinstance(given, Sequence):
+        items = list(given)
+    elif is_table(given):
+        return list(table_rows(given))
     elif isinstance(given, Iterable):
         items = list(given)
     else:

@@ -14,6 +14,7 @@ from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.question import Question
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
@@ -58,6 +59,17 @@ _NO_SETTINGS = (*_NAMES_OF_MODELS, "panel", "batch_size", "on_generation_failure
 Progress = Callable[[R], None]
 """Called with each result as it comes."""
 InstanceLike = str | Mapping[str, object] | Instance
+
+
+@light_dataclass(frozen=True)
+class StreamWanted(Generic[R]):
+    """Who asks about the items of a stream, within which limits, and who is told of the results."""
+
+    on_result: Callable[[int, R], None]
+    asker: Asker
+    run: RunLike | None
+    budget: Budget | None
+    put_off: PutOff | None
 
 
 class Judge(ABC, Generic[I, R]):
@@ -257,26 +269,18 @@ class Judge(ABC, Generic[I, R]):
         name, configuration = label or type(self).__name__, partial(self.configuration, criteria)
         asked = self.ask if on_vote is None else _told(self.ask, on_vote)
         asker = Asker(name, asked, self.vote_keys(), self.panel.at_once, configuration)
-        await event_loop.visit(self._stream(items, on_result, asker, run, budget, put_off))
+        await event_loop.visit(self._stream(items, StreamWanted(on_result, asker, run, budget, put_off)))
 
-    async def _stream(
-        self,
-        items: Iterable[I],
-        on_result: Callable[[int, R], None],
-        asker: Asker,
-        run: RunLike | None,
-        budget: Budget | None,
-        put_off: PutOff | None,
-    ) -> None:
-        async with answering(asker, run, budget) as answers:
+    async def _stream(self, items: Iterable[I], wanted: StreamWanted[R]) -> None:
+        async with answering(wanted.asker, wanted.run, wanted.budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
                 result = self._after_failure(result) if result.status is not Status.SCORED else result
                 await answers.keep_judgment(number, result, ballots)
-                on_result(number, result)
+                wanted.on_result(number, result)
 
             with event_loop.holding(_ASKING, (self, answers)):
-                await answers.finish(await judge_each(self, items, answers, pooled, put_off))
+                await answers.finish(await judge_each(self, items, answers, pooled, wanted.put_off))
 
     def estimate(self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None) -> Estimate:
         """What judging ``items`` would take, before anything is asked. ``known`` says what a run was answered already."""

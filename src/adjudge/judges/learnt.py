@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+
+if TYPE_CHECKING:
+    from adjudge.domain.threshold import Threshold
 
 FORMAT = "adjudge calibration 1"
 _THRESHOLDS = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
@@ -21,43 +24,30 @@ _WEIGHTS = "calibrate it with 'adjudge calibrate RUN -o FILE'"
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class StepThreshold:
-    """From which confidence on one step of a cascade is accepted."""
-
-    step: str
-    """Its model."""
-    identity: str
-    """Of the judge that this was learnt of."""
-    confidence: float | None
-    """None: never accept, for the reason given."""
-    rows: int
-    """Labelled rows that it was learnt on: those that earlier steps left."""
-    accepted: int = 0
-    errors: int = 0
-    limit: float | None = None
-    """The upper limit of the share of errors among accepted rows."""
-    reason: str = ""
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class CascadeThresholds:
-    """The thresholds of a cascade under one criteria, and the promise they carry."""
+class FromLabels:
+    """Something that was learnt from people's labels under one criteria."""
 
     criteria: str
-    risk: float
-    """The greatest share of errors among accepted verdicts."""
-    delta: float
-    """How often this promise may fail."""
     labels: int
     """Rows whose labels it was learnt from."""
     date: str
     """Of the last of these labels."""
-    steps: tuple[StepThreshold, ...]
 
     @property
     def source(self) -> str:
         """Where it comes from, in words."""
         return f"{self.labels} labels of {self.date}"
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CascadeThresholds(FromLabels):
+    """The thresholds of a cascade under one criteria, and the promise they carry."""
+
+    risk: float
+    """The greatest share of errors among accepted verdicts."""
+    delta: float
+    """How often this promise may fail."""
+    steps: tuple[Threshold, ...]
 
     def check(self, identities: Mapping[str, str]) -> None:
         """Refuse where the steps are not those that this was learnt of. ``identities``: step → identity."""
@@ -74,22 +64,17 @@ class CascadeThresholds:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class LearntWeights:
+class LearntWeights(FromLabels):
     """How much each model of a panel counts, by people's labels."""
 
-    criteria: str
     weights: Mapping[str, float]
-    labels: int
-    """Rows whose labels they were learnt from."""
-    date: str
-    """Of the last of these labels."""
     identity: str
     """Of the panel that they were learnt of, whatever it was weighed by."""
 
     @property
     def source(self) -> str:
         """Where they come from, in words."""
-        return f"{self.labels} labels of {self.date}, judge identity {self.identity}"
+        return f"{super().source}, judge identity {self.identity}"
 
     def check(self, identity: str) -> None:
         """Refuse where the panel is not the one that this was learnt of."""
@@ -167,10 +152,12 @@ def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:
     raise ValueError("no thresholds of a cascade")
 
 
-def _step(kept: Mapping[str, object]) -> StepThreshold:
+def _step(kept: Mapping[str, object]) -> Threshold:
+    from adjudge.domain.threshold import Threshold
+
     match kept:
         case {"step": str(), "identity": str(), "confidence": float() | int() | None, "rows": int()}:
-            return StepThreshold(**kept)  # type: ignore[arg-type]
+            return Threshold(**kept)  # type: ignore[arg-type]
     raise ValueError("no threshold of a step")
 
 

@@ -20,7 +20,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.judge import Judge, Progress
-from adjudge.judges.settings import ModelPanel, OnTooFew, at_least, check_votes, temperature_for
+from adjudge.judges.settings import AskSettings, ModelPanel, OnTooFew, at_least, check_votes, temperature_for
 from adjudge.pooling.majority import notes_on
 from adjudge.verdicts.code_text import extract_code
 
@@ -75,7 +75,7 @@ class _Samples:
 
 
 @dataclass(frozen=True)
-class SampledCriteria(_Samples, Judge[Instance, R], Generic[R]):
+class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     """One question in natural language about code (or a text), asked several times at once.
 
     Subclasses may override its methods and add attributes of their own.
@@ -93,13 +93,8 @@ class SampledCriteria(_Samples, Judge[Instance, R], Generic[R]):
     expression: str
     llm: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
-    language: str = "en"
-    temperature: float | None = None
-    seed: int | None = None
-    max_repairs: int = 3
     on_failure: OnTooFew = "fallback"
     on_result: Callable[[R], object] | None = None
-    panel: ModelPanel = field(init=False, repr=False, compare=False)
 
     template: ClassVar[str]
     options: ClassVar[tuple[CriteriaOption, ...]] = ()

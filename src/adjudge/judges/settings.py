@@ -7,17 +7,19 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeGuard, TypeVar
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import MOST_WEIGHT
-from adjudge.domain.vote import Ballot
+from adjudge.domain.vote import Ballot, Mode
 from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
-from adjudge.judges.unitxt_engine import EngineLike, EngineModel, UnitxtEngine
+
+if TYPE_CHECKING:
+    from adjudge.judges.unitxt_engine import EngineLike, UnitxtEngine
 
 T = TypeVar("T")
 _ROOM_FOR_A_PANEL = 2048
@@ -67,6 +69,8 @@ def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:
 
 
 def _opened(engine: UnitxtEngine) -> OpenModel:
+    from adjudge.judges.unitxt_engine import EngineModel  # not loaded where there is no such engine
+
     return open_model(EngineModel(engine), max_concurrency=1)
 
 
@@ -98,21 +102,37 @@ class OwnSettings:
     batch_size: int = 32
 
 
+class Asked(TypedDict):
+    """How a judge that asks others has them ask."""
+
+    language: str
+    temperature: float | None
+    seed: int | None
+    mode: Mode | None
+    max_repairs: int
+
+
 @light_dataclass(frozen=True, kw_only=True)
-class VoteSettings:
+class AskSettings:
+    """Of judges that ask a panel of models."""
+
+    panel: ModelPanel = field(init=False, repr=False, compare=False)
+    language: str = "en"
+    temperature: float | None = None
+    seed: int | None = None
+    max_repairs: int = 3
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class VoteSettings(AskSettings):
     """Of judges that ask a panel of models for votes.
 
     Parameters:
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
     """
 
-    panel: ModelPanel = field(init=False, repr=False, compare=False)
-    temperature: float | None = None
     self_consistency: bool | int = False
     check_positional_bias: bool = False
-    language: str = "en"
-    seed: int | None = None
-    max_repairs: int = 3
     on_failure: OnFailure = "abstain"
     batch_size: int = 32
 

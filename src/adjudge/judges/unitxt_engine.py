@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from time import perf_counter
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from adjudge.aio.threads import started
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.open import ModelLike
@@ -148,7 +148,7 @@ def _between(before: Callable[[], None], after: Callable[[], None]) -> Iterator[
 GATE = _Gate()
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Package:
     """What is used of unitxt."""
 
@@ -181,7 +181,7 @@ def _not_of_ours(record: logging.LogRecord) -> bool:
     return record.threadName != _THREAD or record.levelno >= logging.WARNING
 
 
-def _own_engine(base: type[UnitxtEngine]) -> Callable[..., Any]:
+def _own_engine(base: type[UnitxtEngine]) -> Callable[..., object]:
     """The engine of unitxt's through which it asks a model of ours."""
 
     class AdjudgeInferenceEngine(base):  # type: ignore[misc, valid-type]
@@ -196,7 +196,7 @@ def _own_engine(base: type[UnitxtEngine]) -> Callable[..., Any]:
             """What unitxt's results call it."""
             return "adjudge"
 
-        def _infer(self, dataset: Sequence[Mapping[str, Any]], return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
+        def _infer(self, dataset: Sequence[Mapping[str, object]], return_meta_data: bool = False) -> list[str]:  # noqa: ARG002
             asked = [instance["source"] for instance in dataset]
             with GATE.outside():
                 return [self.call.answer(messages) for messages in asked]

@@ -8,10 +8,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
+from adjudge.domain.light import light_dataclass
+from adjudge.errors import RunError
+from adjudge.ledger.file import FILE, connect
 from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checked, columns_in, insert, sealed, select
 
@@ -42,7 +46,7 @@ class State(StrEnum):
 UNDER_WAY = (State.INTENDED, State.OPEN, State.CANCELLING)
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Batch:
     """A batch as the ledger has it."""
 
@@ -94,7 +98,7 @@ class Asked(StrEnum):
     """To be asked again."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class BatchBallot:
     """One request of a batch."""
 
@@ -213,3 +217,25 @@ def batches_in(connection: sqlite3.Connection) -> list[Batch]:
         with suppress(ValueError, TypeError):  # a ledger may come from anybody
             found.append(Batch.of(checked("batches", row)))
     return found
+
+
+def refuse_under_way(ledger: Ledger, folder: Path) -> None:
+    """What a batch is asked already is not asked again one by one, and paid for twice."""
+    if found := collectable(BatchTable(ledger).under_way()):
+        raise RunError(
+            f"batches of this run are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which would "
+            f"be asked and paid for a second time: collect them with 'adjudge resume {folder}', or add --batch"
+        )
+
+
+def refuse_to_fork(folder: Path) -> None:
+    """Nor in a run that begins with the answers of another."""
+    if not (folder / FILE).exists():
+        return
+    with connect(folder / FILE, writable=False) as connection:
+        found = collectable(batches_in(connection))
+    if found:
+        raise RunError(
+            f"batches of {folder} are under way: {len(found)}, with {sum(one.requests for one in found)} requests, which the "
+            f"fork would ask and pay for a second time: collect them first with 'adjudge resume {folder}'"
+        )

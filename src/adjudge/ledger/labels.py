@@ -51,22 +51,16 @@ class Draw:
     at: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Conflict:
     """A row of which annotators say different things."""
 
+    criteria: str
+    """The criteria's name."""
+    row: str
+    """The row's identity."""
     labels: tuple[Label, ...]
     """What each of them says."""
-
-    @property
-    def row(self) -> str:
-        """The row's identity."""
-        return self.labels[0].row
-
-    @property
-    def criteria(self) -> str:
-        """The criteria's name."""
-        return self.labels[0].criteria
 
     @property
     def is_open(self) -> bool:
@@ -97,12 +91,22 @@ class LabelStore:
                 yield label
 
     def of_each_copy(self, criteria: str | None = None) -> Iterator[Label]:
-        """The same where rows of equal content were labelled apart, each under its own id: the last label of each of them."""
+        """The same for corrections: where rows of equal content were labelled apart, each under its own id, the last label of
+        each of them; where one was changed by somebody who had seen the judge's verdict meanwhile, the one from before that.
+        """
         found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, None)
         for _, history in groupby(found, lambda label: (label.criteria, label.row, label.annotator)):
-            for own in _copies(history):
-                if label := _standing(own):
-                    yield label
+            known = list(history)
+            yield from (_blind(label, known) for own in _copies(known) if (label := _standing(own)))
+
+    def newest(self) -> tuple[int, int]:
+        """Another whenever a label was added."""
+        if not self.path.is_file():
+            return 0, 0
+        with self._connected(writable=False) as connection:
+            known = columns_in(connection, "labels")
+            (number,) = connection.execute("SELECT max(number) FROM labels").fetchone() if known else (0,)
+        return self.path.stat().st_ino, number or 0
 
     def history(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
         """Every label that was ever added, in that order."""
@@ -110,10 +114,10 @@ class LabelStore:
 
     def conflicts(self, criteria: str | None = None) -> Iterator[Conflict]:
         """The rows of which annotators give different answers."""
-        for _, labels in groupby(self.current(criteria), lambda label: (label.criteria, label.row)):
+        for (name, row), labels in groupby(self.current(criteria), lambda label: (label.criteria, label.row)):
             given = [label for label in labels if label.state == "given"]
             if len({str(label.answer) for label in given}) > 1:
-                yield Conflict(tuple(given))
+                yield Conflict(criteria=name, row=row, labels=tuple(given))
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
         """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what undo takes back."""
@@ -121,9 +125,13 @@ class LabelStore:
         which = f"{newest} AND design {'=' if chosen else '<>'} 'chosen'"
         return next(self._read(f"{_SELECT} AND {which} ORDER BY number DESC LIMIT 1", criteria, annotator), None)
 
-    def withdraw(self, label: Label) -> None:
-        """Take a label back: it stays in the history and counts no more."""
-        nothing = {"option": None, "score": None, "winner": None, "note": ""}
+    def withdraw(self, label: Label, *, judge_visible: bool = False) -> None:
+        """Take a label back: it stays in the history and counts no more.
+
+        ``judge_visible``: the annotator has seen the judge's verdict since. What they say then is no blind label, so that the
+        one taken back goes on correcting (``of_each_copy``).
+        """
+        nothing = {"option": None, "score": None, "winner": None, "note": "", "judge_visible": judge_visible}
         self.add(replace(label, state="withdrawn", at=time.time(), **nothing))  # type: ignore[arg-type]
 
     def draw(self, criteria: str, seed: int | None = None) -> Draw:
@@ -207,6 +215,15 @@ def _standing(history: Sequence[Label]) -> Label | None:
     if drawn.design == last.design:
         return last
     return replace(last, design=drawn.design, seed=drawn.seed, drawn_at=drawn.drawn_at, drawn_under=drawn.drawn_under)
+
+
+def _blind(label: Label, history: Sequence[Label]) -> Label:
+    """The label, or, where it was given with the judge's verdict in sight, the one that stood before."""
+    if not label.judge_visible:
+        return label
+    blind = (one for one in history if not one.judge_visible and one.state != "skipped")
+    own = [one for one in blind if one.id is None or one.id == label.id]
+    return _standing(own) or label
 
 
 def _row(label: Label) -> tuple[object, ...]:

@@ -45,25 +45,41 @@ from adjudge.ledger.rows import (
 from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26
-_MASK = _BITS - 1
+_KEYS = 4_000_000
 
 
 class BloomFilter:
-    """A Bloom filter of eight megabytes: of two million keys, about one in two hundred unknown ones is taken for known."""
+    """A Bloom filter of eight megabytes for four million keys, then of twice as much for twice as many, and so on.
+
+    Of unknown keys, about one in eighty is taken for known by each part that is full.
+    """
 
     def __init__(self) -> None:
-        self._bits = bytearray(_BITS // 8)
+        self._parts: list[tuple[bytearray, int]] = []
+        self._room = 0
 
     def add(self, key: bytes) -> None:
         """From now on ``key`` may be known. Keys are hashes, so their own bits are as good as any."""
+        if not self._room:
+            self._grow()
+        self._room -= 1
+        bits, mask = self._parts[-1]
         number = int.from_bytes(key[:8], "little")
-        for bit in (number & _MASK, (number >> 32) & _MASK):
-            self._bits[bit >> 3] |= 1 << (bit & 7)
+        for bit in (number & mask, (number >> 32) & mask):
+            bits[bit >> 3] |= 1 << (bit & 7)
+
+    def _grow(self) -> None:
+        doubled = len(self._parts)
+        self._parts.append((bytearray((_BITS << doubled) // 8), (_BITS << doubled) - 1))
+        self._room = _KEYS << doubled
 
     def __contains__(self, key: bytes) -> bool:
         number = int.from_bytes(key[:8], "little")
-        one, two = number & _MASK, (number >> 32) & _MASK
-        return bool(self._bits[one >> 3] >> (one & 7) & self._bits[two >> 3] >> (two & 7) & 1)
+        for bits, mask in self._parts:
+            one, two = number & mask, (number >> 32) & mask
+            if bits[one >> 3] >> (one & 7) & bits[two >> 3] >> (two & 7) & 1:
+                return True
+        return False
 
 
 _Read = TypeVar("_Read")

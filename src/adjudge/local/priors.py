@@ -1,4 +1,7 @@
-"""What a model in this process says of neutral texts, kept on disk so that the next process need not ask again."""
+"""What a model in this process says of neutral texts, kept on disk so that the next process need not ask again.
+
+What the embedded model says under the RAG evaluator's criteria comes with the package.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,27 @@ from pathlib import Path
 
 from adjudge.aio.files import cache_folder, written_whole
 from adjudge.errors import SetupError
+from adjudge.local.weights.shipped import shipped_priors
 
 
 def kept_prior(key: str, options: Sequence[str]) -> Mapping[str, float] | None:
     """Log-probability of each of ``options``; None where nothing usable is kept under ``key``."""
+    return _usable(_on_disk(key), options) or _usable(shipped_priors().get(key), options)
+
+
+def _on_disk(key: str) -> object:
     try:
-        found = json.loads(_path(key).read_bytes())
-        prior = {option: float(found[option]) for option in options}
-    except (OSError, ValueError, TypeError, KeyError, SetupError):
+        return json.loads(_path(key).read_bytes())
+    except (OSError, ValueError, SetupError):
         return None
-    return prior if all(map(math.isfinite, prior.values())) else None
+
+
+def _usable(found: object, options: Sequence[str]) -> Mapping[str, float] | None:
+    try:
+        prior = {option: float(found[option]) for option in options} if isinstance(found, Mapping) else {}
+    except (ValueError, TypeError, KeyError):
+        return None
+    return prior if prior and all(map(math.isfinite, prior.values())) else None
 
 
 def keep_prior(key: str, prior: Mapping[str, float]) -> None:

@@ -63,7 +63,7 @@ def _settled(counts: Counter[str], remaining: int, criteria: Criteria, min_valid
 
 
 def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
-    score = criteria.option(name).points
+    score = criteria.points_of[name]
     return (score if score is not None else float("inf"), criteria.option_names.index(name))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
 from adjudge.domain.criteria import Criteria
@@ -28,6 +28,7 @@ class DataWanted:
     wanted: str
     """An option; of comparisons "better", "close" or "tie"."""
     count: int
+    _: KW_ONLY
     between: tuple[str, ...] = ()
     """The options at whose border they are to lie; empty: they are to be clear."""
     about: str = ""

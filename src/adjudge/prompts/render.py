@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from secrets import token_hex
@@ -13,10 +12,9 @@ from secrets import token_hex
 import jinja2
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.each import ChoiceOfEach
-from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Message, Prompt, Role
 from adjudge.domain.question import Comparison, Question, Rating
 from adjudge.domain.verdict import TIE
@@ -43,7 +41,7 @@ _ENVIRONMENT = jinja2.Environment(
 )
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Template:
     """One template file, compiled."""
 
@@ -134,7 +132,7 @@ def render(ballot: Ballot) -> Prompt:
 
 def _is_part(ballot: Ballot) -> bool:
     """Whether it is one of many questions about a row, each about a part of it."""
-    return isinstance(ballot.question, SupportQuestion) or ballot.template == CHECK
+    return ballot.question.quoted or ballot.template == CHECK
 
 
 def _fenced(ballot: Ballot) -> list[str]:
@@ -152,13 +150,7 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     """The conversation so far and a turn that says what was wrong with the last reply, which may quote what it judges."""
     question, bounds = ballot.question, _bounds(ballot.question)
     asked = {"options": list(question.labels), "feedback": ballot.feedback, "ranking": question.ranked}
-    kinds: Mapping[type, str] = {
-        SupportQuestion: "repair_evidence",
-        SupportOfEach: "repair_sentences",
-        ClaimsQuestion: "repair_claims",
-        ChoiceOfEach: "repair_each",
-    }
-    template = load(kinds.get(type(question)) or ("repair_number" if bounds else "repair"), ballot.language)
+    template = load("repair_number" if bounds else question.repair, ballot.language)
     (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
 
@@ -297,7 +289,7 @@ def _values(ballot: Ballot) -> dict[str, object]:
 _LONGEST_REASON = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class ProgramWanted:
     """What the program that is asked for has to know."""
 
@@ -315,8 +307,7 @@ class ProgramWanted:
 
 def render_program(wanted: ProgramWanted, language: str) -> Prompt:
     """A request for a program."""
-    values = {name: getattr(wanted, name) for name in ProgramWanted.__slots__}
-    return Prompt(load("generate", language).messages(values))
+    return Prompt(load("generate", language).messages(vars(wanted)))
 
 
 def render_retry(prompt: Prompt, written: str, reasons: Sequence[str], language: str) -> Prompt:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
+from functools import cache, cached_property
 from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
@@ -14,7 +13,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.errors import SetupError
 from adjudge.prompts.render import check_language
-from adjudge.reading.values import Place, list_of, load_yaml, mapping, nearest, number, phrase
+from adjudge.reading.values import Place, list_of, mapping, nearest, number, our_yaml, phrase
 
 _OWN_KEYS = ("title", "weight", "gates")
 _GATE_KEYS = ("score", "rule", "cap", "weight")
@@ -71,17 +70,17 @@ class Dimension:
         if self.weight > MOST_WEIGHT:
             raise SetupError(f"the weight of the dimension {self.name!r} must be at most {MOST_WEIGHT:g}, not {self.weight}")
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name of its criteria."""
         return self.criteria.name
 
-    @property
+    @cached_property
     def maximum(self) -> int:
         """The best score."""
         return len(self.criteria.options) - 1
 
-    @property
+    @cached_property
     def reads(self) -> tuple[str, ...] | None:
         """The fields it sees, the judged one last; None: all there are."""
         judged = self.criteria.to_evaluate_field
@@ -103,6 +102,7 @@ def rag_dimensions(language: str = "en") -> tuple[Dimension, ...]:
     return tuple(_dimension(value, place, language) for place, value in _ready_made(language).values())
 
 
+@cache
 def absent(language: str = "en") -> Mapping[str, str]:
     """What stands in a prompt for a field that a row has nothing in."""
     return {str(name): str(text) for name, text in mapping(_data(language)["absent"], Place("rag", "absent")).items()}
@@ -210,9 +210,7 @@ def _ready_made(language: str) -> dict[str, tuple[Place, object]]:
 @cache
 def _data(language: str) -> Mapping[str, object]:
     check_language(language)
-    content = (files(__package__) / "data" / f"{language}.yaml").read_text(encoding="utf-8")
-    place = load_yaml(content, Place(f"rag/data/{language}.yaml", "the file"), trusted=True)
-    return mapping(place.value, place)
+    return our_yaml(__package__, f"{language}.yaml")[0]
 
 
 def _dimension(value: object, place: Place, language: str) -> Dimension:

@@ -26,7 +26,7 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Progress
-from adjudge.judges.settings import NO_MODELS, ModelPanel, OnFailure, check_votes, one_of
+from adjudge.judges.settings import NO_MODELS, Asked, AskSettings, ModelPanel, OnFailure, check_votes, one_of
 from adjudge.prompts.render import CHECK, CHECK_JOINT
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
@@ -64,7 +64,7 @@ _WITHOUT_MODELS = 64
 
 
 @dataclass(frozen=True)
-class RagEvaluator(RagPlans):
+class RagEvaluator(AskSettings, RagPlans):
     """Scores the answers of a retrieval-augmented assistant.
 
     Every dimension is asked about by itself and sees only what it needs. With several models or samples a dimension's score
@@ -103,12 +103,8 @@ class RagEvaluator(RagPlans):
     config: str | Path | None = None
     weights: Mapping[str, float] = field(default_factory=FrozenDict, hash=False)
     strictness: int = 1
-    language: str = "en"
     early_stop: bool = False
-    temperature: float | None = None
-    seed: int | None = None
     mode: Mode | None = None
-    max_repairs: int = 3
     on_failure: OnFailure = "abstain"
     evidence: Method | None = None
     claims: bool = False
@@ -118,8 +114,6 @@ class RagEvaluator(RagPlans):
     _measuring: Measuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
     _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
-
-    panel: ModelPanel = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_votes("strictness", self.strictness)
@@ -343,13 +337,9 @@ class RagEvaluator(RagPlans):
         return DirectJudge(
             self.model if self._asks else nobody,
             self_consistency=self.strictness,
-            language=self.language,
             early_stop=self.early_stop,
-            temperature=self.temperature,
-            seed=self.seed,
-            mode=self.mode,
-            max_repairs=self.max_repairs,
             on_failure=self.on_failure,
+            **self._asking(),
         )
 
     def _evidence_judge(self) -> EvidenceJudge:
@@ -358,11 +348,12 @@ class RagEvaluator(RagPlans):
             method=self.evidence or "rules",
             split="claims" if self.claims else "sentences",
             strictness=self.strictness,
-            language=self.language,
-            temperature=self.temperature,
-            seed=self.seed,
-            mode=self.mode,
-            max_repairs=self.max_repairs,
+            **self._asking(),
+        )
+
+    def _asking(self) -> Asked:
+        return Asked(
+            language=self.language, temperature=self.temperature, seed=self.seed, mode=self.mode, max_repairs=self.max_repairs
         )
 
 

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from adjudge.catalog.criteria_file import parse_entry
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import SetupError
 from adjudge.prompts.render import check_language
-from adjudge.reading.values import Place, flag, list_of, load_yaml, mapping, nearest, number, one_of, phrase, texts
+from adjudge.reading.values import Place, flag, list_of, mapping, nearest, number, one_of, our_yaml, phrase, texts
 from adjudge.stats.retrieval import NAMES, RankMeasure
 
 Side = Literal["retriever", "generator"]
@@ -119,9 +118,7 @@ def _rank(name: str) -> RankMeasure | None:
 @cache
 def _read(language: str) -> tuple[Mapping[str, Measure], Mapping[str, Criteria]]:
     check_language(language)
-    file = f"measures.{language}.yaml"
-    place = load_yaml((files(__package__) / "data" / file).read_text(encoding="utf-8"), Place(file), trusted=True)
-    given = mapping(place.value, place, ("checks", "measures"))
+    given, place = our_yaml(__package__, f"measures.{language}.yaml")
     asked = [parse_entry(one, at, language).criteria for at, one in list_of(given["checks"], place.at("checks"))]
     found = [_measure(mapping(one, at), at) for at, one in list_of(given["measures"], place.at("measures"))]
     return {one.name: one for one in found}, {one.name: one for one in asked}

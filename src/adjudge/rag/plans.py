@@ -79,8 +79,9 @@ class RagPlans(Judge[Instance, RagResult]):
         cases = [case for case in self._cases(item, question) if case.criteria.name != self._by_sentence]
         if wait:
             return [case for case in cases if case.criteria.name not in standalone.READERS]
-        measured = self._measuring.cases(row_texts(item, question), self._results(cast)) if cast is not None else []
-        return [*cases, *measured]
+        if cast is None or not self._measuring.checks:
+            return cases
+        return [*cases, *self._measuring.cases(row_texts(item, question), self._results(cast))]
 
     def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
         """Asks for the question in itself; nothing where it is known, or nobody wants it."""
@@ -112,4 +113,5 @@ class RagPlans(Judge[Instance, RagResult]):
 
     def _cases(self, item: Instance, question: JudgedQuestion | None) -> list[Case]:
         words = absent(self.language)
-        return [standalone.asked_by(Case(shown(item, one, words), one.criteria), question) for one in self._scored]
+        cases = [Case(shown(item, one, words), one.criteria) for one in self._scored]
+        return [standalone.asked_by(case, question) for case in cases] if question else cases

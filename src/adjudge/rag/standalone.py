@@ -71,14 +71,9 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
     return JudgedQuestion(question, rewritten=question != " ".join(own.split()))
 
 
-def asked_by(case: Case, question: JudgedQuestion | None) -> Case:
+def asked_by(case: Case, question: JudgedQuestion) -> Case:
     """A dimension's case with the question that is judged, where it is one that sees no conversation."""
-    if (
-        question is None
-        or not question.rewritten
-        or case.criteria.name not in READERS
-        or "user_input" not in case.instance.fields
-    ):
+    if not question.rewritten or case.criteria.name not in READERS or "user_input" not in case.instance.fields:
         return case
     return replace(case, instance=replace(case.instance, fields={**case.instance.fields, "user_input": question.text}))
 

@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from adjudge.reading.values import Place, load_yaml, mapping, number, phrase
+from adjudge.reading.values import Place, mapping, number, our_yaml, phrase
 from adjudge.reading.words import plain_word
 
-_FILE = "reading/data/facts.yaml"
 _ORDINAL = re.compile(r"(?:ый|ой|ий|ого|его|ому|ему|ым|им|ом|ем|ая|ья|ую|ью|ое|ье|ые|ьи|ых|ьих)$")
 _MONTH_LETTERS = 3
 _NOT_MONTHS = frozenset({"march", "may", "mar"})
@@ -76,9 +74,7 @@ def _is_month(bare: str, found: int) -> bool:
 @cache
 def fact_words() -> FactWords:
     """The words of the file, read once."""
-    text = (files(__package__) / "data" / "facts.yaml").read_text(encoding="utf-8")
-    place = load_yaml(text, Place(_FILE, "the file"), trusted=True)
-    given = mapping(place.value, place)
+    given, place = our_yaml(__package__, "facts.yaml")
     return FactWords(
         numbers=_numbers(given["numbers"], place),
         ordinals=_numbers(given["ordinals"], place),

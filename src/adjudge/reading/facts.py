@@ -10,36 +10,24 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
+from adjudge.domain.evidence_result import FactKind, UnseenFact
+from adjudge.domain.span import Span
 from adjudge.reading.citation_marks import without_citations
 from adjudge.reading.fact_words import fact_words
 from adjudge.reading.quotes import find_quote
 from adjudge.reading.sentence_words import sentence_words
 from adjudge.reading.words import WORD, plain_word, same_name
 
-FactKind = Literal["number", "date", "unit", "name", "quotation"]
-
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """Something that a sentence says and that can be looked up in a source."""
-
-    kind: FactKind
-    text: str
-    start: int
-    """Where it stands in the sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
+class _Number(Span):
     """A number as written: what it may be, and how finely it is told."""
 
     values: tuple[float, ...]
     step: float
     """Half of it is how far a rounded number may be off."""
-    start: int
-    end: int
     unit: tuple[str, float] | None = None
     """What is measured, and by how much of its first unit."""
     counts: bool = False
@@ -47,11 +35,9 @@ class _Number:
 
 
 @dataclass(frozen=True, slots=True)
-class _Date:
+class _Date(Span):
     day: int | None
     month: int
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -81,7 +67,7 @@ _COUNTED: Final = 3
 _BEGINNING: Final = 3
 
 
-def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[Fact, ...]:
+def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[UnseenFact, ...]:
     """The facts of ``sentence`` that no source contains, in their order. Without sources there is nothing to look in."""
     known = _known(tuple(sources))
     sentence = without_citations(sentence)
@@ -95,8 +81,8 @@ def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[Fact, ...]:
     return tuple(sorted(found, key=lambda fact: fact.start)) if any(source.strip() for source in sources) else ()
 
 
-def _fact(sentence: str, kind: FactKind, start: int, end: int) -> Fact:
-    return Fact(kind, sentence[start:end], start)
+def _fact(sentence: str, kind: FactKind, start: int, end: int) -> UnseenFact:
+    return UnseenFact(kind=kind, text=sentence[start:end], start=start)
 
 
 @lru_cache(maxsize=256)
@@ -120,7 +106,7 @@ def _known(sources: tuple[str, ...]) -> _Known:
 # --- numbers and units ----------------------------------------------------------------------------------------------
 
 
-def _unseen_numbers(sentence: str, known: _Known, dates: Sequence[_Date]) -> Iterator[Fact]:
+def _unseen_numbers(sentence: str, known: _Known, dates: Sequence[_Date]) -> Iterator[UnseenFact]:
     skipped = _LIST_NUMBER.match(sentence)
     for one in _numbers(sentence):
         in_date = any(date.start <= one.start < date.end for date in dates)
@@ -150,7 +136,7 @@ def _numbers(text: str) -> Iterator[_Number]:
         values, step = _values(match[0])
         scale, end = _scale(text, match.end())
         unit, end = _unit(text, match.start(), end)
-        yield _Number(tuple(value * scale for value in values), step * scale, match.start(), end, unit)
+        yield _Number(match.start(), end, tuple(value * scale for value in values), step * scale, unit)
     yield from _in_words(text)
 
 
@@ -218,7 +204,7 @@ def _summed(text: str, run: Sequence[tuple[float, int, int]]) -> _Number:
     total = sum(value for value, _, _ in run)
     start, end = run[0][1], run[-1][2]
     unit, end = _unit(text, start, end)
-    return _Number((total,), 1e-6, start, end, unit, counts=total <= _COUNTED)
+    return _Number(start, end, (total,), 1e-6, unit, counts=total <= _COUNTED)
 
 
 # --- dates ----------------------------------------------------------------------------------------------------------
@@ -228,12 +214,12 @@ def _dates(text: str) -> Iterator[_Date]:
     for match in _NUMERIC_DATE.finditer(text):
         day, month = (match[3], match[2]) if match[1] else (match[4], match[5])
         if 1 <= int(month) <= 12 and 1 <= int(day) <= 31:
-            yield _Date(int(day), int(month), match.start(), match.end())
+            yield _Date(match.start(), match.end(), int(day), int(month))
     for match in WORD.finditer(text):
         month_number = fact_words().month(match[0])
         if month_number:
             day_number, start, end = _day(text, match.start(), match.end())
-            yield _Date(day_number, month_number, start, end)
+            yield _Date(start, end, day_number, month_number)
 
 
 def _day(text: str, start: int, end: int) -> tuple[int | None, int, int]:
@@ -287,7 +273,7 @@ def _has_name(known: _Known, name: str) -> bool:
 # --- quotations -----------------------------------------------------------------------------------------------------
 
 
-def _unseen_quotations(sentence: str, sources: Sequence[str]) -> Iterator[Fact]:
+def _unseen_quotations(sentence: str, sources: Sequence[str]) -> Iterator[UnseenFact]:
     for match in _QUOTED.finditer(sentence):
         quoted = next(filter(None, match.groups()))
         lowered = quoted.casefold().rstrip(".,!?…")

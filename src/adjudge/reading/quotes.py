@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from adjudge.domain.span import Span
 from adjudge.reading.sentences import Sentence, sentences
 from adjudge.reading.words import content_words
 
@@ -27,14 +28,6 @@ _ALIKE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A stretch of a text."""
-
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Folded:
     """A text with single spaces and without quotation marks, and where each of its characters stood."""
 
@@ -42,7 +35,7 @@ class _Folded:
     places: tuple[int, ...]
 
 
-def find_quote(quote: str, text: str) -> Passage | None:
+def find_quote(quote: str, text: str) -> Span | None:
     """Where ``quote`` stands in ``text``, whole words only; None where it does not, or is too short to show anything."""
     wanted = _folded(quote).text.strip()
     if sum(map(str.isalnum, wanted)) < _LEAST or not content_words(wanted):
@@ -51,7 +44,7 @@ def find_quote(quote: str, text: str) -> Passage | None:
     at = held.text.find(wanted)
     while at != -1:
         if _whole_words(held.text, at, at + len(wanted)):
-            return Passage(held.places[at], held.places[at + len(wanted) - 1] + 1)
+            return Span(held.places[at], held.places[at + len(wanted) - 1] + 1)
         at = held.text.find(wanted, at + 1)
     return None
 
@@ -84,7 +77,7 @@ def _folded(text: str) -> _Folded:
     return _Folded("".join(kept), tuple(places))
 
 
-def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Passage] | None:
+def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Span] | None:
     """The passage that shares most words with ``sentence``, and which text it is in, from 0; None where none is alike."""
     wanted = frozenset(content_words(sentence))
     if not wanted:
@@ -95,7 +88,7 @@ def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Passage] | Non
             share = len(wanted & words) / len(wanted)
             if share >= _ALIKE and (best is None or share > best[0]):
                 best = (share, number, one)
-    return None if best is None else (best[1], Passage(best[2].start, best[2].end))
+    return None if best is None else (best[1], best[2])
 
 
 @lru_cache(maxsize=256)

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from adjudge.reading.values import Place, list_of, load_yaml, mapping, phrase
+from adjudge.reading.values import Place, list_of, mapping, our_yaml, phrase
 
 _TURN = re.compile(
     r"[,;:.—-]\s*(?:but|however|although|though|yet|но|однако|хотя|зато|а)\s+"
@@ -55,9 +54,7 @@ class SentenceWords:
 @cache
 def sentence_words() -> SentenceWords:
     """The words of the file, read once."""
-    text = (files(__package__) / "data" / "sentences.yaml").read_text(encoding="utf-8")
-    file = load_yaml(text, Place("reading/data/sentences.yaml", "the file"), trusted=True)
-    given = mapping(file.value, file)
+    given, _ = our_yaml(__package__, "sentences.yaml")
     opening = r"(?:(?:well|ok|okay|sure|yes|great|hi|hello)[,!.]?\s+)?"
     return SentenceWords(
         leading=_words(given, "leading"),

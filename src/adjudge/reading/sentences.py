@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from adjudge.domain.span import Span
 from adjudge.reading.citation_marks import NOTE
 from adjudge.reading.sentence_words import sentence_words
 
@@ -18,11 +19,9 @@ SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "f
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence and its place: `text[start:end]` of what was split."""
+class Sentence(Span):
+    """One sentence and its place in what was split."""
 
-    start: int
-    end: int
     text: str
     kind: SentenceKind = "claim"
 
@@ -33,11 +32,9 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
+class _Block(Span):
     """A stretch of the text that no sentence leaves."""
 
-    start: int
-    end: int
     kind: Literal["prose", "heading", "footnote", "code"] = "prose"
 
 
@@ -87,7 +84,7 @@ def _with_lone_headings(found: list[Sentence]) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
-def _named(text: str, span: _Span) -> Sentence:
+def _named(text: str, span: _Block) -> Sentence:
     said = text[span.start : span.end]
     return Sentence(span.start, span.end, said, _kind(said) if span.kind == "prose" else span.kind)
 
@@ -113,15 +110,10 @@ def _is_question(plain: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Span):
     """One line without the white space around it."""
 
-    start: int
     text: str
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text)
 
     @property
     def is_rule(self) -> bool:
@@ -167,12 +159,13 @@ def _lines(text: str) -> list[_Line]:
     start = 0
     for raw in text.splitlines(keepends=True):
         bare = raw.strip()
-        found.append(_Line(start + len(raw) - len(raw.lstrip()), bare))
+        first = start + len(raw) - len(raw.lstrip())
+        found.append(_Line(first, first + len(bare), bare))
         start += len(raw)
     return found
 
 
-def _blocks(text: str) -> Iterator[_Span]:
+def _blocks(text: str) -> Iterator[_Block]:
     lines = _lines(text)
     at = 0
     while at < len(lines):
@@ -181,7 +174,7 @@ def _blocks(text: str) -> Iterator[_Span]:
             yield from _without_white_space(text, block)
 
 
-def _next_block(lines: list[_Line], at: int) -> tuple[int, _Span | None]:
+def _next_block(lines: list[_Line], at: int) -> tuple[int, _Block | None]:
     line = lines[at]
     fence = _FENCE.match(line.text)
     if fence:
@@ -190,26 +183,26 @@ def _next_block(lines: list[_Line], at: int) -> tuple[int, _Span | None]:
         return at + 1, None
     if line.is_table_row:
         header = at + 1 < len(lines) and lines[at + 1].is_table_rule
-        return at + 1, _Span(line.start, line.end, "heading" if header else "prose")
+        return at + 1, _Block(line.start, line.end, "heading" if header else "prose")
     heading = _HEADING.match(line.text)
     if heading:
-        return at + 1, _Span(line.start + heading.end(), line.end, "heading")
+        return at + 1, _Block(line.start + heading.end(), line.end, "heading")
     if line.is_bold or NOTE.match(line.text):
-        return at + 1, _Span(line.start, line.end, "heading" if line.is_bold else "footnote")
+        return at + 1, _Block(line.start, line.end, "heading" if line.is_bold else "footnote")
     return _paragraph(lines, at)
 
 
-def _code(lines: list[_Line], at: int, fence: str) -> tuple[int, _Span]:
+def _code(lines: list[_Line], at: int, fence: str) -> tuple[int, _Block]:
     last = next((n for n in range(at + 1, len(lines)) if lines[n].text.startswith(fence)), len(lines) - 1)
-    return last + 1, _Span(lines[at].start, lines[last].end, "code")
+    return last + 1, _Block(lines[at].start, lines[last].end, "code")
 
 
-def _paragraph(lines: list[_Line], at: int) -> tuple[int, _Span]:
+def _paragraph(lines: list[_Line], at: int) -> tuple[int, _Block]:
     last = at
     while last + 1 < len(lines) and lines[last].goes_on(lines[last + 1]):
         last += 1
     kind: Literal["heading", "prose"] = "heading" if last == at and _is_lead_in(lines[at]) else "prose"
-    return last + 1, _Span(lines[at].start + lines[at].marker, lines[last].end, kind)
+    return last + 1, _Block(lines[at].start + lines[at].marker, lines[last].end, kind)
 
 
 def _is_lead_in(line: _Line) -> bool:
@@ -217,18 +210,18 @@ def _is_lead_in(line: _Line) -> bool:
     return line.text.rstrip(" *_").endswith(":") and not re.search(r"[.!?]\s", line.text[line.marker :])
 
 
-def _without_white_space(text: str, span: _Span) -> Iterator[_Span]:
+def _without_white_space(text: str, span: _Block) -> Iterator[_Block]:
     said = text[span.start : span.end]
     start = span.start + len(said) - len(said.lstrip())
     end = span.start + len(said.rstrip())
     if end > start:
-        yield _Span(start, end, span.kind)
+        yield _Block(start, end, span.kind)
 
 
 # --- sentences: where a full stop ends one --------------------------------------------------------------------------
 
 
-def _split(text: str, block: _Span) -> Iterator[_Span]:
+def _split(text: str, block: _Block) -> Iterator[_Block]:
     if block.kind != "prose":
         yield block
         return
@@ -240,10 +233,10 @@ def _split(text: str, block: _Span) -> Iterator[_Span]:
             break
         marks.advance(end)
         if marks.has_words and not marks.close_soon() and _may_end(said, start, end):
-            yield from _without_white_space(text, _Span(block.start + start, block.start + end))
+            yield from _without_white_space(text, _Block(block.start + start, block.start + end))
             start = end
             marks = _OpenMarks(said, end)
-    yield from _without_white_space(text, _Span(block.start + start, block.end))
+    yield from _without_white_space(text, _Block(block.start + start, block.end))
 
 
 def _ends(said: str) -> list[int]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
         return replace(place, line=_line(node), value=_Reader().value(node, place))
     except RecursionError:  # also by what holds itself
         raise replace(place, line=1).wrong("is nested too deep") from None
+
+
+def our_yaml(package: str, name: str) -> tuple[Mapping[str, object], Place]:
+    """What a package's own file ``data/name`` says, and where that is."""
+    from importlib.resources import files
+
+    text = (files(package) / "data" / name).read_text(encoding="utf-8")
+    place = load_yaml(text, Place(f"{package.rpartition('.')[2]}/data/{name}", "the file"), trusted=True)
+    return mapping(place.value, place), place
 
 
 def _compose(content: str, place: Place, trusted: bool) -> Node | None:
@@ -159,7 +169,7 @@ class Items(list[object]):
     lines: Sequence[int] = ()
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Place:
     """Where a value stands."""
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from adjudge.reports.words import counted, word
+from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
-from adjudge.trust.agreement import CROWD, AgreementReport, Pair
+from adjudge.trust.agreement import CROWD, AgreementReport
 from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
 from adjudge.trust.distance import Distance
@@ -104,7 +105,7 @@ def _both_orders(group: str, found: OrderAgreement) -> str:
     return f"{about}: {right}, {found.alike:.1%} of rows say the same in both ({counted(found.count, 'row')})"
 
 
-def _pair(pair: Pair) -> str:
+def _pair(pair: TwoRaters) -> str:
     kappa = pair.kappa.reason if pair.kappa.value is None else f"kappa {pair.kappa.value:.3f}"
     share = "" if pair.accuracy.value is None else f"{pair.accuracy.value:.1%} alike, "
     return f"{share}{kappa} ({counted(pair.count, 'row')})"

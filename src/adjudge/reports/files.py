@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import BinaryIO, TextIO
 from adjudge.aio.files import written_whole
 from adjudge.ledger.file import FILE
 
+STDOUT = Path("-")
+"""Standard output."""
 _SYSTEM = ("/dev", "/proc")
 """Where links such as /dev/stdout are the system's own."""
 
@@ -20,6 +23,11 @@ _SYSTEM = ("/dev", "/proc")
 @contextmanager
 def whole_file(target: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of ``target`` when it is whole. A link is replaced: what it points to may be anybody's."""
+    if target == STDOUT:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     if _written_in_place(target):
         with target.open("wb") as file:
             yield file

@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.reports.judgment import Judgment, number_of, part_of
 from adjudge.reports.summary import UNSURE, Summary, Sureness, interval_dict, interval_of, kind_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 BLAMED = ("retriever", "generator", "both", "neither", "unknown")
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class MeasureSummary:
     """One measure over all rows."""
 
@@ -47,7 +48,7 @@ class MeasureSummary:
         return {**found, "of": self.measure.of, "reasons": dict(self.reasons)}
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class MeasuresSummary:
     """All measures over all rows."""
 
@@ -143,7 +144,7 @@ def because(one: Judgment) -> dict[str, float]:
 # -- the parts of a row ------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class FragmentSeen:
     """What became of one fragment."""
 

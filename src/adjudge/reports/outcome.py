@@ -40,6 +40,7 @@ class Outcome:
     """Why it ended before the end, where what there is of it is reported all the same."""
     stopped_code: int = ExitCode.OK
     _tally: ReportTally = field(init=False, repr=False)
+    _made: Report | None = field(init=False, repr=False, default=None)
     _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
@@ -72,7 +73,7 @@ class Outcome:
 
     def see(self, event: Event) -> None:
         """Count it."""
-        self._compared = None
+        self._made = self._compared = None
         match event:
             case Judged():
                 self._tally.failed_calls = event.failed_calls
@@ -87,12 +88,17 @@ class Outcome:
 
     def report(self) -> Report:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
-        made, folder = self._tally.report(), self.run.folder
+        made, folder = self._seen_so_far(), self.run.folder
         made = replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
         if folder is None:
             return made
         labelled = calibrations_of(folder) if holds_labels(folder) else ()
         return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=labelled)
+
+    def _seen_so_far(self) -> Report:
+        """Made once, after the last judgment."""
+        self._made = self._made or self._tally.report()
+        return self._made
 
     def _paired(self, folder: Path) -> tuple[GateResult, ...]:
         """Gates against another run; looked at once, after the last judgment."""
@@ -162,7 +168,7 @@ class Outcome:
         """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
         if self.stopped:
             return self.stopped_code
-        report = self._tally.report()
+        report = self._seen_so_far()
         paired = self._paired(self.run.folder) if self.run.folder else ()
         codes = [exit_code(one.summary) for one in report.sections] + [gate.code for gate in (*report.gates, *paired)]
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])

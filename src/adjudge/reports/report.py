@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.judged import Judged
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.shown import Shown
 from adjudge.reports.cascades import CascadeSummary, CascadeTally
 from adjudge.reports.cost import cost_of
-from adjudge.reports.evidence import EvidenceSummary, EvidenceTally
 from adjudge.reports.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.reports.judgment import Judgment, composite_of
 from adjudge.reports.setup import Change, Figure, ReportedJudge, Setup
@@ -26,6 +26,7 @@ from adjudge.reports.words import blank_rows
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.reports.contests import ContestSummary, ContestTally, SystemSummary
+    from adjudge.reports.evidence import EvidenceSummary, EvidenceTally
     from adjudge.reports.rag import RagSummary, RagTally
     from adjudge.trust.calibration import Calibration
 
@@ -36,21 +37,14 @@ _MOST_NAMED = 10
 
 
 @light_dataclass(frozen=True)
-class Section:
+class Section(Judged):
     """What one judge says by one criteria."""
 
-    judge: str
-    criteria: str
     summary: Summary
     rag: RagSummary | None = None
     contests: ContestSummary | None = None
     cascade: CascadeSummary | None = None
     evidence: EvidenceSummary | None = None
-
-    @property
-    def name(self) -> str:
-        """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
 
     def figures(self) -> Iterator[Figure]:
         """What can be compared with another run."""
@@ -68,11 +62,9 @@ class Section:
             found["rules"] = dict(self.rag.rules)
             found |= self.rag.measures.to_dict() if self.rag.measures else {}
         if self.contests:
-            order = self.contests.order
-            found["systems"] = [one.to_dict() for one in self.contests.systems]
-            found["positional_bias"] = order and order.to_dict()
-        if self.cascade:
-            found["cascade"] = self.cascade.to_dict()
+            order, systems = self.contests.order, self.contests.systems
+            found |= {"systems": [one.to_dict() for one in systems], "positional_bias": order and order.to_dict()}
+        found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
         return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
 
 
@@ -201,12 +193,21 @@ class _SectionTally:
         sureness = Sureness(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
-        self._tally, self._evidence = Tally(sureness), EvidenceTally()
+        self._tally = Tally(sureness)
+        self._evidence: EvidenceTally | None = None
         self._rag = _rag_tally(first.judge, setup, sureness) if first.kind == "rag" else None
-        self._contests = _contest_tally(sureness) if first.kind == "pairwise" else None
+        self._contests: ContestTally | None = None
+        if first.kind == "pairwise":
+            from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
+
+            self._contests = ContestTally(sureness)
 
     def add(self, one: Judgment) -> None:
         self._tally.add(one)
+        if self._evidence is None and "evidence" in one.result:
+            from adjudge.reports.evidence import EvidenceTally  # not loaded where no sentence is looked up
+
+            self._evidence = EvidenceTally()
         for more in (self._rag, self._contests, self._cascade, self._evidence):
             if more:
                 more.add(one)
@@ -215,13 +216,8 @@ class _SectionTally:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
         cascade = self._cascade.summary(self._steps) if self._cascade else None
-        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, self._evidence.summary())
-
-
-def _contest_tally(sureness: Sureness) -> ContestTally:
-    from adjudge.reports.contests import ContestTally  # not loaded where nothing is compared
-
-    return ContestTally(sureness)
+        evidence = self._evidence.summary() if self._evidence else None
+        return Section(self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, evidence)
 
 
 def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from adjudge.data.cells import cell, text_of
 from adjudge.errors import RunError, SetupError
 from adjudge.reports.again import Again
-from adjudge.reports.files import text_file
+from adjudge.reports.files import STDOUT, text_file
 from adjudge.reports.judgment import Judgment, explanation_of, part_of, score_of
-from adjudge.reports.measures import blamed, measured
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
@@ -28,7 +27,7 @@ _MEASURED = ("measures", "parts", "blame", "votes_on_measures")
 
 def check_writable(path: Path | None) -> None:
     """Before anything is paid for, not after."""
-    if path is None:
+    if path is None or path == STDOUT:
         return
     folder = path.absolute().parent
     try:
@@ -102,6 +101,8 @@ def _scores(one: Judgment, dimensions: Sequence[Dimension]) -> dict[str, object]
 
 def _measures(one: Judgment, names: Iterable[str]) -> dict[str, object]:
     """Each measure, why it has no number where it has none, and whom the row blames."""
+    from adjudge.reports.measures import blamed, measured  # not loaded where only models judge
+
     own: dict[str, object] = {}
     for name in names:
         own[name], reason = measured(one, name)

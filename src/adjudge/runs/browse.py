@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Literal, NamedTuple, get_args
 
 from adjudge.errors import SetupError
 from adjudge.ledger.rows import VERDICT_SQL
+from adjudge.stats.intervals import Interval, rows_interval
 
 Sort = Literal["worst", "row"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
@@ -38,6 +40,8 @@ _LONG = 0.05
 """Seconds after which it looks no further."""
 _PREVIEW = 160
 _BARS = 20
+_MOST_SCORES = 100_000
+"""Scores of whose mean an interval is computed: of more it is narrower than ±0.004."""
 _CASEFOLD = "casefolded"
 _HAS_WORDS = (
     f"(instr({_CASEFOLD}(coalesce(id, '')), :words) OR EXISTS (SELECT 1 FROM json_tree(instance) "  # noqa: S608 - texts of ours
@@ -55,6 +59,8 @@ class Filters:
     least: float | None = None
     most: float | None = None
     flag: Flag | None = None
+    criteria: str | None = None
+    """Of a judge that has several."""
     words: str = ""
     sort: Sort = "worst"
 
@@ -182,6 +188,7 @@ def _look(connection: sqlite3.Connection, search: _Search, place: int, segment: 
     query = f"SELECT number, score, {_matching(filters)} FROM judgments WHERE {where} ORDER BY {order}"  # noqa: S608 - texts of ours
     values = {
         **{"judge": filters.judge, "verdict": filters.verdict, "status": filters.status, "words": filters.words.casefold()},
+        "criteria": filters.criteria,
         **{"least": filters.least, "most": filters.most, "score": begin.score, "number": begin.number},
     }
     for number, score, matches in connection.execute(query, values):
@@ -206,6 +213,7 @@ def _matching(filters: Filters) -> str:
     wanted += [f"score IS NOT NULL AND score {sign} :{name}" for name, sign, value in _limits(filters) if value is not None]
     wanted += ["status = :status"] if filters.status else []
     wanted += [f"{VERDICT_SQL} IS :verdict"] if filters.verdict is not None else []
+    wanted += ["json_extract(result, '$.criteria') IS :criteria"] if filters.criteria is not None else []
     return " AND ".join(f"({one})" for one in wanted) or "1"
 
 
@@ -233,38 +241,112 @@ def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) 
     return JudgmentLine(number + 1, id, status, score, verdict, valid or 0, requested or 0, named, str(begins or ""))
 
 
+class Mean(NamedTuple):
+    """Of scores by one criteria."""
+
+    value: float
+    scores: int
+    interval: Interval | None
+    """None of few scores, of those outside 0 to 1, and of so many that it would be no wider than the figure's last digit."""
+
+
+class OrderFigures(NamedTuple):
+    """What asking in both orders changed."""
+
+    rows: int
+    turned: int
+    """Rows whose verdict changed with the order."""
+    flip_rate: float | None
+    """Share of the votes that change with the order."""
+    noise_rate: float | None
+    """Share that differs within one order: the noise floor."""
+
+
 @dataclass(frozen=True)
 class Figures:
     """What one judge's judgments come to."""
 
     statuses: Mapping[str, int]
-    mean: float | None
+    mean: Mean | None
+    """None where there are several criteria: a mean over them says nothing."""
+    means: Mapping[str, Mean]
+    """Of each of several criteria."""
     verdicts: Mapping[str, int]
     """How often each was decided, the most frequent first."""
     histogram: list[tuple[float, float, int]]
     """(from, to, how many scores)."""
+    order: OrderFigures | None = None
 
 
-def figures_of(connection: sqlite3.Connection, judge: str, *, verdicts: bool = True) -> Figures:
-    """Counts and scores are read from the index alone, where the ledger has it, in one pass; ``verdicts``, from every row."""
+def figures_of(connection: sqlite3.Connection, judge: str, *, whole: bool = True, several: bool = False) -> Figures:
+    """Counts and scores are read from the index alone, where the ledger has it, in one pass.
+
+    ``whole``: with what only the judgments themselves say, each of which is read. ``several``: the judge has several criteria.
+    """
     low, high = _ends(connection, judge)
     width = (high - low) / _BARS or 1.0
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
-    total = 0.0
+    scores = _Scores()
     groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
     for status, score, count in connection.execute(groups, (judge,)):
         statuses[status] += count
         if status == "scored" and score is not None:
             bars[min(int((score - low) / width), _BARS - 1)] += count
-            total += score * count
-    query = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
+            scores.add(score, count)
     return Figures(
         dict(statuses),
-        total / bars.total() if bars else None,
-        {said: count for said, count in connection.execute(query, (judge,)) if said is not None} if verdicts else {},
+        None if several else scores.mean(),
+        _means(connection, judge) if several and whole else {},
+        _verdicts(connection, judge) if whole else {},
         [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)] if bars else [],
+        _order(connection, judge) if whole else None,
     )
+
+
+class _Scores:
+    """Scores as they come."""
+
+    def __init__(self) -> None:
+        self._total, self._count, self._values = 0.0, 0, array("d")
+
+    def add(self, score: float, count: int) -> None:
+        self._total += score * count
+        self._count += count
+        if self._count <= _MOST_SCORES:
+            self._values.extend([score] * count)
+
+    def mean(self) -> Mean | None:
+        if not self._count:
+            return None
+        known = len(self._values) == self._count and all(0 <= one <= 1 for one in self._values)
+        return Mean(self._total / self._count, self._count, rows_interval(self._values) if known else None)
+
+
+def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
+    found: dict[str, _Scores] = {}
+    groups = (
+        "SELECT json_extract(result, '$.criteria') AS asked, score, count(*) FROM judgments "
+        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score"
+    )
+    for asked, score, count in connection.execute(groups, (judge,)):
+        found.setdefault(str(asked), _Scores()).add(score, count)
+    return {asked: mean for asked, scores in found.items() if (mean := scores.mean())}
+
+
+def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
+    query = f"SELECT {VERDICT_SQL} AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said ORDER BY 2 DESC LIMIT 30"  # noqa: S608
+    return {said: count for said, count in connection.execute(query, (judge,)) if said is not None}
+
+
+def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:
+    of = "json_extract(result, '$.positional_bias.{}')".format
+    query = (
+        f"SELECT count({of('detected')}), total({of('detected')}), avg({of('flip_rate')}), avg({of('noise_rate')}) "  # noqa: S608
+        "FROM judgments WHERE judge = ?"
+    )
+    rows, turned, flips, noise = connection.execute(query, (judge,)).fetchone()
+    return OrderFigures(rows, int(turned), flips, noise) if rows else None
 
 
 def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:

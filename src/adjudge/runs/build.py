@@ -11,7 +11,7 @@ from typing import Any
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.conversations import Per, parts_of
-from adjudge.data.dataset import OnBadRow, OnBlankRows, OnEmptyAnswers, Source, read_comparisons, read_instances
+from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -37,7 +37,6 @@ from adjudge.runs.eval_file import (
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
-from adjudge.stats.retrieval import RankMeasure
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
@@ -69,22 +68,18 @@ class ReadyJudge:
 
     def items(self, instance: Instance) -> list[Any]:
         """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge, parts = self.first_step or self.judge, parts_of(instance, self.per)
+        judge = self.first_step or self.judge
+        parts = [instance] if self.per == "row" else parts_of(instance, self.per)
         if not isinstance(judge, CaseJudge):
             return list(parts)
         return [judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria]
 
 
 def instances(
-    file: EvalFile,
-    on_bad_row: OnBadRow | None = None,
-    limit: int | None = None,
-    on_blank_rows: OnBlankRows | None = None,
-    on_empty_answers: OnEmptyAnswers | None = None,
-    source: Source | None = None,
+    file: EvalFile, tell: Callable[[OddRows], None], limit: int | None = None, source: Source | None = None
 ) -> Iterator[Instance]:
-    """The rows of the file's data, or of ``source``. ``on_bad_row`` is told of bad ones, unless they stop the run."""
-    rows = file.rows or _read(file, on_bad_row, limit, on_blank_rows, on_empty_answers, source or _source(file))
+    """The rows of the file's data, or of ``source``. ``tell`` is told of odd ones: of bad ones unless they stop the run."""
+    rows = file.rows or _read(file, tell, limit, source or _source(file))
     return map(partial(_accompanied, file.given), rows)
 
 
@@ -95,15 +90,8 @@ def _source(file: EvalFile) -> Source:
     return rows_of_run(file.source) if holds_run(file.source) else file.source
 
 
-def _read(
-    file: EvalFile,
-    on_bad_row: OnBadRow | None,
-    limit: int | None,
-    on_blank_rows: OnBlankRows | None,
-    on_empty_answers: OnEmptyAnswers | None,
-    source: Source,
-) -> Iterator[Instance]:
-    data, told = file.data, on_bad_row if file.on_bad_row == "report" else None
+def _read(file: EvalFile, tell: Callable[[OddRows], None], limit: int | None, source: Source) -> Iterator[Instance]:
+    data = file.data
     compare = partial(read_comparisons, responses=data.responses)
     judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
     read = compare if _compares(file) else judge
@@ -114,9 +102,9 @@ def _read(
         id=data.id,
         format=data.format,
         encoding=data.encoding,
-        on_bad_row=told,
-        on_blank_rows=on_blank_rows,
-        on_empty_answers=on_empty_answers,
+        on_bad_row=tell if file.on_bad_row == "report" else None,
+        on_blank_rows=tell,
+        on_empty_answers=tell,
     )
 
 
@@ -186,6 +174,8 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
         return False
+    from adjudge.stats.retrieval import RankMeasure  # not loaded where nothing is retrieved
+
     return entry.evidence in (None, "rules") and all(RankMeasure.of(name) for name in entry.measures)
 
 

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 
 from adjudge.aio import event_loop
-from adjudge.data.dataset import STDIN, BadRow, BlankRows, EmptyAnswers
+from adjudge.data.dataset import STDIN, BadRow, OddRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -80,7 +80,7 @@ class Stopping:
     """Somebody interrupted the run: nothing more is sent, and what is under way is waited for."""
 
 
-Event = JudgeStarted | Judged | VoteCast | BadRow | BlankRows | EmptyAnswers | ColumnsChosen | Stopping | BatchNews
+Event = JudgeStarted | Judged | VoteCast | OddRows | ColumnsChosen | Stopping | BatchNews
 """What happens in a run, in the order it happens: a row that no judge can judge, rows that hold nothing and are passed over, and
 rows whose judged text is empty, which are judged as they stand, are told of as they were read."""
 
@@ -101,7 +101,7 @@ def _nobody(event: Event) -> None:
     """Listens to nothing."""
 
 
-def _ignore(row: BadRow | BlankRows | EmptyAnswers) -> None:
+def _ignore(rows: OddRows) -> None:
     """It is told of when it is judged."""
 
 
@@ -189,7 +189,7 @@ class EvalRun:
         """The first that will be judged; None where there is none, or reading it would take it away."""
         if self.file.data.path == STDIN and not self.file.rows:
             return None
-        return next(iter(instances(self.file, _ignore, 1, _ignore, _ignore)), None)
+        return next(iter(instances(self.file, _ignore, 1)), None)
 
     def total(self) -> int | None:
         """How many judgments there will be; None where counting would take long, or cannot be done twice."""
@@ -201,7 +201,7 @@ class EvalRun:
         try:
             if self.file.data.path == STDIN or not source.is_file() or source.stat().st_size > _QUICKLY_COUNTED:
                 return None
-            rows = sum(1 for _ in instances(self.file, _ignore, self.limit, _ignore, _ignore))
+            rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
         return self._judgments(rows)
@@ -300,7 +300,7 @@ class EvalRun:
 
     def _items(self, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:
         """(row, what the judge takes) of all that can be judged."""
-        rows = instances(self.file, listen, self.limit, listen, listen)
+        rows = instances(self.file, listen, self.limit)
         for row, instance in enumerate(rows):
             if row == 0 and ready.columns:
                 listen(ColumnsChosen(ready.columns(instance, dict(self.file.data.columns), self.file.source)))

@@ -65,6 +65,10 @@ class RowIndex:
         self._table = table
         self._seed = seed
 
+    def count(self) -> int:
+        """How many rows there are."""
+        return int(self._table.execute("SELECT count(*) FROM rows").fetchone()[0])
+
     def plan(self, queue: Queue, count: int) -> list[QueuedRow]:
         """About ``count`` rows to label, in their order."""
         if queue != "random":

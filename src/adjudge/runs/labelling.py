@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from adjudge.domain.instance import Instance
@@ -20,6 +21,10 @@ from adjudge.runs.label_scales import JudgedScale, label_scale
 
 _NOTHING = Answer()
 _DONE: tuple[State, ...] = ("given", "unsure")
+_OF_LATE = 20
+"""Labels by which the pace is told."""
+_BREAK = 600.0
+"""Seconds between two labels in which somebody did something else."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,12 @@ class Progress(NamedTuple):
 class Labelling:
     """One annotator's way through the rows. Every answer is on the disk before the next row is shown."""
 
-    def __init__(self, store: LabelStore, judged: JudgedScale, who: Annotator, draw: Draw, plan: Sequence[QueuedRow]) -> None:
+    def __init__(
+        self, store: LabelStore, judged: JudgedScale, who: Annotator, draw: Draw, plan: Sequence[QueuedRow], rows: int
+    ) -> None:
         self.judged = judged
+        self.rows = rows
+        """Of the run, each text once."""
         self._store = store
         self._who = who
         self._draw = draw
@@ -65,6 +74,8 @@ class Labelling:
         """Skipped in this session."""
         self._again: str | None = None
         """The row whose label was taken back."""
+        self._known: tuple[object, list[Label]] | None = None
+        """The labels there are, and until which."""
         self._began = time.time()
 
     @property
@@ -77,6 +88,16 @@ class Labelling:
         own, others = self._labelled()
         done = len(own & self._plan.keys())
         return Progress(done, done + len(self._open(own, others)))
+
+    def pace(self) -> float | None:
+        """Seconds that this annotator took for a row of late; None until a few are labelled."""
+        times = sorted(label.at for label in self._labels(self._who.name) if label.state in _DONE)[-_OF_LATE:]
+        gaps = [after - before for before, after in pairwise(times) if 0 < after - before < _BREAK]
+        return median(gaps) if len(gaps) > 1 else None
+
+    def everybodys(self) -> Iterator[Label]:
+        """What all annotators say of the rows of this criteria."""
+        return self._labels()
 
     def next(self) -> ShownRow | None:
         """The row to label now; None when there are no more. What was skipped in earlier sessions comes last."""
@@ -106,11 +127,15 @@ class Labelling:
         self._passed.add(shown.queued.identity)
         return self._keep(shown, "skipped", note)
 
-    def undo(self) -> Label | None:
-        """Take the annotator's last label back and show its row again; says which it was."""
+    def undo(self, seen: Container[int] = ()) -> Label | None:
+        """Take the annotator's last label back and show its row again; says which it was.
+
+        ``seen``: the numbers of rows on which the annotator has seen the judge's verdict.
+        """
         label = self._store.last(self.judged.name, self._who.name, chosen=self._who.queue != "random")
         if label is not None:
-            self._store.withdraw(label)
+            row = self._plan.get(label.row)
+            self._store.withdraw(label, judge_visible=row is not None and row.number in seen)
             self._passed.discard(label.row)
             self._again = label.row
         return label
@@ -159,7 +184,11 @@ class Labelling:
         return [one for place, one in enumerate(self._plan) if one not in own and (place < shared or one not in others)]
 
     def _labels(self, annotator: str | None = None) -> Iterator[Label]:
-        return self._store.current(self.judged.name, annotator)
+        """Read anew when there are new ones: they are asked for several times for each row."""
+        newest = self._store.newest()
+        if self._known is None or self._known[0] != newest:
+            self._known = newest, list(self._store.current(self.judged.name))
+        return (one for one in self._known[1] if annotator in (None, one.annotator))
 
     def _shown(self, row: QueuedRow) -> ShownRow:
         fields = self._fields(row)
@@ -192,4 +221,5 @@ def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -
             plan = index.rows(one.row for one in islice((one for one in store.conflicts(judged.name) if one.is_open), who.count))
         else:
             plan = index.plan(who.queue, who.count)
-    return Labelling(store, judged, who, draw, plan)
+        rows = index.count()
+    return Labelling(store, judged, who, draw, plan, rows)

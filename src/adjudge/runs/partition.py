@@ -91,7 +91,8 @@ def judge_partition(
     judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker. ``buffer``: how many answers
     may wait to be written, and are asked again when the process is killed.
     """
-    worker = PartitionJudge(eval_file, store, budget=budget, share=share, writer=writer, buffer=buffer, cache=cache)
+    wanted = WorkerSettings(budget=budget, share=share, writer=writer, buffer=buffer, cache=cache)
+    worker = PartitionJudge(eval_file, store, wanted)
     return event_loop.run(worker.judge(rows))
 
 
@@ -110,7 +111,7 @@ def partitions(
     eval_file: str | Path | EvalFile, rows: int = 1000, limit: int | None = None
 ) -> Iterator[list[tuple[int, Instance]]]:
     """The rows of an eval file's own data, numbered, so many at a time: for those whose engine brings no rows of its own."""
-    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit, _ignore, _ignore))
+    numbered = enumerate(instances(eval_file_of(eval_file), _ignore, limit))
     while chunk := list(islice(numbered, rows)):
         yield chunk
 
@@ -129,37 +130,36 @@ def opened_store(store: str | Path | Store) -> Store:
     return SegmentStore(store) if isinstance(store, str | Path) else store
 
 
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings:
+    """What one process of many is told, as ``judge_partition`` explains it."""
+
+    budget: Budget | None = None
+    share: int = 1
+    writer: str | None = None
+    buffer: Buffer | None = None
+    cache: bool = True
+    limits: SharedLimits | None = None
+    """What all workers share."""
+
+
 class PartitionJudge:
     """The judges of an eval file, made once for many partitions: what one process of a cluster holds."""
 
-    def __init__(
-        self,
-        eval_file: str | Path | EvalFile,
-        store: str | Path | Store,
-        *,
-        budget: Budget | None = None,
-        share: int = 1,
-        writer: str | None = None,
-        buffer: Buffer | None = None,
-        cache: bool = True,
-        limits: SharedLimits | None = None,
-    ) -> None:
-        if share < 1:
-            raise SetupError(f"share is how many partitions are judged at once, one at least, not {share}")
-        file = _shared(eval_file_of(eval_file), share)
-        if budget is None and file.budget != BudgetEntry():
+    def __init__(self, eval_file: str | Path | EvalFile, store: str | Path | Store, settings: WorkerSettings) -> None:
+        if settings.share < 1:
+            raise SetupError(f"share is how many partitions are judged at once, one at least, not {settings.share}")
+        file = _shared(eval_file_of(eval_file), settings.share)
+        if settings.budget is None and file.budget != BudgetEntry():
             raise SetupError(
                 f"{file.path} limits what the whole run may spend, and one partition does not know what the others do: "
                 "give this partition its part, such as budget=Budget(max_calls=100), or use --on ray, which shares one budget"
             )
-        self.made = EvalRun.of(replace(file, budget=BudgetEntry()), cache=cache)
+        self.made = EvalRun.of(replace(file, budget=BudgetEntry()), cache=settings.cache)
         self.store = opened_store(store)
-        self._budget = budget
-        self._writer = writer or _own_name()
-        self._buffer = buffer
-        self._limits = limits
-        if limits:
-            keep_to(limits, models_of(self.made))
+        self._settings = settings
+        if settings.limits:
+            keep_to(settings.limits, models_of(self.made))
         self.configuration = {ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges}
 
     async def judge(self, rows: Iterable[Numbered]) -> Partition:
@@ -171,12 +171,13 @@ class PartitionJudge:
     async def opened(self) -> AsyncIterator[Session]:
         """The store, open for as many partitions as come."""
         prices = PriceTable.load()
-        check_prices(self._budget, prices, *self.configuration.values())
-        ledger = SharedLedger(self.store, self._writer, {"judges": self.configuration}, self._buffer)
+        check_prices(self._settings.budget, prices, *self.configuration.values())
+        name, buffer = self._settings.writer or _own_name(), self._settings.buffer
+        ledger = SharedLedger(self.store, name, {"judges": self.configuration}, buffer)
         try:
-            async with recorded(ledger, Run(self.store.name), self._budget, prices) as run:
-                if self._limits:
-                    run.open_budget.share(self._limits.more, self._limits.whole)
+            async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
+                if limits := self._settings.limits:
+                    run.open_budget.share(limits.more, limits.whole)
                 yield Session(self.made, ledger, run)
         finally:
             ledger.close()
@@ -221,7 +222,7 @@ class Session:
             return [number for number, _ in chunk], tuple(row for _, row in chunk if isinstance(row, Instance))
         number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
         source = [Row(number + 1, row) for number, row in chunk]
-        found = tuple(instances(self.made.file, told, None, _ignore, _ignore, source))
+        found = tuple(instances(self.made.file, told, source=source))
         return [number_of[str(one.metadata["place"])] for one in found], found
 
 

@@ -25,7 +25,7 @@ from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import Partition, PartitionJudge, Progress, models_of, partitions
+from adjudge.runs.partition import Partition, PartitionJudge, Progress, WorkerSettings, models_of, partitions
 
 _ROWS = 256
 """That a worker is given at once, and judged again by another where it dies."""
@@ -74,7 +74,7 @@ def work_for(made: EvalRun, cluster: Cluster, budget: Budget | None, *, cache: b
         refuse_unfinished(folder)
         return None
     file = replace(made.file, budget=BudgetEntry(), path=made.file.path.absolute())
-    judged = PartitionJudge(file, store, cache=cache)  # what is wrong is said before there are workers
+    judged = PartitionJudge(file, store, WorkerSettings(cache=cache))  # what is wrong is said before there are workers
     return ClusterRun(
         folder,
         cluster,
@@ -109,7 +109,8 @@ def _opened(
     file: EvalFile, cache: bool, store: SegmentStore, writer: str, budget: Budget | None, limits: SharedLimits
 ) -> Opened[Chunk, Partition, Progress]:
     """In a worker's process."""
-    return PartitionJudge(file, store, budget=budget, writer=writer, cache=cache, limits=limits).opened()
+    settings = WorkerSettings(budget=budget, writer=writer, cache=cache, limits=limits)
+    return PartitionJudge(file, store, settings).opened()
 
 
 @dataclass

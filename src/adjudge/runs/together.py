@@ -27,7 +27,7 @@ from adjudge.ledger.stores.store import Span
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
-from adjudge.runs.partition import PartitionJudge, Session, models_of, partitions
+from adjudge.runs.partition import PartitionJudge, Session, WorkerSettings, models_of, partitions
 from adjudge.runs.spread import Tally, Tell
 
 _ROWS = 256
@@ -73,8 +73,8 @@ class _Worker:
         self._limits = PostgresLimits(url, self._holder, rates_of(models), budget, share)
         self._writer = f"postgres-{self._holder[:12]}"
         file = replace(made.file, budget=BudgetEntry())
-        own = nothing_of(budget)
-        self._judge = PartitionJudge(file, self.store, budget=own, writer=self._writer, cache=cache, limits=self._limits)
+        settings = WorkerSettings(budget=nothing_of(budget), writer=self._writer, cache=cache, limits=self._limits)
+        self._judge = PartitionJudge(file, self.store, settings)
         check_prices(budget, PriceTable.load(), *self._judge.configuration.values())
         self._spent = Spent()
 

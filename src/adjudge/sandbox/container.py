@@ -12,7 +12,8 @@ from pathlib import Path
 from adjudge.errors import SetupError
 from adjudge.sandbox import python
 from adjudge.sandbox.base import Limits
-from adjudge.sandbox.host import CHILD, Launch, Wall
+from adjudge.sandbox.host import CHILD, Wall
+from adjudge.sandbox.launch import Launch
 from adjudge.sandbox.meter import MOST_FILES
 from adjudge.sandbox.seccomp import filter_program
 

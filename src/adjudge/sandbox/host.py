@@ -11,7 +11,7 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from subprocess import DEVNULL
 from time import monotonic, sleep
@@ -30,6 +30,7 @@ from adjudge.sandbox.endings import (
     too_much,
     took_too_long,
 )
+from adjudge.sandbox.launch import Launch
 from adjudge.sandbox.meter import Meter
 from adjudge.sandbox.scratch import scratch_folder
 from adjudge.sandbox.tools import Message, answer, strict_json, unique_keys
@@ -68,32 +69,6 @@ class Job:
             raise SetupError(f"the inputs of generated code must be JSON values: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How a sandbox starts the process inside."""
-
-    command: Sequence[str]
-    """What to start."""
-    folder: Path
-    """Where: the scratch folder."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """The variables of the command; what it starts gets its own."""
-    end_with: signal.Signals = signal.SIGKILL
-    """What ends the command and with it all that it started."""
-    stop: Sequence[Sequence[str]] = ()
-    """Commands that one after the other end and remove what killing the first one leaves, e.g. a container."""
-    process_file: Path | None = None
-    """Where the number of the process behind the wall is written, where it is none of the command's."""
-    inside: str = ""
-    """The scratch folder as the code sees it, where its files have to be counted from outside."""
-    filter: bytes = b""
-    """The system call filter; without one the process keeps its rights."""
-    user: int | None = None
-    """Whom the process becomes, where it is started as root and may."""
-    alone: bool = False
-    """Whether its user has no other process, so that the kernel can count its threads."""
-
-
 class Wall(ABC):
     """A sandbox by how it starts the process inside; the rest is the same for all."""
 
@@ -113,7 +88,7 @@ async def execute(launch: Launch, job: Job) -> Execution:
     """Run the job to its end, or end it."""
     line, started = job.line(launch), monotonic()
     process = _start(launch)
-    talk = _Talk(process, job, _meter(launch, process, job.limits))
+    talk = _Talk(process, job, Meter(launch, process.pid, job.limits.file_mb))
     try:
         ending = await _within(job.limits.wall, talk.until_end(line))
     finally:
@@ -123,10 +98,6 @@ async def execute(launch: Launch, job: Job) -> Execution:
     if ending.error is not None:
         raise ending.error(ending.text, stdout=stdout, stderr=stderr)
     return Execution(ending.output, ending.has_output, stdout, stderr, monotonic() - started)
-
-
-def _meter(launch: Launch, process: Process, limits: Limits) -> Meter:
-    return Meter(launch.folder, process.pid, limits.file_mb, launch.inside, launch.process_file)
 
 
 async def _within(seconds: float, ending: Awaitable[Ending]) -> Ending:

@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import threading
-from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x20000, 0x10000000
@@ -23,7 +22,7 @@ _LOOK = 0.1
 """Seconds between two looks at the threads."""
 
 
-def main(host: int, threads: int, size: int, policy: dict[str, Any], command: list[str]) -> int:
+def main(host: int, threads: int, size: int, policy: dict[str, object], command: list[str]) -> int:
     """The command's exit status; 128 and the signal where one ended it."""
     folder = str(policy["cwd"])
     if size and _goes_well(folder, size):  # before anything starts a thread

@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.sandbox.launch import Launch
+
 MOST_FILES = 10_000
 """Files and folders that a run may have."""
 _LONGEST_PATH = 1024
@@ -31,20 +33,16 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 class Meter:
     """Looks at one run."""
 
-    folder: Path
-    """The scratch folder as the host sees it."""
+    launch: Launch
+    """How it was started."""
     process: int
     """The process that was started; those that it started are found."""
     file_mb: float
     """What one file may have."""
-    inside: str = ""
-    """The scratch folder as the code sees it, where that is a file system of its own without a limit on the number of files."""
-    process_file: Path | None = None
-    """Where the number of the process behind the wall is written, where it is not found among those that ``process`` started."""
 
     def trouble(self) -> str | None:
         """What is too much, in words; None when nothing is."""
-        used = size_of(self.folder) + self._held()
+        used = size_of(self.launch.folder) + self._held()
         if used == math.inf or self._files_inside() > MOST_FILES:
             return f"the scratch folder has more than {MOST_FILES} files, or folders that nobody can look into"
         if used > 4 * self.file_mb * 1024 * 1024:
@@ -58,18 +56,20 @@ class Meter:
         for thread in threads:  # each may have descriptors of its own
             held |= _open_without_a_name(thread)
         for thread in threads:
-            for inode in _mapped_without_a_name(thread, self.folder):
+            for inode in _mapped_without_a_name(thread, self.launch.folder):
                 held.setdefault(inode, self.file_mb * 1024 * 1024)  # only root may ask how large it is: as large as it may be
         return sum(held.values())
 
     def _files_inside(self) -> int:
-        if not self.inside:
+        if not self.launch.inside:
             return 0
-        return max(_files_of(f"/proc/{process}/root", self.inside) for process in (*_family(self.process), *self._written_down()))
+        return max(
+            _files_of(f"/proc/{process}/root", self.launch.inside) for process in (*_family(self.process), *self._written_down())
+        )
 
     def _written_down(self) -> list[int]:
         try:
-            return [int(self.process_file.read_text(encoding="ascii"))] if self.process_file else []
+            return [int(self.launch.process_file.read_text(encoding="ascii"))] if self.launch.process_file else []
         except (OSError, ValueError):  # not yet
             return []
 

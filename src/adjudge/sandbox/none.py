@@ -7,7 +7,8 @@ from pathlib import Path
 
 from adjudge.sandbox import python
 from adjudge.sandbox.base import Limits
-from adjudge.sandbox.host import CHILD, Launch, Wall
+from adjudge.sandbox.host import CHILD, Wall
+from adjudge.sandbox.launch import Launch
 
 
 @dataclass(frozen=True, slots=True)

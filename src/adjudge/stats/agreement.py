@@ -132,6 +132,25 @@ def _distance(one: Option, other: Option, *, weights: Weights, place: Mapping[Op
 
 
 @dataclass(frozen=True, slots=True)
+class TwoRaters:
+    """Two raters over the rows that both rated."""
+
+    count: int
+    accuracy: Figure
+    kappa: Figure
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Option, Option]]) -> TwoRaters:
+        """What both say of each row."""
+        table = Counter(pairs)
+        return cls(len(pairs), accuracy(table), cohen_kappa(table))
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {"n": self.count, "accuracy": self.accuracy.value, "kappa": self.kappa.value, "reason": self.kappa.reason}
+
+
+@dataclass(frozen=True, slots=True)
 class ClassScores:
     """One option: precision and recall with Wilson's limits, F1 by bootstrap."""
 

@@ -11,12 +11,11 @@ from statistics import fmean, variance
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import FEWEST, Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
-from adjudge.stats.named_estimators import BothClusters, ppi_with_t
+from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.student import t_cdf, t_quantile
 
 POWER = 0.8
 """How often the smallest detectable difference would be seen."""
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def compare(
 def _ends(differences: Sequence[float]) -> tuple[float, float]:
     """As far apart as any difference seen; where none was seen, as far as any can be."""
     reach = max(abs(difference) for difference in differences)
-    return (-reach, reach) if reach > _ROUNDING else (-1.0, 1.0)
+    return (-1.0, 1.0) if math.isclose(reach, 0.0, abs_tol=1e-12) else (-reach, reach)
 
 
 def three_valued(interval: Interval, margin: float = 0.0) -> Outcome:
@@ -138,7 +137,7 @@ def corrected_difference(
     of the rows that have no labels.
     """
     series = ([pair.difference for pair in pairs] for pairs in (labels, judged, unlabelled))
-    return ppi_with_t(*series, level=level, clusters=clusters)
+    return ppi_plus_plus(*series, with_t=True, level=level, clusters=clusters)
 
 
 @dataclass(frozen=True, slots=True)

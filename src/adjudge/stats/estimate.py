@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from adjudge.domain.light import light_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Figure:
     """One number; None with a ``reason`` where the data do not define it. It is never NaN."""
 
@@ -13,7 +13,7 @@ class Figure:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Estimate:
     """A number and how sure it is. What is None has its ``reason``."""
 

@@ -25,38 +25,16 @@ def ppi_plus_plus(
     judged: Sequence[float],
     unlabelled: Sequence[float],
     *,
+    with_t: bool = False,
     level: float = 0.95,
     clusters: BothClusters = (None, None),
 ) -> Estimate:
     """PPI++ as ``ppi_py`` computes it: ``judged`` is the verdict beside each label, ``unlabelled`` those of the other rows.
 
-    With ``clusters``, which ``ppi_py`` does not know, the variance is that of whole clusters.
+    ``with_t``: with n-1 and Student's quantile, for differences and scores, which lie far from the ends that break it. With
+    ``clusters``, which ``ppi_py`` does not know, the variance is that of whole clusters.
     """
-    return _ppi("PPI++", labels, judged, unlabelled, level=level, sample=False, clusters=clusters)
-
-
-def ppi_with_t(
-    labels: Sequence[float],
-    judged: Sequence[float],
-    unlabelled: Sequence[float],
-    *,
-    level: float = 0.95,
-    clusters: BothClusters = (None, None),
-) -> Estimate:
-    """PPI++ with n-1 and Student's quantile: for differences and scores, which lie far from the ends that break it."""
-    return _ppi("PPI++ with t", labels, judged, unlabelled, level=level, sample=True, clusters=clusters)
-
-
-def _ppi(
-    method: str,
-    labels: Sequence[float],
-    judged: Sequence[float],
-    unlabelled: Sequence[float],
-    *,
-    level: float,
-    sample: bool,
-    clusters: BothClusters,
-) -> Estimate:
+    method = "PPI++ with t" if with_t else "PPI++"
     count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
     if units < 2:
         return undefined(method, count, "fewer than two labels", level=level)
@@ -65,9 +43,9 @@ def _ppi(
     weight = power_tuning(labels, judged, unlabelled)
     left = [label - weight * verdict for label, verdict in zip(labels, judged, strict=True)]
     value = weight * fmean(unlabelled) + fmean(left)
-    shrinks = (1.0, 1.0) if sample else ((count - 1) / count, (rest - 1) / rest)
+    shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (rest - 1) / rest)
     variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
-    critical = t_quantile((1 + level) / 2, units - 1) if sample else z_two_sided(level)
+    critical = t_quantile((1 + level) / 2, units - 1) if with_t else z_two_sided(level)
     reach = critical * math.sqrt(variance)
     return Estimate(value, value - reach, value + reach, count, method, level)
 

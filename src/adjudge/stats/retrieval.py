@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.stats.estimate import Figure
 
@@ -24,7 +24,7 @@ _AT = re.compile(r"([a-z_]+)(?:@([0-9]{1,6}))?")
 _OTHER_NAMES: Mapping[str, Name] = {"hits": "hit", "hit_rate": "hit", "ap": "average_precision", "map": "average_precision"}
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class RankMeasure:
     """One of the measures, with its cut-off."""
 

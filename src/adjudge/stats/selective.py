@@ -10,39 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adjudge.domain.threshold import Threshold
 from adjudge.stats.distributions import beta_cdf
 from adjudge.stats.intervals import upper_limit
 
 FEWEST_ACCEPTED = 30
 """The first step has at least so many rows: fewer show nothing about an error rate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """What the labelled rows allow."""
-
-    confidence: float | None
-    """Accept from here on; None: never accept, for the reason given."""
-    risk: float
-    """The greatest share of errors among accepted rows that is allowed."""
-    doubt: float
-    """How often this promise may fail."""
-    accepted: int = 0
-    errors: int = 0
-    """Among the labelled rows."""
-    limit: float | None = None
-    """The upper limit of the error rate among accepted rows."""
-    rows: int = 0
-    reason: str = ""
-
-    @property
-    def share(self) -> float:
-        """Of the labelled rows that would be accepted."""
-        return self.accepted / self.rows if self.rows else 0.0
-
-    def accepts(self, confidence: float | None) -> bool:
-        """Whether a verdict of this confidence may stand; one without a confidence never does."""
-        return self.confidence is not None and confidence is not None and confidence >= self.confidence
 
 
 def threshold(confidences: Sequence[float], right: Sequence[bool], *, risk: float, doubt: float = 0.05) -> Threshold:
@@ -51,7 +24,7 @@ def threshold(confidences: Sequence[float], right: Sequence[bool], *, risk: floa
     least = max(FEWEST_ACCEPTED, _rows_to_show(0, risk, doubt))
     if len(ordered) < least:
         reason = f"{len(ordered)} labelled rows with a confidence; {least} are the fewest that can show a risk of {risk:.1%}"
-        return Threshold(None, risk, doubt, rows=len(ordered), reason=reason)
+        return Threshold(confidence=None, rows=len(ordered), reason=reason)
     first = min(len(ordered), max(least, _rows_to_show(1, risk, doubt)))
     held: tuple[int, int] | None = None
     errors = 0
@@ -63,7 +36,7 @@ def threshold(confidences: Sequence[float], right: Sequence[bool], *, risk: floa
             break
         held = count, errors
     return (
-        _accepting(ordered[held[0] - 1][0], held, len(ordered), risk, doubt)
+        _accepting(ordered[held[0] - 1][0], held, len(ordered), doubt)
         if held
         else _never(errors, count, len(ordered), risk, doubt)
     )
@@ -82,15 +55,16 @@ def _within(errors: int, count: int, risk: float, doubt: float) -> bool:
     return errors < count and beta_cdf(risk, errors + 1, count - errors) >= 1 - doubt
 
 
-def _accepting(confidence: float, held: tuple[int, int], rows: int, risk: float, doubt: float) -> Threshold:
+def _accepting(confidence: float, held: tuple[int, int], rows: int, doubt: float) -> Threshold:
     accepted, errors = held
-    return Threshold(confidence, risk, doubt, accepted, errors, upper_limit(errors, accepted, risk=doubt), rows)
+    limit = upper_limit(errors, accepted, risk=doubt)
+    return Threshold(confidence=confidence, rows=rows, accepted=accepted, errors=errors, limit=limit)
 
 
 def _never(errors: int, count: int, rows: int, risk: float, doubt: float) -> Threshold:
     wrong, limit = "1 is wrong" if errors == 1 else f"{errors} are wrong", upper_limit(errors, count, risk=doubt)
     reason = f"never accept: of the {count} most confident rows {wrong}, so up to {limit:.1%} may be; {risk:.1%} is allowed"
-    return Threshold(None, risk, doubt, rows=rows, limit=limit, reason=reason)
+    return Threshold(confidence=None, rows=rows, limit=limit, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Agent:
         return box
 
     @property
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self) -> dict[str, object]:
         """The types of the inputs by name."""
         schema = self.input_schema
         if schema is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request, Usage
@@ -11,6 +10,8 @@ from adjudge.engine.estimate import Estimate, Known, tokens_of
 from adjudge.engine.written import writing_ballot, writing_key
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
+from adjudge.judges.qualitative import QualitativeCriteria
+from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.strategy.agent import Agent
 from adjudge.strategy.writer import Conversations
@@ -59,7 +60,7 @@ def _written(model: OpenModel, request: Request, tries: int, known: Known, price
     )
 
 
-def _judged(part: SampledCriteria[Any], agent: Agent, times: float, prices: PriceTable) -> Estimate:
+def _judged(part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable) -> Estimate:
     """By one criteria; none of it has to be, since no candidate may come so far."""
     judged = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
     once = part.estimate([Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices)

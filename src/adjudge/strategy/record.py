@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, cast
+from typing import cast
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -12,6 +12,8 @@ from adjudge.domain.results import Result, Status
 from adjudge.engine.provenance import provenance
 from adjudge.engine.run import OpenRun
 from adjudge.gateway.open import OpenModel
+from adjudge.judges.qualitative import QualitativeCriteria
+from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.judges.sampled import SampledCriteria
 from adjudge.strategy.agent import Agent, Tool
 from adjudge.strategy.candidate import Candidate, Selection, State
@@ -49,10 +51,8 @@ def configuration(agent: Agent, writers: Sequence[OpenModel], settings: Mapping[
     return {LABEL: provenance("Strategy", {**wanted, **own, **asked, **settings}, models, (), language)}
 
 
-async def keep_candidates(run: OpenRun | None, selection: Selection, asked: Sequence[Sequence[bytes]]) -> None:
+async def keep_candidates(run: OpenRun, selection: Selection, asked: Sequence[Sequence[bytes]]) -> None:
     """A row a candidate, with the votes of all its tries: what it was written by, and what it was judged by."""
-    if run is None:
-        return
     for place, (candidate, keys) in enumerate(zip(selection.candidates, asked, strict=True)):
         await run.ledger.keep_judgment(LABEL, place, _result(selection.task, candidate), list(dict.fromkeys(keys)))
     await run.ledger.finish(LABEL, len(selection.candidates))
@@ -72,7 +72,7 @@ def _result(task: str, candidate: Candidate) -> CandidateResult:
     )
 
 
-def _criteria(strategy: Strategy) -> list[SampledCriteria[Any]]:
+def _criteria(strategy: Strategy) -> list[QualitativeCriteria | QuantitativeCriteria]:
     return [part for part in (*strategy.verifiers, *strategy.costings) if isinstance(part, SampledCriteria)]
 
 
@@ -84,7 +84,7 @@ def _part(part: object) -> object:
 
 
 def _models(
-    writers: Sequence[OpenModel], criteria: Sequence[SampledCriteria[Any]], tools: Iterable[Tool]
+    writers: Sequence[OpenModel], criteria: Sequence[QualitativeCriteria | QuantitativeCriteria], tools: Iterable[Tool]
 ) -> dict[str, OpenModel]:
     judges = [model for one in criteria for model in one.panel.values()]
     own = [tool for tool in tools if isinstance(tool, LLM)]

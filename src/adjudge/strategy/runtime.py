@@ -32,6 +32,10 @@ from adjudge.strategy.weigh import fresh_cost
 from adjudge.strategy.writer import Conversations, from_function
 from adjudge.verdicts.code_text import extract_code
 
+Given = Mapping[str, object] | None
+Kept = RunFolder | None
+Limit = Budget | None
+
 
 @dataclass(eq=False)
 class Runtime:
@@ -68,25 +72,11 @@ class Runtime:
 
     @overload
     async def ajit(
-        self,
-        agent: Agent,
-        task: str,
-        *,
-        inputs: Mapping[str, object] | None = None,
-        detail: Literal[False] = False,
-        run: RunFolder | None = None,
-        budget: Budget | None = None,
+        self, agent: Agent, task: str, *, inputs: Given = ..., detail: Literal[False] = ..., run: Kept = ..., budget: Limit = ...
     ) -> Any: ...
     @overload
     async def ajit(
-        self,
-        agent: Agent,
-        task: str,
-        *,
-        inputs: Mapping[str, object] | None = None,
-        detail: Literal[True],
-        run: RunFolder | None = None,
-        budget: Budget | None = None,
+        self, agent: Agent, task: str, *, inputs: Given = ..., detail: Literal[True], run: Kept = ..., budget: Limit = ...
     ) -> Selection: ...
     async def ajit(
         self,
@@ -154,7 +144,8 @@ class Runtime:
         settings = self._configuration(asked, inputs or {}) if run or budget else {}
         async with everything_in(run, settings, budget) as under_way:
             self.last = await self._select(sandbox, asked, search, inputs)
-            await keep_candidates(under_way, self.last, search.asked)
+            if under_way:
+                await keep_candidates(under_way, self.last, search.asked)
         if self.last.winner is None:
             raise nothing_valid(self.last)
         return self.last, sandbox

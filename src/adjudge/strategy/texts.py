@@ -123,7 +123,8 @@ async def _selected(
 ) -> Selection:
     async with everything_in(run, settings, budget) as under_way:
         selection = await _select(search, agent)
-        await keep_candidates(under_way, selection, search.asked)
+        if under_way:
+            await keep_candidates(under_way, selection, search.asked)
     return selection
 
 

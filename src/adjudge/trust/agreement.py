@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from adjudge.domain.verdict import TIE
-from adjudge.stats.agreement import Agreement, Missing, Option, accuracy, agreement, cohen_kappa
+from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement
 from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_alike
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
@@ -37,36 +37,23 @@ class AgreementSettings:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two raters over the rows that both rated."""
-
-    count: int
-    accuracy: Figure
-    kappa: Figure
-
-    def to_dict(self) -> dict[str, object]:
-        """This as a JSON-ready dict."""
-        return {"n": self.count, "accuracy": self.accuracy.value, "kappa": self.kappa.value, "reason": self.kappa.reason}
-
-
-@dataclass(frozen=True)
 class AgreementReport:
     """Everything that is said of agreement on one criteria."""
 
     count: int
     """Labelled rows that it is about."""
-    drawn: bool
-    """Whether the rows were drawn at random; figures of chosen rows are about those rows alone."""
     settings: AgreementSettings
-    left_out: int
     figures: Mapping[str, Estimate]
+    left_out: int = 0
+    drawn: bool = False
+    """Whether the rows were drawn at random; figures of chosen rows are about those rows alone."""
     baselines: Mapping[str, Estimate] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     """Option → precision, recall, F1."""
-    groups: Mapping[str, Pair] = field(default_factory=dict)
-    annotators: Mapping[str, Pair] = field(default_factory=dict)
+    groups: Mapping[str, TwoRaters] = field(default_factory=dict)
+    annotators: Mapping[str, TwoRaters] = field(default_factory=dict)
     """The judge against each person."""
-    people: Mapping[tuple[str, str], Pair] = field(default_factory=dict)
+    people: Mapping[tuple[str, str], TwoRaters] = field(default_factory=dict)
     """Each two persons; of a crowd only alpha tells how well they agree."""
     people_alpha: Figure = Figure(None, "one annotator")
     alt_test: AltTest | None = None
@@ -128,14 +115,9 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
         else _options(kept, measure, settings, places, level)
     )
     people = _by_annotator(seen)
-    return AgreementReport(
-        count=len(kept),
+    return replace(
+        found,
         drawn=bool(drawn),
-        settings=settings,
-        left_out=found.left_out,
-        figures=found.figures,
-        baselines=found.baselines,
-        classes=found.classes,
         groups=_groups(kept, measure) if settings.group else {},
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
         people=_each_two(seen, people, measure),
@@ -145,17 +127,9 @@ def agreement_of(rows: Rows, measure: Measure, settings: AgreementSettings, leve
     )
 
 
-@dataclass(frozen=True)
-class _Found:
-    figures: Mapping[str, Estimate]
-    left_out: int = 0
-    baselines: Mapping[str, Estimate] = field(default_factory=dict)
-    classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
-
-
 def _options(
     rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
-) -> _Found:
+) -> AgreementReport:
     truth = [str(one.truth) for one in rows]
     order = measure.options if measure.ordered and len(measure.options) > 2 else None
     longest = [one.longest for one in rows]
@@ -171,7 +145,9 @@ def _options(
         level=level,
     )
     more = _further(rows, truth, measure, settings, clusters, level)
-    return _Found({**found.figures, **more}, found.left_out, found.baselines, _classes(found))
+    figures = {**found.figures, **more}
+    classes = _classes(found)
+    return AgreementReport(len(rows), settings, figures, found.left_out, baselines=found.baselines, classes=classes)
 
 
 def _classes(found: Agreement) -> dict[str, dict[str, Estimate]]:
@@ -239,7 +215,7 @@ def probability(row: LabelledRow, option: str) -> float | None:
 
 def _numbers(
     rows: Sequence[LabelledRow], measure: Measure, settings: AgreementSettings, clusters: Sequence[Hashable] | None, level: float
-) -> _Found:
+) -> AgreementReport:
     judged = [place for place, one in enumerate(rows) if one.number is not None]
     pairs = [
         (measure.value(number), rows[place].value(measure)) for place in judged if (number := rows[place].number) is not None
@@ -247,7 +223,8 @@ def _numbers(
     own = None if clusters is None else [clusters[place] for place in judged]
     found = _correlations(pairs, own, settings.draws, level)
     alpha = {"alpha": lambda table: krippendorff_alpha(table, "interval")}
-    return _Found({**found, **bootstrap(pairs, alpha, clusters=own, draws=settings.draws, level=level)}, len(rows) - len(judged))
+    figures = {**found, **bootstrap(pairs, alpha, clusters=own, draws=settings.draws, level=level)}
+    return AgreementReport(len(rows), settings, figures, len(rows) - len(judged))
 
 
 _People = Mapping[str, Mapping[str, Answer]]
@@ -279,21 +256,20 @@ def _orders(rows: Sequence[LabelledRow], systems: Sequence[str], group: str | No
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> Pair:
+def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> TwoRaters:
     if measure.is_number:
         none = Figure(None, "numbers are seldom equal: see the correlations")
-        return Pair(len(pairs), none, none)
-    table = Counter(pairs)
-    return Pair(len(pairs), accuracy(table), cohen_kappa(table))
+        return TwoRaters(len(pairs), none, none)
+    return TwoRaters.of(pairs)
 
 
-def _each_two(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> dict[tuple[str, str], Pair]:
+def _each_two(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> dict[tuple[str, str], TwoRaters]:
     if len(people) > CROWD:
         return {}
     return {(a, b): _pair(_shared(rows, a, b), measure) for a, b in combinations(people, 2)}
 
 
-def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, Pair]:
+def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, TwoRaters]:
     members: dict[str, list[tuple[Answer, Answer]]] = defaultdict(list)
     for one in rows:
         said, truth = one.said, one.truth

@@ -29,6 +29,7 @@ from adjudge.trust.judge_figures import (
     reasons_of,
     vote_agreement,
 )
+from adjudge.trust.labelled_judges import as_mapping
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, Record, Rows, Votes, by_row
 
@@ -206,16 +207,16 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
     """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones are kept."""
     with reading(folder) as ledger:
         meta = read_meta(ledger)
-    kept = _mapping(meta.get(FACT))
+    kept = as_mapping(meta.get(FACT))
     labels = [one for one in LabelStore(folder).of_each_copy() if one.state == "given" and one.kind != "model"]
     if not labels:
         raise RunError(f"{folder} has no labels of people to measure judges by: label rows with 'adjudge label {folder}'")
-    configurations = _mapping(_mapping(meta.get("configuration")).get("judges"))
+    configurations = as_mapping(as_mapping(meta.get("configuration")).get("judges"))
     found = [
         one
         for judge, scale, identity in judge_scales(folder)
-        if _mapping(configurations.get(judge)).get("models")
-        and (one := _benched(folder, judge, scale, identity, labels, settings, _mapping(configurations[judge])))
+        if as_mapping(configurations.get(judge)).get("models")
+        and (one := _benched(folder, judge, scale, identity, labels, settings, as_mapping(configurations[judge])))
     ]
     if not found:
         raise RunError(f"{folder} has labels, and no judge that judged those rows: name models with -m, and criteria with -c")
@@ -254,7 +255,7 @@ def _benched(
         judge=judge,
         criteria=scale.name,
         identity=identity,
-        models=tuple(map(str, _mapping(configuration.get("models")))),
+        models=tuple(map(str, as_mapping(configuration.get("models")))),
         rows=len(judged),
         failed=sum(one.row.verdict is None for one in judged),
         reasons=reasons_of(judged),
@@ -327,7 +328,7 @@ def _disagreements(judged: Sequence[JudgedRow], measure: Measure) -> Iterator[Di
 
 
 def _text(record: Record) -> str:
-    fields = _mapping(record.get("fields"))
+    fields = as_mapping(record.get("fields"))
     judged = fields.get("response", next(reversed(list(fields.values())), ""))
     text = judged if isinstance(judged, str) else " | ".join(map(str, judged)) if isinstance(judged, Sequence) else ""
     line = " ".join(text.split())
@@ -390,8 +391,3 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
         yield f"on {split} rows people are evenly split: those rows are in no agreement figure"
     if not all(one.report.drawn for one in judges):
         yield "the labelled rows were chosen, not drawn at random: the figures are about these rows alone"
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    """A run folder may come from anybody."""
-    return value if isinstance(value, Mapping) else {}

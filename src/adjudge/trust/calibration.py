@@ -13,12 +13,9 @@ from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
-from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
-from adjudge.ledger.file import read_meta
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading, votes_of
-from adjudge.runs.label_scales import label_scales
 from adjudge.stats.correction import Corrected, Stratum, corrected_mean, from_unit, labels_only, naive, prevalences, stratify
 from adjudge.stats.dawid_skene import Said
 from adjudge.stats.estimate import Estimate, undefined
@@ -27,24 +24,22 @@ from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreemen
 from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
-from adjudge.trust.labels_used import LabelsUsed, labels_used
+from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationSettings:
+class CalibrationSettings(LabelSettings):
     """What may be asked of a calibration."""
 
     level: float = 0.95
     target_width: float = 0.1
     """Of the corrected interval, from its lower limit to its upper one, as a share of the scale."""
-    cluster: str | None = None
-    """The column whose rows belong together: turns of one conversation, repeats of one prompt."""
     all_estimators: bool = False
     """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
-    labels_are_model_made: bool = False
     agreement: AgreementSettings | None = AgreementSettings()
     """None: the number alone."""
 
@@ -196,43 +191,26 @@ def calibrate_run(
     ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
     """
     given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
-    labelled = {one.criteria for one in given}
-    with reading(folder) as ledger:
-        judges = _mapping(read_meta(ledger).get("configuration", {}).get("judges"))
-    found = []
-    for judged in label_scales(folder):
-        if judged.name not in labelled or criteria not in (None, judged.name):
-            continue
-        own = [one for one in given if one.criteria == judged.name]
-        for name in judged.judges if judge is None else {judge} & {*judged.judges}:
-            made = _of_judge(folder, name, _mapping(judges.get(name)), judged.scale, own, settings)
-            found.append(replace(made, one_of_several=len(judged.judges) > 1))
-    if judge is not None and judge not in judges:
-        raise SetupError(f"{folder} has no judge {judge!r}; it has {', '.join(map(repr, judges))}")
+    wanted = [one for one in labelled_judges(folder, given, criteria) if judge in (None, one.judge)]
+    found = [replace(_of_judge(one, settings), one_of_several=len(one.scale.judges) > 1) for one in wanted]
+    if judge is not None and judge not in (known := configurations(folder)):
+        raise SetupError(f"{folder} has no judge {judge!r}; it has {', '.join(map(repr, known))}")
     return found
 
 
-def _of_judge(
-    folder: str | Path,
-    judge: str,
-    configuration: Mapping[str, object],
-    scale: LabelScale,
-    labels: Sequence[Label],
-    settings: CalibrationSettings,
-) -> Calibration:
-    lock = judge_identity(configuration, scale.name)
-    used = labels_used(labels, lock, model_made=settings.labels_are_model_made)
-    with reading(folder) as ledger:
-        wanted = settings.agreement is not None and "steps" not in configuration  # the steps of a cascade are no panel
+def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
+    used = one.used(settings)
+    with reading(one.folder) as ledger:
+        wanted = settings.agreement is not None and "steps" not in one.configuration  # the steps of a cascade are no panel
 
         def votes(record: Record) -> Votes:
             row = record.get("row")
-            return votes_of(ledger, judge, row - 1) if wanted and isinstance(row, int) else ()
+            return votes_of(ledger, one.judge, row - 1) if wanted and isinstance(row, int) else ()
 
-        rows = Rows(scale, by_row(used.labels), settings.cluster, _group(settings), votes, _kept(settings))
-        for record in judgments_in(ledger, judge=judge):
+        rows = Rows(one.scale.scale, by_row(used.labels), settings.cluster, _group(settings), votes, _kept(settings))
+        for record in judgments_in(ledger, judge=one.judge):
             rows.add(record)
-    return calibration(rows, used, judge=judge, lock=lock, settings=settings)
+    return calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
 
 
 def calibration(rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, settings: CalibrationSettings) -> Calibration:
@@ -382,8 +360,3 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
         yield f"annotators are evenly split on {split} {'row' if split == 1 else 'rows'}: the mean of what they say counts"
     if estimates.corrected.estimate.reason and estimates.corrected.estimate.lower is not None:
         yield estimates.corrected.estimate.reason
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    """A run folder may come from anybody."""
-    return value if isinstance(value, Mapping) else {}

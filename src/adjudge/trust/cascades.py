@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
 from adjudge.domain.judged import Judged
 from adjudge.domain.label import Label
-from adjudge.engine.identity import judge_identity, step_identities
+from adjudge.domain.threshold import Threshold
+from adjudge.engine.identity import step_identities
 from adjudge.errors import SetupError
-from adjudge.judges.learnt import CascadeThresholds, StepThreshold
-from adjudge.ledger.file import read_meta
+from adjudge.judges.learnt import CascadeThresholds
 from adjudge.ledger.labels import LabelStore
 from adjudge.runs.folder import judgments_in, reading
-from adjudge.runs.label_scales import JudgedScale, label_scales
 from adjudge.stats.refusal import Refusal
-from adjudge.stats.selective import Stage, Threshold, cascade_thresholds
-from adjudge.trust.labels_used import LabelsUsed, labels_used
+from adjudge.stats.selective import Stage, cascade_thresholds
+from adjudge.trust.labelled_judges import LabelledJudge, as_mapping, labelled_judges
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Record, Rows, Votes, by_row
 
 
 @dataclass(frozen=True, kw_only=True)
-class CascadeSettings:
-    """What may be asked of thresholds."""
+class CascadeSettings(LabelSettings):
+    """What may be asked of thresholds; of each group of rows that belong together one row counts."""
 
     risk: float = 0.1
     """The greatest share of errors among accepted verdicts."""
     delta: float = 0.05
     """How often that promise may fail; each step has an equal part of it."""
-    cluster: str | None = None
-    """The column whose rows belong together: of each group one row counts."""
-    labels_are_model_made: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +73,7 @@ class CascadeReport(Judged):
         }
 
 
-def _step(one: StepThreshold) -> str:
+def _step(one: Threshold) -> str:
     if one.confidence is None:
         return one.reason if one.reason.startswith("never") else f"never accept: {one.reason}"
     limit = "" if one.limit is None else f", so at most {one.limit:.1%} are"
@@ -102,49 +99,33 @@ def calibrate_cascades(
     the run folder. ``criteria``: only these.
     """
     given = list(LabelStore(folder).current() if labels is None else labels)
-    with reading(folder) as ledger:
-        judges = _mapping(read_meta(ledger).get("configuration", {}).get("judges"))
-    found = []
-    for scale in label_scales(folder):
-        own = [one for one in given if one.criteria == scale.name]
-        for judge in scale.judges if own and criteria in (None, scale.name) else ():
-            if configuration := _cascade(folder, judge, judges):
-                found.append(_learnt(folder, judge, configuration, scale, own, settings))
-    return found
+    return [_learnt(one, settings) for one in labelled_judges(folder, given, criteria) if _is_cascade(one)]
 
 
-def _cascade(folder: str | Path, judge: str, judges: Mapping[str, object]) -> Mapping[str, object]:
-    """The configuration of a cascade that asked everybody; nothing of any other judge."""
-    configuration = _mapping(judges.get(judge))
-    if not configuration.get("steps"):
-        return {}
-    if _mapping(configuration.get("settings")).get("calibration") is not None:
+def _is_cascade(one: LabelledJudge) -> bool:
+    """Whether it is a cascade; one that did not ask every step is refused."""
+    if not one.configuration.get("steps"):
+        return False
+    if as_mapping(one.configuration.get("settings")).get("calibration") is not None:
         raise SetupError(
-            f"the cascade {judge!r} of {folder} had thresholds, so that not every step was asked about every row: take "
+            f"the cascade {one.judge!r} of {one.folder} had thresholds, so that not every step was asked about every row: take "
             "'calibration' out of the eval file, run it into another folder and calibrate that"
         )
-    return configuration
+    return True
 
 
-def _learnt(
-    folder: str | Path,
-    judge: str,
-    configuration: Mapping[str, object],
-    scale: JudgedScale,
-    labels: Sequence[Label],
-    settings: CascadeSettings,
-) -> CascadeReport:
-    used = labels_used(labels, judge_identity(configuration, scale.name), model_made=settings.labels_are_model_made)
-    rows = Rows(scale.scale, by_row(used.labels), settings.cluster, None, _steps)
-    with reading(folder) as ledger:
-        for record in judgments_in(ledger, judge=judge):
+def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
+    used, criteria = judged.used(settings), judged.scale.name
+    rows = Rows(judged.scale.scale, by_row(used.labels), settings.cluster, None, _steps)
+    with reading(judged.folder) as ledger:
+        for record in judgments_in(ledger, judge=judged.judge):
             rows.add(record)
     kept, notes = _independent(rows.labelled, clustered=settings.cluster is not None)
-    identities = step_identities(configuration, scale.name)
+    identities = step_identities(judged.configuration, criteria)
     stages = [_stage(kept, step) for step in identities]
     found = cascade_thresholds(stages, risk=settings.risk, doubt=settings.delta)
     thresholds = CascadeThresholds(
-        criteria=scale.name,
+        criteria=criteria,
         risk=settings.risk,
         delta=settings.delta,
         labels=len(kept),
@@ -152,7 +133,11 @@ def _learnt(
         steps=tuple(_threshold(step, identity, one) for (step, identity), one in zip(identities.items(), found, strict=True)),
     )
     return CascadeReport(
-        judge=judge, criteria=scale.name, thresholds=thresholds, notes=(*_said(used), *notes), refusal=_refusal(used, thresholds)
+        judge=judged.judge,
+        criteria=criteria,
+        thresholds=thresholds,
+        notes=(*_said(used), *notes),
+        refusal=_refusal(used, thresholds),
     )
 
 
@@ -185,18 +170,9 @@ def _confidence(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _threshold(step: str, identity: str, found: Threshold) -> StepThreshold:
+def _threshold(step: str, identity: str, found: Threshold) -> Threshold:
     nobody = found.confidence is None and found.rows == 0
-    return StepThreshold(
-        step=step,
-        identity=identity,
-        confidence=found.confidence,
-        rows=found.rows,
-        accepted=found.accepted,
-        errors=found.errors,
-        limit=found.limit,
-        reason=_NO_CONFIDENCE if nobody else found.reason,
-    )
+    return replace(found, step=step, identity=identity, reason=_NO_CONFIDENCE if nobody else found.reason)
 
 
 _NO_CONFIDENCE = (
@@ -217,8 +193,3 @@ def _refusal(used: LabelsUsed, found: CascadeThresholds) -> Refusal | None:
     if any(one.confidence is not None for one in found.steps):
         return None
     return Refusal("never_accept", f"the labels speak for no step at a risk of {found.risk:.1%}: label more rows, or allow more")
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    """A run folder may come from anybody."""
-    return value if isinstance(value, Mapping) else {}

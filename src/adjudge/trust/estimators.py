@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from adjudge.stats.correction import Corrected, label_interval
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, mover
-from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, ppi_with_t, rogan_gladen
+from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
 from adjudge.stats.refusal import Needed
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow, Rows
@@ -18,7 +18,7 @@ def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, 
     """PPI++ with t of the rows that have a number. Failed judgments are a part of their own: labelled, or between both ends."""
     judged = [one for one in drawn if one.number is not None]
     labels, beside, rest, clusters = _series(rows, judged, measure)
-    found = ppi_with_t(labels, beside, rest, level=level, clusters=clusters)
+    found = ppi_plus_plus(labels, beside, rest, with_t=True, level=level, clusters=clusters)
     if found.value is None and len(rest) < 2 and labels:
         found = _all_labelled(labels, level, clusters[0])
     failed = sum(one is None for one in rows.verdicts)

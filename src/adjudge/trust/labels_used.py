@@ -15,6 +15,15 @@ MODEL_MADE = Refusal(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelSettings:
+    """What may be said of labels, whatever they are used for."""
+
+    cluster: str | None = None
+    """The column whose rows belong together: turns of one conversation, repeats of one prompt."""
+    labels_are_model_made: bool = False
+
+
 @dataclass(frozen=True)
 class LabelsUsed:
     """Labels by what may be done with them."""

@@ -65,9 +65,9 @@ class PanelReport:
     weights: Weights
     weighted: float
     """The accuracy that the weights give on the very labels that they come from: other rows will be a little worse."""
-    unseen: float | None = None
+    unseen: float | None
     """The accuracy of weights on labels that they have not seen: each fifth by the weights that the other four give."""
-    consensus: ConsensusReport | None = None
+    consensus: ConsensusReport | None
     """Where all estimators are asked for."""
 
     @property

@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adjudge.domain.each import ChoiceOfEach, said_of_each
+from adjudge.domain.evidence import ClaimsQuestion
 from adjudge.domain.options import match_option
-from adjudge.domain.vote import Outcome
+from adjudge.domain.vote import Ballot, Outcome
+from adjudge.verdicts.evidence import read_claims, read_sentences
 from adjudge.verdicts.reading import Reading
 
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
 
-def read_answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
+def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
+    """What the objects of a reply say of each text that was asked about; None where they hold no list."""
+    question = ballot.question
+    if isinstance(question, ClaimsQuestion):
+        return read_claims(objects, question)
+    listed = [{"sentences": objects}] if len(objects) > 1 and "number" in objects[0] else objects
+    if isinstance(question, ChoiceOfEach):
+        return _answers(listed, question)
+    return read_sentences(listed, ballot, settle=settle)
+
+
+def _answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
     """One option for every number; None where no object of the reply holds a list."""
     lists = [found for one in objects for found in one.values() if isinstance(found, list)]
     if not lists:

@@ -13,14 +13,13 @@ from adjudge.domain.evidence import (
     SUPPORTS,
     ClaimsQuestion,
     Grounded,
-    Quote,
     SupportOfEach,
     SupportQuestion,
     grounded_each,
 )
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.options import match_option
-from adjudge.domain.verdict import Chosen
+from adjudge.domain.verdict import Chosen, Quote
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.reading.quotes import find_quote
 from adjudge.verdicts.reading import Reading
@@ -59,7 +58,7 @@ def with_evidence(reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
     return replace(reading, verdict=checked.verdict, beside=beside)
 
 
-def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
+def read_sentences(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle: bool) -> Reading | None:
     """The verdicts on numbered sentences; None where no object of the reply holds any."""
     question = ballot.question
     lists: list[list[object]] = [found for one in objects if isinstance(found := one.get("sentences"), list)]

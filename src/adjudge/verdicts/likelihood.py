@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from string import ascii_uppercase, digits
 from typing import Literal
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Calibration
 from adjudge.domain.options import yes_and_no
 from adjudge.domain.question import Comparison, Question, Rating
@@ -17,7 +17,7 @@ AS_READ = Calibration()
 LabelKind = Literal["yes_no", "number", "letter", "pair"]
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Labels:
     """The token that stands for each option, in the order the options are shown."""
 

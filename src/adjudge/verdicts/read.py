@@ -9,15 +9,11 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from adjudge.domain.each import ChoiceOfEach
-from adjudge.domain.evidence import ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.message import Reply
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome
-from adjudge.verdicts.each import read_answers
-from adjudge.verdicts.evidence import read_claims, read_each, with_evidence
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 
@@ -74,10 +70,12 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
 
     ``settle``: the model will not be asked again, so that a verdict on a sentence whose quotes do not exist is "not found".
     """
-    if isinstance(ballot.question, SupportOfEach | ClaimsQuestion | ChoiceOfEach):
-        return _read_sentences(reply, ballot, settle=settle)
+    if ballot.question.several:
+        return _read_each(reply, ballot, settle=settle)
     reading = read(reply, ballot.question)
-    if isinstance(ballot.question, SupportQuestion):
+    if ballot.question.quoted:
+        from adjudge.verdicts.evidence import with_evidence  # not loaded where nothing is looked up in sources
+
         return with_evidence(reading, ballot, settle=settle)
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
     if reading.verdict and isinstance(feedback, str):
@@ -85,20 +83,15 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
     return _with_ranking(reading, ballot.question)
 
 
-def _read_sentences(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
-    """The verdicts on several sentences; a reply without any is refused or unreadable like every other."""
+def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
+    """The verdicts on several texts; a reply without any is refused or unreadable like every other."""
+    from adjudge.verdicts.each import read_each
+
     text = _THINKING.sub("", reply.text).strip()
     objects = [found.data for found in find_objects(text, cut=reply.finish == "length") if found.data is not None]
-    listed: list[dict[str, object]] = [{"sentences": objects}] if len(objects) > 1 and "number" in objects[0] else objects
     if reply.finish == "refusal" or any(_declined(one, ballot.question) for one in (text, *_unjudged_explanations(text, False))):
         return _refusal(text)
-    question = ballot.question
-    if isinstance(question, ChoiceOfEach):
-        reading = read_answers(listed, question)
-    elif isinstance(question, ClaimsQuestion):
-        reading = read_claims(objects, question)
-    else:
-        reading = read_each(listed, ballot, settle=settle)
+    reading = read_each(objects, ballot, settle=settle)
     return reading or Reading(Outcome.UNREADABLE, reason=f"no list of sentences found in the reply: {_short(text)}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from adjudge.errors import AdjudgeError
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow, labelling
 from adjudge.web.library import RunPlace
 
@@ -25,7 +26,7 @@ class LabelSessions:
         """The session, begun where there is none."""
         with self.lock:
             key = (place.id, criteria, who)
-            if key not in self._open or (who.queue == "conflicts" and self._open[key].next() is None):
+            if key not in self._open or _is_over(self._open[key], who):
                 if len(self._open) >= _MOST:
                     self._open.pop(next(iter(self._open)))
                 self._open[key] = labelling(place.folder, who, criteria)
@@ -45,6 +46,18 @@ class LabelSessions:
         """The judge's verdict on a row was shown."""
         self._seen.setdefault(place.id, set()).add(row)
 
+    def seen(self, place: RunPlace) -> set[int]:
+        """The rows whose verdicts were shown, since the server started."""
+        return self._seen.get(place.id, set())
+
     def has_seen(self, place: RunPlace, row: int) -> bool:
         """Whether it was, since the server started."""
         return row in self._seen.get(place.id, ())
+
+
+def _is_over(work: Labelling, who: Annotator) -> bool:
+    """Whether to begin anew: new conflicts may have come, or the run folder was replaced by another."""
+    try:
+        return work.next() is None and who.queue == "conflicts"
+    except AdjudgeError:
+        return True

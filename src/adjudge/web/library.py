@@ -10,17 +10,18 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from adjudge.errors import RunError
-from adjudge.ledger.file import FILE, LABELS, connect, holds_run, migrate, read_meta, under_lock
+from adjudge.errors import AdjudgeError, RunError
+from adjudge.ledger.file import FILE, LABELS, connect, holds_labels, holds_run, migrate, read_meta, under_lock
 from adjudge.ledger.labels import NOTES
-from adjudge.runs.browse import judges_in
-from adjudge.runs.folder import is_inside, last_written, reading, runs_inside
+from adjudge.runs.browse import Mean, figures_of, judges_in
+from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.service.run_shelf import NoSuchRun
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 30.0
@@ -31,6 +32,7 @@ _MOST_KEPT = 500
 _OF_LATE = 60.0
 """Seconds since something was written, while a run may still be under way."""
 _UNFINISHED = "not finished"
+_CORRECTED = "corrected"
 _INDEX_HEADER = 48
 """Bytes with which the index of a log begins: written anew by every commit."""
 LARGE = 100_000_000
@@ -50,8 +52,9 @@ class RunPlace:
 class JudgeCounts(NamedTuple):
     """How many judgments of a judge came out how."""
 
-    statuses: dict[str, int]
-    mean: float | None
+    statuses: Mapping[str, int]
+    means: Mapping[str, Mean]
+    """Criteria → the mean of its scores; of a judge with one criteria, under no name."""
 
 
 class Library:
@@ -142,9 +145,17 @@ class Library:
         models = about["models"]
         assert isinstance(models, dict)
         judges = [
-            {"judge": judge, **counts.get(judge, JudgeCounts({}, None))._asdict(), "models": models[judge]} for judge in models
+            {"judge": judge, "models": models[judge], **_counts_data(counts.get(judge, JudgeCounts({}, {})))} for judge in models
         ]
-        return {**about, "counted": counted, "judges": judges}
+        corrected = self._corrected(place) if wait or (place.id, _CORRECTED) in self._kept else None
+        waits = corrected is None and holds_labels(place.folder) and not is_large(place)
+        return {**about, "counted": counted, "judges": judges, "corrected": corrected or [], "complete": counted and not waits}
+
+    def _corrected(self, place: RunPlace) -> list[dict[str, object]]:
+        """The numbers that labels correct: of a run that is not too large to be read through for a list."""
+        if is_large(place) or not holds_labels(place.folder):
+            return []
+        return self.kept(place, _CORRECTED, lambda: _corrected(place))
 
 
 def _version(folder: Path) -> object:
@@ -194,24 +205,67 @@ def _about(place: RunPlace) -> dict[str, object]:
         "started": facts.get("started"),
         "state": str(facts.get("ended") or _UNFINISHED),
         "imported": "imported" in facts,
+        "usd": _dollars(place, facts),
     }
 
 
+def _counts_data(counts: JudgeCounts) -> dict[str, object]:
+    return {"statuses": counts.statuses, "means": {name: mean_data(one) for name, one in counts.means.items()}}
+
+
+def mean_data(mean: Mean) -> dict[str, object]:
+    """A mean as a page shows it."""
+    limits = mean.interval
+    return {"value": mean.value, "scores": mean.scores, **({"lower": limits.lower, "upper": limits.upper} if limits else {})}
+
+
+def _corrected(place: RunPlace) -> list[dict[str, object]]:
+    try:
+        found = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None))
+    except AdjudgeError:  # its page says what is wrong
+        return []
+    numbers = [(one, one.corrected) for one in found if one.corrected and one.corrected.value is not None]
+    return [
+        {"judge": one.judge, "criteria": one.criteria, "value": number.value, "lower": number.lower, "upper": number.upper}
+        for one, number in numbers
+    ]
+
+
 def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
-    counts = "SELECT status, count(*), avg(score) FROM judgments WHERE judge = ? GROUP BY status"
     found = {}
     with reading(place.folder) as connection:
+        facts = read_meta(connection)
         for judge in judges_in(connection):
-            rows = connection.execute(counts, (judge,)).fetchall()
-            mean = next((mean for status, _, mean in rows if status == "scored"), None)
-            found[judge] = JudgeCounts({status: count for status, count, _ in rows}, mean)
+            several = len(criteria_names(facts, judge)) > 1
+            one = figures_of(connection, judge, whole=several and not is_large(place), several=several)
+            found[judge] = JudgeCounts(one.statuses, {"": one.mean} if one.mean else one.means)
     return found
+
+
+def criteria_names(facts: Mapping[str, object], judge: str) -> list[str]:
+    """What a judge judges by, as the run's settings say; a ledger may come from anybody."""
+    asked = _settings(facts.get("configuration"), judge).get("criteria")
+    return [str(one.get("name")) for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
+
+
+def _dollars(place: RunPlace, facts: Mapping[str, object]) -> float | None:
+    """What it cost, where the run keeps account of that."""
+    if "spending" not in facts:
+        return None
+    try:
+        return spent_in(place.folder).usd
+    except RunError:
+        return None
 
 
 def _models(configuration: object, judge: str) -> list[str]:
     """The models that a judge asks, as the run's settings say; a ledger may come from anybody."""
-    judges = configuration.get("judges") if isinstance(configuration, dict) else None
-    settings = judges.get(judge) if isinstance(judges, dict) else None
-    models = settings.get("models") if isinstance(settings, dict) else None
+    models = _settings(configuration, judge).get("models")
     named = models if isinstance(models, list) else list(models) if isinstance(models, dict) else []
     return [str(one.get("id") or one.get("name")) if isinstance(one, dict) else str(one) for one in named]
+
+
+def _settings(configuration: object, judge: str) -> Mapping[str, object]:
+    judges = configuration.get("judges") if isinstance(configuration, dict) else None
+    settings = judges.get(judge) if isinstance(judges, dict) else None
+    return settings if isinstance(settings, dict) else {}

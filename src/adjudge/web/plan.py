@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,6 +63,12 @@ class Plan:
             "judges": list(self._judges()),
         }
         return yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=120)
+
+    @property
+    def version(self) -> str:
+        """Another whenever something else would be judged: other settings, a file of data or criteria that changed."""
+        files = [self.data.version, *(self.own[name].version for name in self.criteria if name in self.own)]
+        return hashlib.sha256("\n".join([*files, self.to_eval()]).encode("utf-8", "replace")).hexdigest()[:16]
 
     def _judges(self) -> Iterator[dict[str, object]]:
         for kind in KINDS:

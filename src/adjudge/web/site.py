@@ -24,7 +24,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.reports.evidence import evidence_style, record_html
 from adjudge.reports.pages import measures_html
-from adjudge.reports.russian import in_russian
+from adjudge.reports.russian import in_russian, localised
 from adjudge.reports.words import number_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.web.guard import Access
@@ -82,11 +82,13 @@ class Asset:
 
     content: bytes
     type: str
+    version: str
+    """Changes with the content, so that browsers may keep it."""
 
-    @property
-    def version(self) -> str:
-        """Changes with the content, so that browsers may keep it."""
-        return hashlib.sha256(self.content).hexdigest()[:12]
+    @classmethod
+    def of(cls, name: str, content: bytes) -> Asset:
+        """With the type that its name says."""
+        return cls(content, _TYPES[name[name.rindex(".") :]], hashlib.sha256(content).hexdigest()[:12])
 
 
 @cache
@@ -94,8 +96,8 @@ def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
     names = ("page.css", "page.js", "playground.css", "playground.js", "vendor/htmx.min.js", "vendor/hx-csp.min.js")
-    ours = {name: Asset((static / name).read_bytes(), _TYPES[name[name.rindex(".") :]]) for name in names}
-    return {**ours, "evidence.css": Asset(evidence_style().encode(), _TYPES[".css"])}
+    contents = {**{name: (static / name).read_bytes() for name in names}, "evidence.css": evidence_style().encode()}
+    return {name: Asset.of(name, content) for name, content in contents.items()}
 
 
 @cache
@@ -194,7 +196,9 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html)
+    made.globals.update(
+        asset=_asset_address, query=_query, day=_day, evidence=record_html, measures=measures_html, localised=localised
+    )
     return made
 
 

@@ -41,7 +41,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 def test_a_list_reads_back_equal_whatever_the_pieces(monkeypatch: pytest.MonkeyPatch, piece: int, indent: int | None) -> None:
     small_pieces(monkeypatch, piece)
 
-    @settings(max_examples=30)
+    @settings(max_examples=15)
     @given(OBJECTS, st.booleans())
     def holds(rows: list[dict[str, object]], plain: bool) -> None:
         text = json.dumps(rows, indent=indent, ensure_ascii=plain)
@@ -130,7 +130,7 @@ def test_bad_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
 def test_lines_read_back_equal_wherever_the_head_ends(monkeypatch: pytest.MonkeyPatch, head: int) -> None:
     monkeypatch.setattr("adjudge.data.sources.text.HEAD", head)
 
-    @settings(max_examples=30)
+    @settings(max_examples=15)
     @given(OBJECTS, st.booleans(), st.sampled_from(["\n", "\r\n", "\n\n"]))
     def holds(rows: list[dict[str, object]], plain: bool, end: str) -> None:
         data = "".join(json.dumps(row, ensure_ascii=plain) + end for row in rows).encode()

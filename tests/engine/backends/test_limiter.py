@@ -9,10 +9,11 @@ import pytest
 
 from adjudge.engine.backends.ray import limiter as module
 from adjudge.engine.backends.ray.cluster import check_address
-from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, Rate
+from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.layers.limit import Rate
 
 
 @dataclass

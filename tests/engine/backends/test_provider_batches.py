@@ -606,6 +606,26 @@ def test_requests_that_are_gone_are_planned_again(tmp_path: Path, batches: Batch
     assert is_right(tmp_path / "run")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@pytest.mark.parametrize("what", ["requests", "results"])
+def test_a_full_disk_is_said_and_the_run_can_be_resumed(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    opened, ending = Path.open, ".jsonl" if what == "requests" else ".part"
+
+    def full(path: Path, mode: str = "r", *more: Any, **named: Any) -> Any:
+        is_it = path.parent.name == FOLDER if what == "requests" else path.name.endswith(ending)
+        return opened(Path("/dev/full") if is_it and mode in ("wb", "ab") else path, mode, *more, **named)
+
+    with monkeypatch.context() as now:
+        now.setattr(Path, "open", full)
+        with pytest.raises(RunError, match=rf"{ending} cannot be written: No space left"):
+            judged(eval_run(tmp_path, batches))
+    judged(eval_run(tmp_path, batches))
+    assert sizes(batches) == [6]
+    assert is_right(tmp_path / "run")
+
+
 def test_files_of_others_are_left_alone(tmp_path: Path, batches: BatchProvider) -> None:
     own = tmp_path / "run" / FOLDER / "notes.txt"
     own.parent.mkdir(parents=True)

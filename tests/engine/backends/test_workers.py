@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import default_model
 from adjudge.gateway.providers import local
 from adjudge.judges.aspect import AspectCritic
-from adjudge.runs.partition import PartitionJudge, partitions
+from adjudge.runs.partition import PartitionJudge, WorkerSettings, partitions
 from support.partitions import marked_file
 
 ASPECT = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
@@ -23,7 +22,7 @@ ASPECT = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
 def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="needs the embedded model")
     file = marked_file(tmp_path, rows=4, models=default_model(), judges=ASPECT)
-    worker = Worker(PartitionJudge(file, tmp_path / "store", cache=False).opened)
+    worker = Worker(PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)).opened)
     local._batches.cache_clear()
     parts = [worker.judge(number, chunk) for number, chunk in enumerate(partitions(file, 2))]
     assert [part.judgments for part in parts] == [2, 2]
@@ -32,7 +31,7 @@ def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(tmp_path: P
 
 def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answered(tmp_path: Path) -> None:
     file = marked_file(tmp_path, rows=4, judges=ASPECT)
-    judge = PartitionJudge(file, tmp_path / "store", cache=False)
+    judge = PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False))
     worker = Worker(judge.opened)
     first, second = partitions(file, 2)
     worker.judge(0, first)
@@ -41,13 +40,14 @@ def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answe
         with pytest.raises(RunStopped, match="enough"):
             worker.judge(number, second)
     assert worker.news() is None
-    assert PartitionJudge(file, tmp_path / "store", cache=False).store.begun_with()
+    assert PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)).store.begun_with()
     assert Worker(judge.opened).judge(0, first).asked == 0
 
 
 def test_a_worker_without_its_part_of_the_budget_asks_nothing(tmp_path: Path) -> None:
     file = marked_file(tmp_path, rows=2, judges=ASPECT)
-    worker = Worker(partial(PartitionJudge(file, tmp_path / "store", cache=False, budget=Budget(max_calls=0)).opened))
+    nothing = WorkerSettings(cache=False, budget=Budget(max_calls=0))
+    worker = Worker(PartitionJudge(file, tmp_path / "store", nothing).opened)
     (chunk,) = partitions(file, 9)
     with pytest.raises(BudgetSpent):
         worker.judge(0, chunk)

@@ -106,11 +106,32 @@ def test_until_it_has_answered_three_are_asked_at_once_and_then_all(provider: Fa
     provider.faults = always(Code(500))
     ask_all(model, marked(9))
     assert provider.most_at_once == 3
-    provider.faults, provider.together = at_first(), 16
+    provider.faults = at_first()
     model = open_at(provider, max_concurrency=16)
     ask(model)
+    provider.together = 16
     ask_all(model, marked(40))
     assert provider.most_at_once == 16
+
+
+def test_who_was_answered_before_is_let_in_with_all_requests_at_once(provider: FakeProvider) -> None:
+    ask(open_at(provider))
+    provider.together = 16
+    ask_all(open_at(provider, max_concurrency=16), marked(16))
+    assert provider.most_at_once == 16
+
+
+def test_another_key_is_tried_with_three_requests_and_one_that_is_refused_ends_the_run(provider: FakeProvider) -> None:
+    ask(open_at(provider))
+    provider.faults = always(Code(401, "no"))
+    provider.requests.clear()
+    with pytest.raises(ModelUnusable, match="401: no"):
+        critic(open_at(provider, api_key="sk-another", max_concurrency=16)).evaluate(marked(500))
+    assert len(provider.requests) <= 3
+    provider.requests.clear()
+    with pytest.raises(ModelUnusable, match="401: no"):
+        critic(open_at(provider, max_concurrency=16)).evaluate(marked(500))
+    assert len(provider.requests) <= 16
 
 
 # -- it fails again and again ------------------------------------------------------------
@@ -149,7 +170,7 @@ def test_after_a_while_one_request_shows_whether_it_is_back(provider: FakeProvid
 def test_while_one_tries_the_others_stay_paused(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(retry, "monotonic", lambda: clock[0])
-    state = Circuit(careful=True)
+    state = Circuit("who asks")
     for _ in range(3):
         state.failure("m", Unavailable("down"))
     with pytest.raises(ModelPaused):

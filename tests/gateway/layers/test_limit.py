@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adjudge import ScriptedModel
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import RateLimited
-from adjudge.gateway.layers.limit import Gate, Limited, Pace
+from adjudge.gateway.layers.limit import Gate, Limited, Pace, Rate
 from support.asking import ask, ask_all, open_at
 from support.fake_provider import FakeProvider, Status
 
@@ -210,8 +210,10 @@ async def _live_through(gate: Gate, steps: list[str]) -> None:
 
 @pytest.mark.parametrize("most", [1, 4])
 def test_as_many_requests_run_at_once_as_allowed_and_no_more(provider: FakeProvider, most: int) -> None:
+    model = open_at(provider, max_concurrency=most)
+    ask(model)  # before a first answer it would be three
     provider.latency, provider.together = 0.01, most
-    ask_all(open_at(provider, max_concurrency=most), ["REC-00001-Y"] * 20)
+    ask_all(model, ["REC-00001-Y"] * 20)
     assert provider.most_at_once == most
 
 
@@ -313,7 +315,7 @@ def test_requests_per_minute_are_kept_at_the_server(provider: FakeProvider) -> N
 
 
 def test_tokens_per_minute_are_kept_by_what_was_really_used() -> None:
-    limited = Limited(ScriptedModel([Reply("PASS", usage=Usage(1, 9900, 100))]), 4, tokens_per_minute=600_000)
+    limited = Limited(ScriptedModel([Reply("PASS", usage=Usage(1, 9900, 100))]), 4, Rate(tokens_per_minute=600_000))
     ask(limited)
     began = time.monotonic()
     ask(limited)
@@ -327,6 +329,6 @@ def test_tokens_are_set_aside_before_the_provider_has_counted_them() -> None:
         started.append(time.monotonic())
         return Reply("PASS", usage=Usage(1, 503, 100))
 
-    limited = Limited(ScriptedModel(answer), 4, tokens_per_minute=36_180)
+    limited = Limited(ScriptedModel(answer), 4, Rate(tokens_per_minute=36_180))
     ask_all(limited, ["x" * 2000] * 2, max_tokens=100)
     assert started[1] - started[0] >= 0.5, "603 tokens take a second"

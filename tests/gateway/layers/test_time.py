@@ -35,8 +35,8 @@ def test_each_attempt_has_the_whole_time(provider: FakeProvider, fast_retries: N
 
 
 def test_waiting_for_a_free_place_is_not_counted(provider: FakeProvider) -> None:
-    provider.latency = 0.3
-    replies = ask_all(open_at(provider, max_concurrency=1, timeout=3.0), ["REC-00001-Y"] * 12)
+    provider.latency = 0.25
+    replies = ask_all(open_at(provider, max_concurrency=1, timeout=2.0), ["REC-00001-Y"] * 9)
     assert all(isinstance(reply, Reply) for reply in replies)
 
 
@@ -53,7 +53,7 @@ def test_functions_that_hang_keep_no_other_call_waiting() -> None:
     def sometimes(prompt: str) -> str:
         return str(release.wait(120)) if "hang" in prompt else "PASS"
 
-    model = open_model(sometimes, timeout=1.5, max_retries=0, max_concurrency=2)
+    model = open_model(sometimes, timeout=0.8, max_retries=0, max_concurrency=2)
     replies = ask_all(model, ["hang", "hang", "hang", "REC-00001-Y", "REC-00002-Y"])
     release.set()
     assert [type(reply) for reply in replies] == [Unavailable] * 3 + [Reply] * 2

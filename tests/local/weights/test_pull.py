@@ -15,9 +15,8 @@ from tiny_gguf import tiny_model
 
 from adjudge.errors import SetupError
 from adjudge.local.weights import download
-from adjudge.local.weights.gguf import read_header
 from adjudge.local.weights.pull import pull
-from adjudge.local.weights.store import KnownWeights, find
+from adjudge.local.weights.store import KnownWeights, condition, find
 
 RESTING = {"lock", "manifest.json"}
 """What lies in a folder beside the weights."""
@@ -41,43 +40,38 @@ def test_a_pull_puts_one_whole_file_there_and_says_so(tiny: KnownWeights) -> Non
     assert stages["downloading"] == sorted(stages["downloading"])
 
 
-def test_a_second_pull_does_nothing(tiny: KnownWeights, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = pull(NAME)
-    before = {file: file.stat().st_mtime_ns for file in path.parent.iterdir()}
+def test_a_second_pull_does_nothing(pulled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {file: file.stat().st_mtime_ns for file in pulled.parent.iterdir()}
 
     def no_process(*_: object, **__: object) -> None:
         raise AssertionError("a process was started")
 
     monkeypatch.setattr(subprocess, "Popen", no_process)
-    assert pull(NAME) == path
-    assert {file: file.stat().st_mtime_ns for file in path.parent.iterdir()} == before
+    assert pull(NAME) == pulled
+    assert {file: file.stat().st_mtime_ns for file in pulled.parent.iterdir()} == before
 
 
-def test_a_damaged_file_is_repaired(tiny: KnownWeights) -> None:
-    path = pull(NAME)
-    whole = path.read_bytes()
+def test_a_damaged_file_is_repaired_and_others_of_an_earlier_version_are_gone(pulled: Path) -> None:
+    whole = pulled.read_bytes()
     for damaged in (whole[:-100] + b"x" * 100, whole[:1000], b""):
-        path.write_bytes(damaged)
-        said: list[str] = []
-        repaired = pull(NAME, said.append)
-        assert "damaged" in said[0]
-        assert find(NAME) == repaired
-        read_header(repaired)
+        pulled.write_bytes(damaged)
+        assert condition(NAME).trouble.startswith("damaged")
+    (pulled.parent / "tiny.F16.gguf").write_bytes(b"of an earlier version")
+    said: list[str] = []
+    repaired = pull(NAME, said.append)
+    assert "damaged" in said[0]
+    assert find(NAME) == repaired
+    assert repaired.read_bytes() == whole
+    assert names(repaired.parent) == RESTING | {"tiny.Q4_1.gguf"}
 
 
-def test_a_damaged_manifest_and_a_missing_file_are_repaired(tiny: KnownWeights) -> None:
-    path = pull(NAME)
-    (path.parent / "manifest.json").write_text("{")
-    path = pull(NAME)
-    path.unlink()
+@pytest.mark.parametrize("damage", ["manifest", "no file"])
+def test_a_damaged_manifest_and_a_missing_file_are_repaired(pulled: Path, damage: str) -> None:
+    if damage == "manifest":
+        (pulled.parent / "manifest.json").write_text("{")
+    else:
+        pulled.unlink()
     assert pull(NAME) == find(NAME)
-
-
-def test_a_repair_leaves_one_file_where_an_earlier_version_kept_another_format(tiny: KnownWeights) -> None:
-    path = pull(NAME)
-    (path.parent / "tiny.F16.gguf").write_bytes(b"of an earlier version")
-    path.write_bytes(b"damaged")
-    assert names(pull(NAME).parent) == RESTING | {"tiny.Q4_1.gguf"}
 
 
 def test_leftovers_of_a_killed_pull_are_swept(tiny: KnownWeights, cache: Path) -> None:

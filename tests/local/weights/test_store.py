@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,26 +14,9 @@ from local_wheel import NAME
 from adjudge.aio.files import cache_folder, locked
 from adjudge.errors import SetupError
 from adjudge.local.weights import store
-from adjudge.local.weights.pull import pull
-from adjudge.local.weights.store import KnownWeights, condition, find, weights_folder
+from adjudge.local.weights.store import KnownWeights, condition, find
 
 COMMAND = f"adjudge models pull {NAME}"
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the first pull brought: the next ones find a copy of it in their folder."""
-    return tmp_path_factory.mktemp("pulled") / NAME
-
-
-@pytest.fixture
-def pulled(tiny: KnownWeights, kept: Path) -> Path:
-    if kept.exists():
-        shutil.copytree(kept, weights_folder(NAME))
-    path = pull(NAME)
-    if not kept.exists():
-        shutil.copytree(weights_folder(NAME), kept)
-    return path
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from functools import cache
 from typing import Any
 
 Fields = dict[str, tuple[int, Any]]
@@ -49,6 +50,7 @@ CHATML = (
 )
 
 
+@cache
 def tiny_model(*, kind: int = Q4_1, seed: int = 0, layers: int = LAYERS, hidden: int = HIDDEN, template: str = PLAIN) -> bytes:
     """A llama of 64 by ``hidden`` that knows single bytes and three control tokens."""
     chance = random.Random(seed)

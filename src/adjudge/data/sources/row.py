@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError
 
 _NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     """Of those that begin on its line: JSON is often written on a single one."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class BadRow:
     """A row that cannot be judged."""
 
@@ -42,7 +42,7 @@ class BadRow:
         return f"{self.where}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class SomeRows:
     """Rows of a source that have something in common."""
 
@@ -90,7 +90,7 @@ def numbered(names: Iterable[str]) -> list[str]:
     return header
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Origin:
     """Where rows come from, as people are told."""
 

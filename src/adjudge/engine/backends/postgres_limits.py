@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from typing import TYPE_CHECKING, TypeVar
 
-from adjudge.engine.backends.ray.limiter import Lane, Lease, LeasedPace, LimiterLostError, Rate, less, part_of
+from adjudge.engine.backends.ray.limiter import Lane, Lease, LeasedPace, LimiterLostError, less, part_of, seconds_each
 from adjudge.errors import RunError, RunStopped
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More, OpenBudget
+from adjudge.gateway.layers.limit import Rate
 from adjudge.ledger.stores.merge import sum_of_accounts
 from adjudge.ledger.stores.postgres import PostgresStore
 
@@ -45,7 +46,7 @@ class PostgresLimits:
         rate = self._rates.get(model, Rate())
 
         async def lease(tokens: int) -> Lease:
-            each = rate.seconds_each(tokens)
+            each = seconds_each(rate, tokens)
             try:
                 return await self._answer(lambda: self._moved(model, lambda lane, now: lane.lease(each, self._share, now)))
             except RunError as error:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -107,10 +106,7 @@ class BatchApi(ABC):
     @property
     def account(self) -> str:
         """A digest of who asks where: a batch can be read only by those who sent it."""
-        own = self.provider.connection
-        headers = (f"{name}={value}" for name, value in own.headers.sent.items())
-        told = ("adjudge batch account", self.provider_name, own.base_url, own.key.reveal(), *headers)
-        return sha256("\0".join(told).encode()).hexdigest()[:16]
+        return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
     def opening(self, mark: str) -> bytes:  # noqa: ARG002 - where the name of a batch stands in its body
         """What comes before the first request."""

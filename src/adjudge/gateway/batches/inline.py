@@ -12,7 +12,7 @@ from adjudge.errors import ModelError
 from adjudge.gateway.batches.api import BatchApi, Json, Line, Phase, Remote, as_json, counts_of, listed_in, seconds
 from adjudge.gateway.http import Endpoint, get_json, post_json
 from adjudge.gateway.providers.base import HttpProvider, mapping
-from adjudge.gateway.transfer import fetch, send_file
+from adjudge.gateway.transfer import send_file
 
 _STATUS_OF: Mapping[str, int] = {
     "invalid_request_error": 400,
@@ -138,13 +138,6 @@ class OpenRouterBatches(BatchApi):
         """It ends as "cancelled"."""
         await post_json(await self._at(f"/{id}/cancel"), {})
 
-    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
-        """One JSON object."""
-        target = folder / "0.results"
-        if not target.exists():
-            await fetch(await self._at(f"/{remote.id}"), target)
-        return [target]
-
     def records(self, path: Path) -> Iterator[Json]:
         """Its ``results``."""
         yield from as_json(path, self.endpoint.secrets).get("results") or []
@@ -161,15 +154,16 @@ class OpenRouterBatches(BatchApi):
 
     def _remote(self, data: Mapping[str, Any]) -> Remote:
         said, counts = str(data.get("status", "")).lower(), counts_of(data.get("request_counts"))
-        ended = said in ("completed", "expired", "cancelled")
+        ended, id = said in ("completed", "expired", "cancelled"), str(data["id"])
         return Remote(
-            id=str(data["id"]),
+            id=id,
             phase=Phase.ENDED if ended else Phase.REJECTED if said == "failed" else Phase.WAITING,
             said=said,
             counts=counts,
             requests=counts.get("total"),
             created=seconds(data.get("created_at")),
             expires=seconds(data.get("expires_at")),
+            results=(f"{self._path}/{id}",) if ended else (),
             reason=str(mapping(data.get("error")).get("message") or ""),
         )
 
@@ -217,13 +211,6 @@ class GeminiBatches(BatchApi):
         """It ends as "CANCELLED"."""
         await post_json(await self.provider.at(f"/{id}:cancel"), {})
 
-    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
-        """One JSON object."""
-        target = folder / "0.results"
-        if not target.exists():
-            await fetch(await self.provider.at(f"/{remote.id}"), target)
-        return [target]
-
     def records(self, path: Path) -> Iterator[Json]:
         """The inlined responses."""
         data = as_json(path, self.endpoint.secrets)
@@ -250,5 +237,6 @@ class GeminiBatches(BatchApi):
             requests=counts.get("requestCount"),
             mark=str(told.get("displayName", "")).removeprefix("adjudge-"),
             created=seconds(told.get("createTime")),
+            results=(f"/{data['name']}",) if ended else (),
             reason=str(mapping(data.get("error")).get("message") or ""),
         )

@@ -79,7 +79,6 @@ def _bytes(text: str) -> bytes:
 class Spent(Amounts):
     """What something cost."""
 
-    calls: int = 0
     tokens: int = 0
     usd: float = 0.0
     unpriced: int = 0

@@ -23,4 +23,4 @@ class Allowed(Layer):
 
     def _bounded(self, request: Request, budget: Budget) -> Request:
         """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
-        return request if self.capabilities.exact_logprobs else bounded(request, budget)
+        return request if self.provider.capabilities.exact_logprobs else bounded(request, budget)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from time import monotonic
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Unavailable
@@ -102,24 +102,24 @@ class SharedPace(Protocol):
         ...
 
 
+class Rate(NamedTuple):
+    """What a model's provider allows; None: not limited."""
+
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+
 class Limited(Layer):
     """Holds a request back until there is room for it."""
 
-    def __init__(
-        self,
-        inner: Model,
-        max_concurrency: int,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
-    ) -> None:
+    def __init__(self, inner: Model, max_concurrency: int, rate: Rate = Rate()) -> None:  # noqa: B008 - it does not change
         super().__init__(inner)
         self.gate = Gate(max_concurrency)
-        self.requests_per_minute = requests_per_minute
-        self.tokens_per_minute = tokens_per_minute
+        self.rate = rate
         self.shared: SharedPace | None = None
         """In place of its own pace, where other processes ask the same model."""
-        self._requests = Pace(requests_per_minute) if requests_per_minute else None
-        self._tokens = Pace(tokens_per_minute) if tokens_per_minute else None
+        self._requests = Pace(rate.requests_per_minute) if rate.requests_per_minute else None
+        self._tokens = Pace(rate.tokens_per_minute) if rate.tokens_per_minute else None
 
     async def complete(self, request: Request) -> Reply:
         """Pass on when there is room; learn from how it went."""

@@ -19,6 +19,8 @@ _LOG = logging.getLogger("adjudge.gateway")
 _FIRST_AT_ONCE = 3
 """Requests under way at once until the model has answered one."""
 _ANY_NUMBER = 1_000_000_000
+HAVE_ANSWERED: set[str | None] = set()
+"""Those who were answered in this process: they have the right key, and a model that is there."""
 _HOPELESS = frozenset({401, 402, 403, 404})
 _UNREACHED = 3
 """First connections that may fail before the server counts as unreachable."""
@@ -30,13 +32,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
 class Circuit:
     """How a model does: shared by the layers that ask it.
 
-    ``careful``: until it has answered, no more than a few requests are under way, with all their retries.
+    ``asked``: who asks which model, where that may be wrong. Until it has answered, here or to the same before, no more than a
+    few requests are under way, with all their retries.
     """
 
-    def __init__(self, *, careful: bool = False) -> None:
-        self.answered = not careful
+    def __init__(self, asked: str | None = None) -> None:
+        self.answered = asked is None
         """Whether it ever answered."""
-        self.gate = Gate(_FIRST_AT_ONCE)
+        self.gate = Gate(_ANY_NUMBER if asked in HAVE_ANSWERED else _FIRST_AT_ONCE)
+        self._asked = asked
         self._unreached = 0
         self._failed = 0
         self._pause = _FIRST_PAUSE
@@ -67,6 +71,7 @@ class Circuit:
         """It answers: whoever waited for that goes on."""
         if not self.answered:
             self.answered = True
+            HAVE_ANSWERED.add(self._asked)
             self.gate.widen(_ANY_NUMBER)
 
     def success(self) -> None:

@@ -7,12 +7,14 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
+from hashlib import sha256
 from time import perf_counter
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.headers import Headers
@@ -36,7 +38,7 @@ _NOT_ASKED: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Connection:
     """Everything needed to reach a model."""
 
@@ -52,6 +54,11 @@ class Connection:
     def called(self) -> tuple[str, str]:
         """Provider and model in errors; a server that was named by its URL has no provider, and goes by its name."""
         return ("", self.name) if self.name.startswith(("http://", "https://")) else (self.provider, self.model)
+
+    def digest(self, *about: str) -> str:
+        """Who asks where, so that it can be compared and not read."""
+        headers = (f"{name}={value}" for name, value in self.headers.sent.items())
+        return sha256("\0".join((*about, self.base_url, self.key.reveal(), *headers)).encode()).hexdigest()[:16]
 
     def __post_init__(self) -> None:
         shown_address(self.base_url, f"{self.name}: ")

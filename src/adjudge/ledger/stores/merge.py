@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account
@@ -117,12 +117,12 @@ def _is_final(values: tuple[object, ...]) -> bool:
     return values[_OUTCOME] != "model_error" and '"unfinished"' not in str(values[_MORE])
 
 
-def _sum(accounts: Mapping[str, Mapping[str, Any]]) -> Account:
+def _sum(accounts: Mapping[str, Mapping[str, object]]) -> Account:
     total = Account()
     for account in _read(accounts):
         total.absorb(account)
     return total
 
 
-def _read(accounts: Mapping[str, Mapping[str, Any]]) -> Iterator[Account]:
+def _read(accounts: Mapping[str, Mapping[str, object]]) -> Iterator[Account]:
     return map(Account.of, accounts.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,14 @@ LONGEST = 4096
 _ERRORS_ONLY = 3
 _STEP = ["next_stream"]
 _STEP_AND_KEYS = ["next_stream", "new_keys", "new_values"]
+
+
+class OrtValue(Protocol):
+    """An array as onnxruntime holds it."""
+
+    def numpy(self) -> Array:
+        """The array."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ class Network:
         self._sessions = {one: _session(self._library, layer_graph(shape, one, matrices)) for one in set(self._arithmetics)}
         turns = self._values(dict(zip(("cosines", "sines"), angles(base, shape, LONGEST), strict=True)))
         spread = self._values({"spread": hadamard(shape.spread)})
-        self._everywhere: dict[Arithmetic, dict[str, Any]] = {"fp32": turns, "int8": turns | spread}
+        self._everywhere: dict[Arithmetic, dict[str, OrtValue]] = {"fp32": turns, "int8": turns | spread}
         self._layers = [self._weights(layer, unsigned) for layer in range(shape.layers)]
         self._labels: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.start = self._start()
@@ -87,7 +95,7 @@ class Network:
         found: NDArray[np.float64] = (self._labels[key] * state).sum(axis=-1)
         return found
 
-    def _feeds(self, before: Prefix, rows: Sequence[Sequence[int]]) -> tuple[Any, dict[str, Any], NDArray[np.int64]]:
+    def _feeds(self, before: Prefix, rows: Sequence[Sequence[int]]) -> tuple[OrtValue, dict[str, OrtValue], NDArray[np.int64]]:
         """The rows' tokens as numbers, what all layers have to know of them, and each row's last token."""
         lengths = np.array([len(row) for row in rows])
         width, ids = int(lengths.max()), np.concatenate([np.asarray(row, np.int64) for row in rows])
@@ -108,16 +116,18 @@ class Network:
         # a product of a single row is summed in another order: there are always two
         return stream, self._values(feeds), np.repeat(last, 2) if len(rows) == 1 else last
 
-    def _step(self, layer: int, stream: Any, feeds: dict[str, Any], before: Prefix, wanted: list[str]) -> list[Any]:
+    def _step(
+        self, layer: int, stream: OrtValue, feeds: dict[str, OrtValue], before: Prefix, wanted: list[str]
+    ) -> list[OrtValue]:
         prefix = self._values({"keys": before.keys[layer], "values": before.values[layer]})
         arithmetic = self._arithmetics[layer]
         given = {"stream": stream, **feeds, **prefix, **self._layers[layer], **self._everywhere[arithmetic]}
         if arithmetic == "fp32":
             del given["middle"]
-        found: list[Any] = self._sessions[arithmetic].run_with_ort_values(wanted, given)
+        found: list[OrtValue] = self._sessions[arithmetic].run_with_ort_values(wanted, given)
         return found
 
-    def _weights(self, layer: int, unsigned: bool) -> dict[str, Any]:
+    def _weights(self, layer: int, unsigned: bool) -> dict[str, OrtValue]:
         names: dict[str, tuple[str, ...]] = dict.fromkeys(self._shape.matrices, ("",))
         if self._arithmetics[layer] == "int8":
             names = dict.fromkeys(self._shape.matrices, ("", ".scale", ".added", ".axes"))
@@ -127,7 +137,7 @@ class Network:
             arrays |= {name: array.view(np.uint8) ^ 0x80 for name, array in arrays.items() if array.dtype == np.int8}
         return self._values(arrays)
 
-    def _values(self, arrays: dict[str, Array]) -> dict[str, Any]:
+    def _values(self, arrays: dict[str, Array]) -> dict[str, OrtValue]:
         return {name: self._library.OrtValue.ortvalue_from_numpy(array) for name, array in arrays.items()}
 
     def _start(self) -> Prefix:

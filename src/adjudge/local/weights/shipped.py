@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from adjudge.domain.frozen import FrozenDict
@@ -11,6 +13,8 @@ from adjudge.domain.message import Calibration
 RAW = "-raw"
 """Behind a name: the weights without the adapter that comes with them."""
 _FOLDER = Path(__file__).parent / "adapter"
+PRIORS = _FOLDER / "priors.json"
+"""What ``make priors`` writes."""
 
 
 def adapter_for(name: str) -> Path | None:
@@ -25,3 +29,10 @@ def calibration_for(name: str) -> FrozenDict[Calibration]:
         return FrozenDict()
     data = json.loads((_FOLDER / f"{name}.json").read_bytes())
     return FrozenDict({kind: Calibration(**values) for kind, values in data.items()})
+
+
+@lru_cache(maxsize=1)
+def shipped_priors() -> Mapping[str, Mapping[str, float]]:
+    """What the embedded model says of neutral texts under the RAG evaluator's English criteria, by what it was asked."""
+    found: dict[str, dict[str, float]] = json.loads(PRIORS.read_bytes()) if PRIORS.is_file() else {}
+    return found

@@ -63,6 +63,17 @@ class Manifest:
     licence: str
 
 
+class WeightsMissing(SetupError):
+    """Weights that were never pulled: pulling ``name`` is all that is needed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the weights of {name} are {_NEVER_PULLED}: run 'adjudge models pull {name}'")
+        self.name = name
+
+
+_NEVER_PULLED = "not pulled yet"
+
+
 @dataclass(frozen=True)
 class Condition:
     """Where the weights are when they are whole; what is the matter otherwise."""
@@ -86,6 +97,8 @@ def known_weights(name: str) -> KnownWeights:
 def find(name: str) -> Path:
     """The file of the weights called ``name``, whole; a SetupError that names the command where it is not."""
     found = condition(name)
+    if found.trouble == _NEVER_PULLED:
+        raise WeightsMissing(name)
     if found.path is None:
         raise SetupError(f"the weights of {name} are {found.trouble}: run 'adjudge models pull {name}'")
     return found.path
@@ -97,7 +110,7 @@ def condition(name: str) -> Condition:
     try:
         manifest = read_manifest(name)
         if manifest is None or manifest.source_sha256 != known.sha256:
-            return Condition(trouble="not pulled yet")
+            return Condition(trouble=_NEVER_PULLED)
         return _checked(name, manifest)
     except FileNotFoundError:
         return Condition(trouble="gone from the cache folder")

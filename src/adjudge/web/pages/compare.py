@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -62,9 +62,20 @@ def _compared(one: RunPlace, two: RunPlace) -> dict[str, Any]:
             "compared": found.compared,
             "lines": [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
             "counts": {tab: tabs.counts[tab] for tab in TABS},
-            "moves": [{"a": a, "b": b, "count": count} for (a, b), count in tabs.moves.most_common(_MOST_MOVES)],
+            "moves": [
+                {"a": a.text, "b": b.text, "verdicts": [a.is_verdict, b.is_verdict], "count": count}
+                for (a, b), count in tabs.moves.most_common(_MOST_MOVES)
+            ],
             "rows": tabs.rows,
         }
+
+
+class _Said(NamedTuple):
+    """What came of a judgment."""
+
+    text: str
+    is_verdict: bool
+    """Else it is a word of ours, which may be told in another language."""
 
 
 class _Tabs:
@@ -73,7 +84,7 @@ class _Tabs:
     def __init__(self, labels: Labels) -> None:
         self._labels = labels
         self.counts: Counter[str] = Counter()
-        self.moves: Counter[tuple[str, str]] = Counter()
+        self.moves: Counter[tuple[_Said, _Said]] = Counter()
         self.rows: dict[str, list[dict[str, object]]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
@@ -97,7 +108,7 @@ class _Tabs:
         if before.score is not None and after.score is not None and before.score != after.score:
             yield "higher" if after.score > before.score else "lower"
         right = [
-            self._labels.get((pair.before.criteria, identity)) == _said(came)
+            self._labels.get((pair.before.criteria, identity)) == _said(came).text
             for identity, came in zip(pair.identities, (before, after), strict=True)
         ]
         if all((pair.before.criteria, identity) in self._labels for identity in pair.identities) and right[0] != right[1]:
@@ -122,13 +133,14 @@ def _row(row: JudgedRow | None) -> dict[str, object] | None:
     if row is None:
         return None
     about = {"row": row.row, "id": row.id, "judge": row.judge, "criteria": row.criteria}
-    return {**about, "said": _said(row.came), "score": row.came.score, "status": row.came.status}
+    said = _said(row.came)
+    return {**about, "said": said.text, "is_verdict": said.is_verdict, "score": row.came.score, "status": row.came.status}
 
 
-def _said(came: Came) -> str:
-    if came.status != "scored":
-        return came.status
-    return "scored" if came.chosen is None else str(came.chosen)
+def _said(came: Came) -> _Said:
+    if came.status != "scored" or came.chosen is None:
+        return _Said(came.status, is_verdict=False)
+    return _Said(str(came.chosen), is_verdict=True)
 
 
 ROUTES = (Route("/compare", show),)

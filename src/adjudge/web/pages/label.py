@@ -19,6 +19,7 @@ from adjudge.ledger.criteria_notes import add_note
 from adjudge.runs.label_queue import FIRST, QUEUES
 from adjudge.runs.label_scales import keys_of, label_scales, read_fields
 from adjudge.runs.labelling import Annotator, Labelling, ShownRow
+from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.web.forms import form_of, whole
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import LONGEST
@@ -86,7 +87,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> str
         return "Kept as a note on the criteria."
     if given.get("do") == "undo":
         site.sessions.labelled(*desk, None)
-        return "Taken back." if work.undo() else "There is nothing to take back."
+        return "Taken back." if work.undo(site.sessions.seen(desk.place)) else "There is nothing to take back."
     shown = work.next()
     if shown is None or shown.queued.identity != given.get("row"):
         return "That row was labelled in another tab: this is the next one."
@@ -121,11 +122,21 @@ def _work_data(site: Site, desk: _Desk, work: Labelling, said: str = "", *, whol
             "said": said,
             "seen": seen,
             "queue": desk.who.queue,
+            "pace": work.pace(),
+            "so_far": _so_far(work) if desk.who.queue == "random" else None,
             "said_by_others": _others(work, shown) if shown and desk.who.queue == "conflicts" else [],
             "last": {"row": last.queued.number + 1, "judge": last.queued.judge, "id": last.queued.id} if last else None,
             "guideline": _guideline(work.judged.scale),
         }
     }
+
+
+def _so_far(work: Labelling) -> dict[str, object]:
+    """How sure the number is by the labels alone. With the judge's help it may be surer, and whether it is would tell
+    annotators after each label how often the judge agrees with them."""
+    found = labels_so_far(work.everybodys(), work.judged.scale)
+    too_few_rows = found.more is not None and found.rows + found.more > work.rows
+    return {**found._asdict(), "too_few_rows": too_few_rows}
 
 
 def _others(work: Labelling, shown: ShownRow) -> list[dict[str, str]]:

@@ -11,11 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.engine.identity import judge_identities
 from adjudge.errors import SetupError
 from adjudge.ledger.file import read_meta
 from adjudge.runs.browse import FLAGS, STATUSES, Figures, Filters, Flag, Sort, figures_of, judges_in, page_of
 from adjudge.runs.folder import reading
-from adjudge.web.library import RunPlace, is_large
+from adjudge.web.library import RunPlace, criteria_names, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data
 from adjudge.web.site import Site, site_of
@@ -41,6 +42,7 @@ def show(request: Request) -> Response:
         "resumable": _is_resumable(facts) and not site.read_only,
         "judges": judges,
         "judge": judge,
+        "criteria_names": criteria_names(facts, judge),
         "asked": dict(asked),
         "statuses": STATUSES,
         "flags": list(FLAGS),
@@ -49,6 +51,7 @@ def show(request: Request) -> Response:
         "next": page.next,
         "looked_at": page.looked_at,
         "sort": filters.sort,
+        "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
         "chosen": row_data(site, place, judge, int(chosen), whole=False) if chosen is not None else None,
     }
     return site.answer(request, "run.html.jinja", data)
@@ -78,7 +81,7 @@ def _is_resumable(facts: dict[str, Any]) -> bool:
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
     """Where there are many rows, what no index holds is looked for as they lie: else each would be a jump on the disk."""
-    looked_for = filters.verdict is not None or filters.flag is not None or filters.words
+    looked_for = filters.verdict is not None or filters.flag is not None or filters.criteria is not None or filters.words
     return replace(filters, sort="row") if is_large and looked_for else filters
 
 
@@ -91,6 +94,7 @@ def filters_of(asked: QueryParams, judge: str) -> Filters:
         least=_number(asked, "min"),
         most=_number(asked, "max"),
         flag=cast("Flag | None", asked.get("flag") or None),
+        criteria=asked.get("criteria") or None,
         words=asked.get("q", "").strip(),
         sort=cast("Sort", asked.get("sort") or "worst"),
     )
@@ -98,12 +102,16 @@ def filters_of(asked: QueryParams, judge: str) -> Filters:
 
 def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
     """Counted once, until the run changes."""
-    found = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
+    found, identity = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
     most = max((count for *_, count in found.histogram), default=0)
     return {
         "statuses": dict(found.statuses),
         "attempted": sum(found.statuses.values()),
-        "mean": found.mean,
+        "mean": mean_data(found.mean) if found.mean else None,
+        "means": {name: mean_data(one) for name, one in found.means.items()},
+        "order": found.order._asdict() if found.order else None,
+        "usd": site.library.about(place).get("usd"),
+        "identity": identity,
         "verdicts": dict(found.verdicts),
         "histogram": [
             {"from": low, "to": high, "count": count, "height": math.ceil(60 * count / most) if most else 0}
@@ -112,9 +120,13 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
     }
 
 
-def _figures(place: RunPlace, judge: str) -> Figures:
+def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
+    """With the judge's identity: one hash over everything that decides its verdicts."""
     with reading(place.folder) as connection:
-        return figures_of(connection, judge, verdicts=not is_large(place))
+        facts = read_meta(connection)
+        several = len(criteria_names(facts, judge)) > 1
+        found = figures_of(connection, judge, whole=not is_large(place), several=several)
+    return found, judge_identities(facts.get("configuration", {})).get(judge)
 
 
 def _judge(asked: QueryParams, judges: list[str]) -> str:

@@ -19,7 +19,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.web.forms import fields_of, whole
-from adjudge.web.home import FoundFile, chosen, data_files, preview
+from adjudge.web.home import chosen, data_files, preview
 from adjudge.web.plan import EVAL_FILE, Plan, new_folder, own_criteria, plan_of, suggested_name, trouble_in
 from adjudge.web.site import Site, site_of
 from adjudge.web.spending import refuse_unpriced
@@ -45,7 +45,7 @@ def show(request: Request) -> Response:
         data |= {"chosen": {"name": file.name, **preview(file)._asdict()}, **_choices(site, request)}
     if asked.get("do") == "estimate":
         plan = plan_of(site, asked, asked.getlist)  # the version before the estimate: what changes meanwhile is another one
-        data["estimate"] = {"version": plan.data.version, **_estimate(site, plan)}
+        data["estimate"] = {"version": plan.version, **_estimate(site, plan)}
     return site.answer(request, "start.html.jinja", data)
 
 
@@ -61,7 +61,7 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     plan = plan_of(site, asked, asked.getlist)
     refuse_unpriced(plan.models)
     usd = dollars(asked, site)
-    _refuse_changed(plan.data, asked.get("version", ""))
+    _refuse_changed(plan, asked.get("version", ""))
     folder = new_folder(site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name))
     try:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
@@ -75,10 +75,10 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     return answer
 
 
-def _refuse_changed(data: FoundFile, version: str) -> None:
-    """What was estimated is what is judged. Without an estimate there is nothing to hold to."""
-    if version and version != data.version:
-        raise SetupError(f"{data.name} has changed since the cost was estimated: estimate it again")
+def _refuse_changed(plan: Plan, version: str) -> None:
+    """What was estimated is what is judged, and counted by. Without an estimate there is nothing to hold to."""
+    if version and version != plan.version:
+        raise SetupError("the form or one of its files has changed since the cost was estimated: estimate it again")
 
 
 def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:
@@ -102,10 +102,16 @@ def _check(site: Site) -> None:
 
 def _choices(site: Site, request: Request) -> dict[str, object]:
     language, own = site.language_of(request), own_criteria(site.home)
-    ready = [catalog.entry(name, language if language in catalog.languages_of(name) else "en") for name in catalog.all_names()]
+    ready = sorted(
+        (catalog.entry(name, language if language in catalog.languages_of(name) else "en") for name in catalog.all_names()),
+        key=lambda one: one.language != language,
+    )
     return {
         "own": [{"name": name, "trouble": trouble_in(file)} for name, file in own.items()],
-        "ready": [{"name": one.criteria.name, "kind": one.kind, "question": one.criteria.titled} for one in ready],
+        "ready": [
+            {"name": one.criteria.name, "kind": one.kind, "question": one.criteria.titled, "language": one.language}
+            for one in ready
+        ],
         "models": site.known_models(),
         "left": site.spending.left,
         "max_usd": site.spending.max_usd,

@@ -155,7 +155,8 @@ def _wanted(case: TestCase, sort: str, option: str, count: int, about: str) -> D
         at = names.index(option)
         between = tuple(names[max(0, at - 1) : at + 2])
     fields = tuple(name for name in case.field_names() if name != case.criteria.to_evaluate_field)
-    return DataWanted(case.criteria, option, count, between, about.strip(), fields, case.instances())
+    seen = case.instances()
+    return DataWanted(case.criteria, option, count, between=between, about=about.strip(), fields=fields, seen=seen)
 
 
 def _rows_in(text: str, case: TestCase, wanted: DataWanted, note: str) -> tuple[ExpectedRow, ...]:

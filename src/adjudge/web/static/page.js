@@ -26,19 +26,27 @@ document.addEventListener("click", (event) => {
   if (copy) navigator.clipboard.writeText(document.querySelector(copy.dataset.copy).textContent);
 });
 
+// A letter by its place on the keyboard where the layout is another one (Russian), and in whatever case.
+function keyOf(event) {
+  if (event.key.length !== 1 || !/\p{L}/u.test(event.key)) return event.key;
+  return /[a-z]/i.test(event.key) || !event.code.startsWith("Key") ? event.key.toLowerCase() : event.code[3].toLowerCase();
+}
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat && !"jk".includes(event.key)) return;
+  const key = keyOf(event);
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat && !"jk".includes(key)) return;
   if (isTyping(event.target)) {
     if (event.key === "Escape") event.target.blur();
     return;
   }
-  const button = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+  if ((key === "Enter" || key === " ") && event.target.closest("button, a, summary")) return; // they press what has the focus
+  const button = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key || one.dataset.letter === key);
   if (button && !button.disabled) {
     event.preventDefault();
     button.dataset.focus ? button.focus() : button.click();
-  } else if (event.key === "j" || event.key === "k") {
-    move(event.key === "j" ? 1 : -1);
-  } else if (event.key === "n" && document.querySelector("#next")) {
+  } else if (key === "j" || key === "k") {
+    move(key === "j" ? 1 : -1);
+  } else if (key === "n" && document.querySelector("#next")) {
     document.querySelector("#next").click();
   }
 });
@@ -47,3 +55,9 @@ document.addEventListener("htmx:after:swap", () => {
   const row = document.querySelector(".split > #row");
   if (row && !matchMedia("(min-width: 70rem)").matches) row.scrollIntoView({ block: "start" });
 });
+
+// A server that has ended, or a machine asleep: said at once, so that nobody goes on labelling into the void.
+document.addEventListener("htmx:error", (event) => {
+  if (event.detail?.error instanceof TypeError) document.querySelector("#unheard").hidden = false;
+});
+document.addEventListener("htmx:after:request", () => { document.querySelector("#unheard").hidden = true; });

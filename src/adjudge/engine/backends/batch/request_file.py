@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
+from adjudge.aio.files import writing
 from adjudge.domain.message import Request
 from adjudge.gateway.batches.api import BatchApi
 from adjudge.gateway.layers.account import Spent
@@ -59,8 +61,9 @@ class RequestFile:
         self._most_requests = most_requests
         self._sha = sha256()
         self._size = 0
-        folder.mkdir(exist_ok=True)
-        self._file = self.path.open("wb")
+        with writing(self.path):
+            folder.mkdir(exist_ok=True)
+            self._file = self.path.open("wb")
         self._write(api.opening(self.id))
 
     def fits(self, line: bytes) -> bool:
@@ -81,18 +84,21 @@ class RequestFile:
     def close(self) -> str:
         """Have it on the disk; the SHA-256 of what it holds."""
         self._write(self._api.closing)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with writing(self.path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
         return self._sha.hexdigest()
 
     def discard(self) -> None:
         """Nothing of it is sent."""
-        self._file.close()
+        with suppress(OSError):  # what waited in memory has no room
+            self._file.close()
         self.path.unlink(missing_ok=True)
 
     def _write(self, data: bytes) -> None:
-        self._file.write(data)
+        with writing(self.path):
+            self._file.write(data)
         self._sha.update(data)
         self._size += len(data)
 

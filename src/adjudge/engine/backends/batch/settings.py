@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from adjudge.domain.light import light_dataclass
 
 Orphans = Literal["adopt", "resubmit"]
 Kind = Literal["sent", "waiting", "collected", "stopping", "cancelled", "twice", "live", "note"]
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class BatchSettings:
     """What a user can say of batches."""
 
@@ -35,7 +36,7 @@ class BatchSettings:
     """Seconds after an interrupt in which a second one cancels the batches."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class BatchNews:
     """Something happened to batches."""
 

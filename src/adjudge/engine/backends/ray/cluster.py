@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, Rate, SharedLimits
+from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, SharedLimits
 from adjudge.engine.backends.ray.place import RAY, Cluster
 from adjudge.engine.backends.ray.worker import Worker
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, OtherConfiguration, RunError, RunStopped, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More
+from adjudge.gateway.layers.limit import Rate
 
 if TYPE_CHECKING:
     from ray import ObjectRef

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import Budget, More, OpenBudget, pause
-from adjudge.gateway.layers.limit import Pace, SharedPace, limits_of
+from adjudge.gateway.layers.limit import Pace, Rate, SharedPace, limits_of
 from adjudge.gateway.open import OpenModel
 
 _LEASE_SECONDS = 0.5
@@ -30,17 +30,11 @@ class LimiterLostError(Exception):
     """The one who gives out the parts does not answer."""
 
 
-class Rate(NamedTuple):
-    """What a model's provider allows; None: not limited."""
-
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-
-    def seconds_each(self, tokens: int) -> float:
-        """That requests of about so many tokens are to be apart; 0 where nothing is limited."""
-        by_requests = 60.0 / self.requests_per_minute if self.requests_per_minute else 0.0
-        by_tokens = tokens * 60.0 / self.tokens_per_minute if self.tokens_per_minute else 0.0
-        return max(by_requests, by_tokens) / _HEADROOM
+def seconds_each(rate: Rate, tokens: int) -> float:
+    """That requests of about so many tokens are to be apart; 0 where nothing is limited."""
+    by_requests = 60.0 / rate.requests_per_minute if rate.requests_per_minute else 0.0
+    by_tokens = tokens * 60.0 / rate.tokens_per_minute if rate.tokens_per_minute else 0.0
+    return max(by_requests, by_tokens) / _HEADROOM
 
 
 class Lease(NamedTuple):
@@ -91,7 +85,7 @@ class Limiter:
 
     def lease(self, model: str, tokens: int) -> Lease:
         """The next requests of about so many ``tokens`` each."""
-        each = self._rates.get(model, Rate()).seconds_each(tokens)
+        each = seconds_each(self._rates.get(model, Rate()), tokens)
         return self._lane(model).lease(each, self._workers, monotonic())
 
     def slow_down(self, model: str, seconds: float | None) -> None:
@@ -223,7 +217,7 @@ def nothing_of(budget: Budget) -> Budget | None:
 def rates_of(models: Iterable[OpenModel]) -> dict[str, Rate]:
     """Model → what its provider allows."""
     limited = [(model.identity, limits_of(model)) for model in models]
-    return {name: Rate(one.requests_per_minute, one.tokens_per_minute) for name, one in limited if one}
+    return {name: one.rate for name, one in limited if one}
 
 
 def keep_to(limits: SharedLimits, models: Iterable[OpenModel]) -> None:

@@ -1,0 +1,54 @@
+"""The judges of a run that people's labels say something of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.domain.label import Label
+from adjudge.engine.identity import judge_identity
+from adjudge.ledger.file import read_meta
+from adjudge.runs.folder import reading
+from adjudge.runs.label_scales import JudgedScale, label_scales
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
+
+
+@dataclass(frozen=True)
+class LabelledJudge:
+    """A judge of a run under one criteria, and the labels of that."""
+
+    folder: str | Path
+    judge: str
+    configuration: Mapping[str, object]
+    scale: JudgedScale
+    labels: Sequence[Label]
+
+    @property
+    def lock(self) -> str:
+        """The judge's identity under this criteria."""
+        return judge_identity(self.configuration, self.scale.name)
+
+    def used(self, settings: LabelSettings) -> LabelsUsed:
+        """The labels by what may be done with them."""
+        return labels_used(self.labels, self.lock, model_made=settings.labels_are_model_made)
+
+
+def configurations(folder: str | Path) -> Mapping[str, object]:
+    """Judge → how it was set, as the run's ledger has it."""
+    with reading(folder) as ledger:
+        return as_mapping(as_mapping(read_meta(ledger).get("configuration")).get("judges"))
+
+
+def labelled_judges(folder: str | Path, labels: Sequence[Label], criteria: str | None) -> Iterator[LabelledJudge]:
+    """Each judge under each criteria that has labels; ``criteria``: only under these."""
+    known = configurations(folder)
+    for scale in label_scales(folder):
+        own = [one for one in labels if one.criteria == scale.name]
+        for judge in scale.judges if own and criteria in (None, scale.name) else ():
+            yield LabelledJudge(folder, judge, as_mapping(known.get(judge)), scale, own)
+
+
+def as_mapping(value: object) -> Mapping[str, object]:
+    """Itself, or an empty one: a run folder may come from anybody."""
+    return value if isinstance(value, Mapping) else {}

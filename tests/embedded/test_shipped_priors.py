@@ -1,0 +1,53 @@
+"""The priors that come with the package: a first RAG evaluation asks about its rows alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from adjudge import Reply, Request
+from adjudge.domain.frozen import FrozenDict
+from adjudge.gateway.providers.local import LocalModel
+from adjudge.local.weights.shipped import shipped_priors
+from adjudge.rag import RagEvaluator
+from support.rag import EXAMPLE
+
+
+@pytest.fixture
+def nothing_kept(tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "weights").symlink_to(weights.parents[1])
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def evaluated() -> RagEvaluator:
+    """The first row of the example."""
+    evaluator = RagEvaluator(LocalModel("local/smollm2-135m"))
+    evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
+    return evaluator
+
+
+@pytest.mark.parametrize("precision", ["mixed", "fp32"])
+def test_nothing_but_the_row_is_asked_about(nothing_kept: Path, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
+    asked: list[Request] = []
+
+    async def complete(_model: LocalModel, request: Request) -> Reply:
+        asked.append(request)
+        return Reply(request.labels[0], logprobs=(FrozenDict(dict.fromkeys(request.labels, -1.0)),))
+
+    monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", precision)
+    monkeypatch.setattr(LocalModel, "complete", complete)
+    dimensions = len(evaluated().scored)
+    assert len(asked) == dimensions, "the weights or the prompts have changed: make priors"
+
+
+@pytest.mark.skipif("ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded")
+def test_they_are_what_the_model_says(nothing_kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.local.priors.shipped_priors", dict)
+    evaluated()
+    found = {file.stem: json.loads(file.read_bytes()) for file in (nothing_kept / "priors").rglob("*.json")}
+    assert found
+    assert {key: pytest.approx(prior, abs=0.01) for key, prior in found.items()} == {key: shipped_priors()[key] for key in found}

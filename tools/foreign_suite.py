@@ -1,0 +1,104 @@
+"""Other people's test suites with the pytest plugin installed: the same outcomes, nothing written, and how much slower.
+
+python tools/foreign_suite.py WHEEL [--pairs 21]    in an environment of its own; packages come from the package index, pinned
+
+Sessions with and without take turns, and what counts is CPU time: the machine may be busy with other things.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+SUITES = {"toolz==1.2.0": "toolz", "iniconfig==2.3.1": "testing"}
+"""Source package → the folder of its tests."""
+NEEDS = ("pytest==9.2.0",)
+MOST_MS = 5.0
+
+
+class Session:
+    """A pytest session on one suite, with the plugin on the path or without."""
+
+    def __init__(self, python: Path, suite: Path, tests: str, plugin: Path) -> None:
+        self._command = [str(python), "-m", "pytest", "-v", "-p", "no:cacheprovider", tests]
+        self._suite, self._plugin = suite, plugin
+
+    def run(self, *, installed: bool) -> tuple[float, str]:
+        """CPU seconds, and what the session said without its own seconds."""
+        own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
+        own |= {"PYTHONPATH": f"{self._suite}:{self._plugin}" if installed else str(self._suite)}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(self._command, cwd=self._suite, env=own, check=False, capture_output=True, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode:
+            sys.exit(f"{self._suite.name} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return seconds, re.sub(r" in [\d.]+s|^plugins: .*\n|={3,}", "", done.stdout, flags=re.MULTILINE)
+
+    def files(self) -> set[str]:
+        """What lies in the suite's folder, bytecode aside."""
+        return {str(one) for one in self._suite.rglob("*") if "__pycache__" not in one.parts}
+
+
+def main(wheel: Path, pairs: int) -> None:
+    """Fetch the suites, and run each ``pairs`` times both ways."""
+    with tempfile.TemporaryDirectory() as made:
+        scratch = Path(made)
+        venv.create(scratch / "venv", with_pip=True)
+        python, plugin = scratch / "venv" / "bin" / "python", scratch / "plugin"
+        pip(python, "install", *NEEDS)
+        pip(python, "install", "--no-deps", "--target", str(plugin), str(wheel))
+        slower = [compared(python, fetched(python, name, scratch), tests, plugin, pairs) for name, tests in SUITES.items()]
+    if max(slower) > MOST_MS:
+        sys.exit(f"more than {MOST_MS} ms")
+
+
+def pip(python: Path, *words: str) -> None:
+    """Have pip do something, quietly."""
+    subprocess.run([str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", *words], check=True)
+
+
+def fetched(python: Path, package: str, scratch: Path) -> Path:
+    """The unpacked source of a package."""
+    place = scratch / package
+    pip(python, "download", "--no-deps", "--no-binary", package.partition("==")[0], "--dest", str(place), package)
+    (archive,) = place.glob("*.tar.gz")
+    subprocess.run(["tar", "-xzf", str(archive), "-C", str(place)], check=True)
+    return next(one for one in place.iterdir() if one.is_dir())
+
+
+def compared(python: Path, suite: Path, tests: str, plugin: Path, pairs: int) -> float:
+    """How many milliseconds slower the median session is with the plugin; both must say the same."""
+    session = Session(python, suite, tests, plugin)
+    seconds: dict[bool, list[float]] = {True: [], False: []}
+    _, told = session.run(installed=False)
+    session.run(installed=True)
+    held = session.files()
+    for number in range(pairs):
+        for installed in (True, False) if number % 2 else (False, True):
+            spent, said = session.run(installed=installed)
+            seconds[installed].append(spent)
+            if said != told:
+                sys.exit(f"{suite.name} says something else with the plugin:\n{said[-2000:]}\ninstead of\n{told[-2000:]}")
+    if session.files() != held:
+        sys.exit(f"{suite.name}: new files: {sorted(session.files() - held)}")
+    without, with_it = (1000 * statistics.median(seconds[one]) for one in (False, True))
+    outcome = told.strip().splitlines()[-1].strip()
+    print(f"{suite.name}: {outcome}; median CPU {without:.1f} ms without, {with_it:.1f} ms with: {with_it - without:+.1f} ms")
+    return with_it - without
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--pairs", type=int, default=21)
+    given = parser.parse_args()
+    main(given.wheel.resolve(), given.pairs)

@@ -1,0 +1,45 @@
+"""The priors that come with the package: what the embedded model says of neutral texts under the RAG evaluator's criteria.
+
+    python tools/priors.py
+
+To be made anew ("make priors") whenever the weights, their adapter or the prompts change; older ones are then never used, and
+the first RAG evaluation on a machine takes twice as long. Some minutes of work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adjudge.aio.files import cache_folder
+from adjudge.local.weights.shipped import PRIORS, shipped_priors
+from adjudge.rag import RagEvaluator
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "rag.csv"
+PRECISIONS = ("mixed", "fp32")
+"""What models are computed in by default, on one machine or another."""
+
+
+def main() -> None:
+    """Ask for all of them, and write them where the package keeps them."""
+    PRIORS.unlink(missing_ok=True)
+    shipped_priors.cache_clear()
+    with TemporaryDirectory() as made:
+        (Path(made) / "weights").symlink_to(cache_folder() / "weights")
+        os.environ["ADJUDGE_CACHE"] = made
+        for precision in PRECISIONS:
+            os.environ["ADJUDGE_LOCAL_PRECISION"] = precision
+            evaluator = RagEvaluator()
+            evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
+        files = sorted((Path(made) / "priors").rglob("*.json"))
+        found = {
+            file.stem: {option: round(value, 6) for option, value in json.loads(file.read_bytes()).items()} for file in files
+        }
+    PRIORS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(found)} priors in {PRIORS}")
+
+
+if __name__ == "__main__":
+    main()
