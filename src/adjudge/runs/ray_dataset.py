@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from adjudge.data.sources.row import BadRow
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
 from adjudge.engine.backends.ray.place import RAY, Cluster, On
 from adjudge.errors import SetupError
@@ -88,8 +88,14 @@ def _teller(progress: Callable[[Progress], None] | None) -> Callable[[Partition 
 
 
 def _numbered(made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], None]) -> Iterator[tuple[int, Instance]]:
+
+    def told(row: BadRow | BlankRows | EmptyAnswers) -> None:
+        """Blank rows are passed over, and empty answers judged as they stand."""
+        if isinstance(row, BadRow):
+            on_bad_row(row)
+
     with _in_order(dataset):
-        yield from enumerate(instances(made.file, on_bad_row, made.limit, _ignore, _ignore, dataset.iter_rows()))
+        yield from enumerate(instances(made.file, told, made.limit, dataset.iter_rows()))
 
 
 @contextmanager
@@ -106,7 +112,3 @@ def _in_order(dataset: RowSet) -> Iterator[None]:
 def _warn_of(bad: list[BadRow]) -> None:
     if bad:
         _LOG.warning("%d of the rows cannot be judged; the first of them: %s", len(bad), bad[0])
-
-
-def _ignore(told: object) -> None:
-    """Blank rows are passed over, and empty answers judged as they stand."""
