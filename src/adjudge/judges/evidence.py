@@ -14,6 +14,7 @@ from adjudge.domain.evidence import INVENTED, POINTS, SUPPORTS, ClaimsQuestion, 
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
 from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -111,16 +112,23 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return worded(super().configuration(criteria), self.language)
 
     async def aevaluate(
-        self, instances: Given, *, run: RunLike | None = None, budget: Budget | None = None, progress: Told | None = None
+        self,
+        instances: Given,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Told | None = None,
+        on: On | None = None,
     ) -> list[EvidenceResult]:
         """A result for each instance: mappings or Instances with the text and its sources.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
+        cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         many = [instances] if isinstance(instances, Instance) else instances
         found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
-        return await self.judge_items(found, run=run, budget=budget, progress=progress)
+        return await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)

@@ -18,6 +18,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask_as, prompt_for
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -49,6 +50,7 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
+Where = On | None
 _SINCE_THEN: Mapping[str, object] = {
     "measures": (),
     "evidence": None,
@@ -186,11 +188,27 @@ class RagEvaluator(AskSettings, RagPlans):
 
     @overload
     async def aevaluate(
-        self, rows: Row, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
+        self,
+        rows: Row,
+        *,
+        columns: Named = ...,
+        limit: Most = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
+        progress: Told = ...,
+        on: Where = ...,
     ) -> RagResult: ...
     @overload
     async def aevaluate(
-        self, rows: Source, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
+        self,
+        rows: Source,
+        *,
+        columns: Named = ...,
+        limit: Most = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
+        progress: Told = ...,
+        on: Where = ...,
     ) -> list[RagResult]: ...
     async def aevaluate(
         self,
@@ -201,15 +219,17 @@ class RagEvaluator(AskSettings, RagPlans):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[RagResult] | None = None,
+        on: On | None = None,
     ) -> RagResult | list[RagResult]:
         """Score the rows of a file (a path), a list of mappings or Instances, or a single one of them.
 
         ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows.
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
+        cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         found = self._instances(rows, columns, limit)
-        results = await self.judge_items(found, run=run, budget=budget, progress=progress)
+        results = await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
         return results[0] if _is_row(rows) else results
 
     evaluate = sync_edge(aevaluate)
