@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from adjudge.domain.light import light_dataclass
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Judged:
     """Something about one judge and one of its criteria."""
 

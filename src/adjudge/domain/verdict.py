@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Literal, Self, TypedDict
 
+from adjudge.domain.light import light_dataclass
+
 TIE = "tie"
 """How it is written that no response is the best."""
 
@@ -36,7 +38,7 @@ class KeptQuote(TypedDict):
     by: QuotedBy
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Quote:
     """A passage of a fragment, exactly as it stands there: found by a program, whoever named it."""
 

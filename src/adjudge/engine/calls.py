@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.vote import Ballot
 from adjudge.engine.reply import backend
@@ -14,7 +14,7 @@ from adjudge.errors import HALTS, ModelError
 from adjudge.gateway.model import Model, Replying
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Call:
     """A model was asked. Tries that were repeated are one call; a kept reply is none."""
 

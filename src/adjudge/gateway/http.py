@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from adjudge.aio.event_loop import before_leaving
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import AdjudgeError, ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.gateway import redact
 from adjudge.gateway.proxies import proxy_for
@@ -93,7 +94,7 @@ class Secret:
 _NO_SECRET = Secret("")
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Endpoint:
     """Where a provider is asked, and in whose name errors speak."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from adjudge.aio.files import written_whole
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError
 
 RAY = "ray"
@@ -18,7 +18,7 @@ FACTS = "facts.json"
 """Of those: what the run's folder is to keep, also where the driver is killed."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Cluster:
     """Where a run is spread, and over how many workers."""
 
