@@ -10,20 +10,28 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adjudge.aio.files import cache_folder
 from adjudge.local.weights.shipped import PRIORS, shipped_priors
+from adjudge.local.weights.store import KNOWN, read_manifest
 from adjudge.rag import RagEvaluator
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "rag.csv"
+NAME = "smollm2-135m"
 PRECISIONS = ("mixed", "fp32")
 """What models are computed in by default, on one machine or another."""
 
 
 def main() -> None:
     """Ask for all of them, and write them where the package keeps them."""
+    manifest = read_manifest(NAME)
+    if manifest is None or manifest.sha256 != KNOWN[NAME].sha256:
+        sys.exit(
+            f"{cache_folder()} holds other weights than are pulled today: set ADJUDGE_CACHE to an empty folder and pull them"
+        )
     PRIORS.unlink(missing_ok=True)
     shipped_priors.cache_clear()
     with TemporaryDirectory() as made:
