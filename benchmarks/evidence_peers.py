@@ -112,25 +112,25 @@ def _message(asked: Schema) -> dict[str, object]:
         call = {"name": function["name"], "arguments": json.dumps(_filled(function["parameters"]))}
         return {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": call}]}
     made = _filled(_schema(asked))
-    return {"role": "assistant", "content": json.dumps(_as_many(made, *_numbered(_text(asked))))}
+    return {"role": "assistant", "content": json.dumps(_as_many(made, _numbered(_text(asked))))}
 
 
 def _text(asked: Schema) -> str:
     return "\n".join(str(one["content"]) for one in asked["messages"])  # type: ignore[attr-defined]
 
 
-def _numbered(text: str) -> tuple[int, ...]:
-    """How many parts a prompt of ours numbers, where it does."""
-    field = re.search(r'every one of the fields "(.+?) 1"', text)
-    return (len(re.findall(rf'field="{re.escape(field[1])} \d+"', text)),) if field else ()
+def _numbered(text: str) -> list[int]:
+    """How many parts a prompt of ours numbers, field by field, where it does."""
+    fields = re.findall(r'every one of the fields "(.+?) 1"', text)
+    return [len(re.findall(rf'field="{re.escape(field)} \d+"', text)) for field in fields]
 
 
-def _as_many(made: object, count: int = 0) -> object:
+def _as_many(made: object, counts: list[int]) -> object:
     """One entry for each number, as a model that follows the prompt gives them."""
-    if not count or not isinstance(made, dict):
+    if not counts or not isinstance(made, dict):
         return made
-    ((name, (first, *_)),) = made.items()
-    return {name: [{**first, "number": place} for place in range(1, count + 1)]}
+    lists = zip(made.items(), counts, strict=True)
+    return {name: [{**first, "number": place} for place in range(1, count + 1)] for (name, (first, *_)), count in lists}
 
 
 def _schema(asked: Schema) -> Schema:

@@ -212,6 +212,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/models.md": load_eval,
     "docs/rag.md": read_dimensions,
     "docs/runs.md": PriceTable.load,
+    "docs/scale.md": load_eval,
 }
 
 

@@ -28,6 +28,7 @@ _HOME_OF = {
     "Status": "domain.results",
     "Strategy": "strategy.strategy",
     "best_of": "strategy.texts",
+    "judge_dataset": "runs.ray_dataset",
     "judge_partition": "runs.partition",
     "open_model": "gateway.open",
 }
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from adjudge.judges.unitxt import UnitxtPairwiseJudge as UnitxtPairwiseJudge
     from adjudge.rag.evaluator import RagEvaluator as RagEvaluator
     from adjudge.runs.partition import judge_partition as judge_partition
+    from adjudge.runs.ray_dataset import judge_dataset as judge_dataset
     from adjudge.strategy.agent import Agent as Agent
     from adjudge.strategy.llm import LLM as LLM
     from adjudge.strategy.runtime import Runtime as Runtime

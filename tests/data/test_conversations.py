@@ -13,6 +13,8 @@ from adjudge.cli.main import app
 from adjudge.data.conversations import conversation_of, parts_of, turns_of
 from adjudge.data.dataset import read_instances
 from adjudge.reports.export import report_of_run
+from adjudge.runs.build import judges
+from adjudge.runs.eval_file import parse_eval
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -118,3 +120,9 @@ def test_the_rag_command_judges_each_turn(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*asked, "-m", "scripted/2"], standalone_mode=False)
     assert done.return_value == 0, (done.output, done.exception)
     assert [one["id"] for one in json.loads(done.stdout)["results"]] == ["c1 turn 1", "c1 turn 2"]
+
+
+@pytest.mark.parametrize("judge", ["{kind: evidence, per: conversation}", "{kind: rag, evidence: rules, per: conversation}"])
+def test_evidence_is_not_looked_for_in_what_users_say(judge: str) -> None:
+    with pytest.raises(SetupError, match="per: turn"):
+        judges(parse_eval(f"data: rows.jsonl\nmodels: scripted\njudges:\n  - {judge}\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -199,6 +200,60 @@ def test_claims_are_made_by_a_model_and_the_worst_decides_its_sentence() -> None
 def test_a_model_that_names_no_claim_at_all_gives_no_score() -> None:
     (result,) = EvidenceJudge(lambda _: '{"claims": []}', split="claims", max_repairs=0).evaluate([ROW])
     assert (result.status.value, result.score, result.scale) == ("failed", None, None)
+
+
+def test_a_sentence_without_a_claim_is_judged_as_it_stands() -> None:
+    def model(prompt: object) -> str:
+        if "take the numbered sentences" in str(prompt):
+            return json.dumps({"claims": [{"sentence": 1, "claim": "The tower was finished in 1889."}]})
+        return honest(prompt)
+
+    (result,) = EvidenceJudge(model, split="claims").evaluate([ROW])
+    assert supports(result) == ["supported", "contradicted", "not found", "not found"]
+    assert [one.kind for one in result.claims] == ["claim"] * 4
+
+
+def numbers_of(text: str) -> list[str]:
+    """The sentences that a prompt numbers."""
+    return re.findall(r'field="sentences \d+">\n(.*?)\n<', text)
+
+
+def test_a_long_answer_is_asked_about_in_calls_of_twenty_sentences_at_most() -> None:
+    said = [f"Tower {number} was finished in {'1889' if number % 2 else '1890'}." for number in range(1, 52)]
+    asked: list[list[str]] = []
+
+    def model(prompt: object) -> str:
+        asked.append(numbers_of(str(prompt)))
+        found = [("supported", [(1, "in 1889")]) if "1889" in one else ("not found", []) for one in asked[-1]]
+        return joint(*found)(prompt)
+
+    judge, row = EvidenceJudge(model, method="joint"), {**ROW, "response": " ".join(said)}
+    (result,) = judge.evaluate([row])
+    assert [len(one) for one in asked] == [17, 17, 17] and [one for some in asked for one in some] == said
+    assert supports(result) == ["supported" if number % 2 else "not found" for number in range(1, 52)]
+    assert judge.estimate([Instance(row)]).calls[0] == 3
+
+
+def test_claims_of_a_long_answer_belong_to_the_sentence_they_are_of_and_a_failed_call_leaves_the_others() -> None:
+    said = [f"Tower {number} was finished in 1889." for number in range(1, 31)]
+
+    def model(prompt: object) -> str:
+        text = str(prompt)
+        if "take the numbered sentences" not in text:
+            return honest(prompt)
+        listed = numbers_of(text)
+        if "Tower 20 " in text:
+            return "?"
+        claims = [{"sentence": number, "claim": f"{one} Indeed"} for number, one in enumerate(listed, 1)]
+        return json.dumps({"claims": claims})
+
+    judge, row = EvidenceJudge(model, split="claims", max_repairs=0), {**ROW, "response": " ".join(said)}
+    (result,) = judge.evaluate([row])
+    assert [one.support for one in result.claims] == ["supported"] * 15 + [None] * 15
+    assert all(claim.text == f"{one.text} Indeed" for one in result.claims for claim in one.claims)
+    assert (result.score, bool(result.claims[-1].reason)) == (None, True)
+    least, most = judge.estimate([Instance(row)]).calls
+    assert least == 2 and most >= 2 + 30
 
 
 def test_a_run_is_resumed_without_asking_again_and_a_budget_stops_it(tmp_path: Path) -> None:

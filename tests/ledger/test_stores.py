@@ -177,10 +177,11 @@ def test_a_buffer_is_written_when_it_is_full_or_old(tmp_path: Path) -> None:
     store = SegmentStore(tmp_path / "store")
 
     async def run() -> None:
-        with closing(SharedLedger(store, "a", CONFIGURATION, Buffer(3, 0.01))) as ledger:
+        with closing(SharedLedger(store, "full", CONFIGURATION, Buffer(3, 3600))) as ledger:
             for number in range(3):
                 await ledger.keep(bytes([number]) * 16, vote())
             assert len(list(store.records())) == 3
+        with closing(SharedLedger(store, "old", CONFIGURATION, Buffer(3, 0.01))) as ledger:
             await ledger.keep(KEY, vote())
             while len(list(store.records())) < 4:
                 await asyncio.sleep(0.001)

@@ -12,9 +12,11 @@ import pytest
 from adjudge.domain.message import Request
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.scripted import ScriptedModel
+from adjudge.importers.run import import_file
 from adjudge.rag import RagEvaluator, RagResult
 from adjudge.reports import pages
 from adjudge.reports.evidence import evidence_of
+from adjudge.reports.export import export
 from adjudge.reports.judgment import Judgment
 from adjudge.reports.pages import html_page, markdown_page, write_reports
 from adjudge.reports.report import Report, judgments_of, report_of
@@ -84,6 +86,11 @@ def test_a_panel_says_what_each_model_makes_of_the_composite() -> None:
     assert result.model_scores.keys() == {"one", "two"}
     assert result.evidence is not None
     assert result.evidence.model_scales == {"one": 0, "two": 0}
+
+
+def test_evidence_alone_is_refused_with_the_way_out() -> None:
+    with pytest.raises(SetupError, match="name groundedness"):
+        RagEvaluator(model(), dimensions="none", evidence="each")
 
 
 def test_claims_need_a_model() -> None:
@@ -189,3 +196,14 @@ def without_evidence(source: str) -> str:
         source = re.sub(block, "", source, flags=re.DOTALL)
     assert "evidence" not in source
     return source
+
+
+def test_an_imported_run_has_the_same_table_as_the_run_itself(tmp_path: Path) -> None:
+    RagEvaluator(model(), evidence="each").evaluate([ROW], run=tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "run.jsonl")
+    import_file(tmp_path / "run.jsonl", tmp_path / "imported")
+    for name in ("run", "imported"):
+        export(tmp_path / name, tmp_path / f"{name}.csv")
+    table = (tmp_path / "imported.csv").read_text(encoding="utf-8-sig")
+    assert "groundedness_score,groundedness_normalized,groundedness_explanation" in table
+    assert table == (tmp_path / "run.csv").read_text(encoding="utf-8-sig")

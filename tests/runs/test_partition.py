@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from adjudge import Instance, judge_partition
 from adjudge.cli.main import app
+from adjudge.engine.backends.ray.place import keep_facts
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
@@ -23,6 +24,7 @@ from adjudge.runs.folder import run_info
 from adjudge.runs.partition import Partition, merge_partitions, partitions
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
+from support.stores import opened
 
 
 def at(provider: FakeProvider, more: str = "") -> str:
@@ -111,10 +113,20 @@ def test_a_budget_of_the_whole_run_is_not_taken_for_each_partition(tmp_path: Pat
     assert merged.account.settled == 4
 
 
+@pytest.mark.parametrize("kind", ["objects", "s3"])
+def test_partitions_in_a_bucket_are_exported_like_one_run(tmp_path: Path, kind: str) -> None:
+    file, store = marked_file(tmp_path), opened(kind, tmp_path)
+    found = [judge_partition(part, file, store, cache=False) for part in partitions(file, 5)]
+    again = [judge_partition(part, file, store, cache=False) for part in partitions(file, 7)]
+    assert [sum(one.asked for one in parts) for parts in (found, again)] == [55, 0]
+    merge_partitions(store, tmp_path / "run")
+    assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
-    with pytest.raises(SetupError, match="mount the bucket"):
-        judge_partition([], file, "s3://bucket/run")
+    with pytest.raises(SetupError, match="a store is a folder"):
+        judge_partition([], file, "ftp://bucket/run")
     with pytest.raises(RunError, match="holds no partitions"):
         merge_partitions(tmp_path / "nothing", tmp_path / "run")
     with pytest.raises(SetupError, match="share"):
@@ -195,6 +207,21 @@ def test_a_run_on_one_machine_takes_over_what_killed_workers_were_answered(tmp_p
     info = run_info(folder)
     assert (info.state, sum(usage.calls for usage in info.usage.values())) == ("complete", 55)
     assert info.facts["merged_votes"] == 25
+
+
+def test_a_folder_that_a_killed_driver_left_is_resumed(tmp_path: Path) -> None:
+    file, folder = marked_file(tmp_path), tmp_path / "run"
+    first, *_ = partitions(file, 5)
+    judge_partition(first, file, folder / "partitions", cache=False)
+    command = {"argv": ["run", str(tmp_path / "eval.yaml"), "--no-cache"], "cwd": str(tmp_path)}
+    keep_facts(folder, {"command": command})
+    with pytest.raises(RunError, match="adjudge resume"):
+        run_info(folder)
+    for _ in range(2):
+        assert CliRunner().invoke(app, ["resume", str(folder), "--yes"]).exit_code == 0
+    info = run_info(folder)
+    assert (info.state, info.facts["merged_votes"], info.votes) == ("complete", 25, 55)
+    assert exported(folder) == exported(on_one_machine(file, tmp_path / "one"))
 
 
 @pytest.mark.parametrize(

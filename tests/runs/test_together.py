@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.stores.store import Span
-from adjudge.runs.execute import EvalRun
+from adjudge.runs.folder import run_info
 from adjudge.runs.partition import merge_partitions
-from support.fake_provider import KEY, FakeProvider
+from support.fake_provider import KEY, FakeProvider, busiest_rate
 from support.partitions import exported, marked_file, on_one_machine
 from support.stores import opened, postgres_server
 
@@ -25,13 +24,13 @@ CODE = """
 import sys
 sys.path[:0] = {paths!r}
 from adjudge.cli.main import main
-sys.argv = ["adjudge", "run", {file!r}, "--on", {url!r}, "--run", {run!r}, "--workers", "2", "--no-cache", "-q"]
+sys.argv = ["adjudge", "run", {file!r}, "--on", {url!r}, "--run", {run!r}, "--workers", "2", "--no-cache", "-q", *{more!r}]
 main()
 """
 
 
-def started(file: Path, url: str, run: Path) -> subprocess.Popen[bytes]:
-    code = CODE.format(paths=sys.path, file=str(file), url=url, run=str(run))
+def started(file: Path, url: str, run: Path, *more: str) -> subprocess.Popen[bytes]:
+    code = CODE.format(paths=sys.path, file=str(file), url=url, run=str(run), more=more)
     return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "OPENAI_API_KEY": KEY}, stderr=subprocess.PIPE)
 
 
@@ -66,8 +65,9 @@ def test_a_killed_process_leaves_its_range_to_the_others(
     first.send_signal(signal.SIGKILL)
     first.communicate()
     store = PostgresStore(url)
-    with store._open() as connection:  # five minutes later
-        connection.execute("UPDATE adjudge_ranges SET until = now() - interval '1 second' WHERE until IS NOT NULL")
+    with store.opened() as connection:  # five minutes later
+        for table in ("adjudge_ranges", "adjudge_workers"):
+            connection.execute(f"UPDATE {table} SET until = now() - interval '1 second' WHERE until IS NOT NULL")
     ended(started(tmp_path / "eval.yaml", url, tmp_path / "b"))
     again = len(provider.requests) - 5 * (ROWS - 1)
     print(f"asked again {again} (bound {500 + 64})")
@@ -90,15 +90,54 @@ def test_a_range_is_held_by_one_and_free_when_its_lease_has_run_out(tmp_path: Pa
     assert store.take("d") == Span(10, 19)
 
 
+def test_a_process_that_was_away_for_too_long_is_told_so(tmp_path: Path) -> None:
+    from adjudge.ledger.stores.postgres import PostgresStore
+
+    store = opened("postgres", tmp_path)
+    assert isinstance(store, PostgresStore)
+    store.begin({})
+    store.offer([Span(0, 9)])
+    store.join("a", "a")
+    store.join("b", "b", -1.0)
+    assert (store.take("a"), store.hold("a"), store.hold("b")) == (Span(0, 9), True, False)
+
+
+def test_one_budget_holds_for_all_processes_and_a_resume_spends_the_rest(tmp_path: Path, provider: FakeProvider) -> None:
+    url = f"{postgres_server()}#budget"
+    models = f"[{{model: openai/gpt-4o-mini, base_url: {provider.base_url('openai')}}}]"
+    marked_file(tmp_path, rows=400, models=models)
+    workers = [started(tmp_path / "eval.yaml", url, tmp_path / name, "--max-calls", "500") for name in "abc"]
+    said = [one.communicate()[1].decode() for one in workers]
+    assert all("the budget is spent: max_calls=500" in one for one in said), said
+    assert 450 <= len(provider.requests) <= 500
+    kept = [run_info(tmp_path / name) for name in "abc"]
+    assert max(one.votes for one in kept) == len(provider.requests)  # as the last of them to end knows
+    assert {one.state for one in kept} == {"not finished"}
+    resumed = [started(tmp_path / "eval.yaml", url, tmp_path / name, "--max-calls", "5000") for name in "ab"]
+    for one in resumed:
+        ended(one)
+    assert 399 * 5 <= len(provider.requests) <= 400 * 5  # rows that show the same are asked about in each range
+    assert exported(tmp_path / "a") == exported(tmp_path / "b")
+    assert not (tmp_path / "a" / "partitions").exists()
+
+
+def test_three_processes_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) -> None:
+    url, per_second, window = f"{postgres_server()}#rate", 40, 5.0
+    limit = f", requests_per_minute: {60 * per_second}"
+    models = f"[{{model: openai/gpt-4o-mini, base_url: {provider.base_url('openai')}{limit}}}]"
+    judge = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
+    marked_file(tmp_path, rows=700, models=models, judges=judge)
+    for one in [started(tmp_path / "eval.yaml", url, tmp_path / name) for name in "abc"]:
+        ended(one)
+    busiest = busiest_rate(provider, window)
+    print(f"in the busiest {window:g} s {busiest:.1f} requests a second of {per_second} allowed, by 3 processes")
+    assert busiest <= 1.05 * per_second
+
+
 def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="needs psycopg: make test-scale")
     from adjudge.ledger.stores.postgres import PostgresStore
-    from adjudge.runs.together import judge_together
 
-    file = marked_file(tmp_path)
-    made = EvalRun.of(file, cache=False, folder=tmp_path / "run")
-    with pytest.raises(SetupError, match="do not know what the others spend"):
-        judge_together(made, "postgresql:///x#y", share=1, budget=Budget(max_calls=1), cache=False, on_part=print)
     with pytest.raises(SetupError, match="which run"):
         PostgresStore("postgresql://me:secret@host/database")
     with pytest.raises(RunError, match="cannot be used") as raised:

@@ -48,7 +48,7 @@ CODES = {
     "hidden folder": f"import os; os.mkdir('hidden', 0o300); os.chdir('hidden'){FILL}",
     "shared memory": "open('/dev/shm/x', 'wb').write(b'x'); output = 'written'",
     "devices": "open('/dev/x', 'wb').write(b'x'); output = 'written'",
-    "empty files": "import time\nfor n in range(20000): open(str(n), 'w').close()\ntime.sleep(20)",
+    "empty files": "import time\nfor n in range(10500): open(str(n), 'w').close()\ntime.sleep(20)",
 }
 
 

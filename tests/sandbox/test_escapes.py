@@ -312,7 +312,7 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         "4 MB together|No space left",
     ),
     "a crowd of empty files": (
-        "import time\nfor n in range(20000): open(str(n), 'w').close()\ntime.sleep(20)",
+        "import time\nfor n in range(10500): open(str(n), 'w').close()\ntime.sleep(20)",
         Limits(),
         Forbidden,
         "more than 10000 files|No space left",

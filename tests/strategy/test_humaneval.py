@@ -37,7 +37,8 @@ def tasks(bench: ModuleType, records: Path) -> list[dict[str, object]]:
     """Those with a candidate that fails come first: the short form must see both."""
     every: list[dict[str, Any]] = bench.read_tasks(records)
     every.sort(key=lambda task: all(one["verified_pass"] for one in task["candidates"]))
-    return every if len(every) <= TASKS else every[: TASKS // 2] + every[TASKS // 2 - TASKS :]
+    hard = TASKS * 5 // 6
+    return every if len(every) <= TASKS else every[:hard] + every[hard - TASKS :]
 
 
 @pytest.fixture(scope="module")

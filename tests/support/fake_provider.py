@@ -11,6 +11,7 @@ import json
 import re
 import threading
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -394,3 +395,9 @@ def _said(fault: Says, right: str, key: str) -> Said:
 
 def _problem(protocol: Protocol, status: int, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.json_response(protocol.error(status, message), status=status, headers=headers)
+
+
+def busiest_rate(provider: FakeProvider, window: float) -> float:
+    """Requests a second that the server saw, in the busiest of all stretches of so many seconds."""
+    times = sorted(one.at for one in provider.requests)
+    return max(bisect_left(times, start + window) - place for place, start in enumerate(times)) / window

@@ -32,7 +32,7 @@ def asked_about(request: Request) -> str:
 
 def shown_fields(request: Request) -> dict[str, str]:
     """What the prompt shows of the row."""
-    material = request.prompt.messages[-1].content
+    material = next(one.content for one in request.prompt.messages if one.role == "user")
     return dict(re.findall(r'<data-\w+ field="([^"]*)">\n(.*?)\n</data-', material, re.DOTALL))
 
 

@@ -7,9 +7,12 @@ import atexit
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import time
-from contextlib import closing
+import urllib.request
+from contextlib import closing, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -24,7 +27,7 @@ from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import Span, Store
 
-STORES = ["segments", "postgres"]
+STORES = ["segments", "objects", "s3", "postgres"]
 _RUNS = count(1)
 
 
@@ -32,9 +35,39 @@ def opened(kind: str, folder: Path) -> Store:
     """An empty one."""
     if kind == "segments":
         return SegmentStore(folder / "store")
+    if kind == "objects":
+        pytest.importorskip("obstore", reason="needs obstore: make test-scale")
+        (folder / "objects").mkdir()
+        return SegmentStore(f"file://{folder}/objects")
+    if kind == "s3":
+        return SegmentStore(f"{bucket()}/run-{next(_RUNS)}")
     from adjudge.ledger.stores.postgres import PostgresStore
 
     return PostgresStore(f"{postgres_server()}#run-{next(_RUNS)}")
+
+
+@cache
+def bucket() -> str:
+    """A bucket on a server of its own that speaks S3; the test is skipped where there is none."""
+    if not os.environ.get("ADJUDGE_SCALE"):
+        pytest.skip("starts an S3 server: make test-scale")
+    if find_spec("obstore") is None or find_spec("moto") is None:
+        pytest.skip("needs obstore and moto[server]: make test-scale")
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    atexit.register(server.kill)
+    address = f"http://127.0.0.1:{port}"
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+    os.environ.update(keys, AWS_ENDPOINT_URL=address, AWS_ALLOW_HTTP="true")
+    for _ in range(600):
+        with suppress(OSError):
+            urllib.request.urlopen(urllib.request.Request(f"{address}/adjudge", method="PUT"), timeout=10).close()
+            return "s3://adjudge"
+        assert server.poll() is None, "the S3 server did not start"
+        time.sleep(0.1)
+    raise AssertionError("the S3 server does not answer")
 
 
 @cache

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from adjudge import DirectJudge, Instance, PairwiseJudge
+from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.cli.main import app
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.message import Usage
@@ -114,6 +114,32 @@ def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> 
         assert {row["verdict"] for row in page.data(f"{run}?criteria=short")["rows"]} == {"No"}
         assert len(page.data(f"{run}?criteria=short")["rows"]) == 10
         assert figures["identity"][:16] in page.get(run).text
+        (other,) = page.data(f"{run}/row/1")["chosen"]["same"]
+        assert (other["row"], other["criteria"], other["verdict"]) == (11, "short", "No")
+        assert "The same text elsewhere in this run" in page.get(f"{run}/row/1").text
+
+
+def test_why_a_run_stopped_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
+    judged(tmp_path / "run", ["text"], lambda _: "PASS")
+    with connect(tmp_path / "run" / FILE) as ledger:
+        write_meta(ledger, {"ended": "batches under way: 1, with 8 requests; they go on at the provider"})
+    with served(tmp_path, language="ru") as page:
+        assert "пакетов в работе: 1" in page.get("/").text
+        assert "batches under way" not in page.get("/").text
+
+
+def test_rows_whose_reply_had_to_be_asked_for_again_are_found(tmp_path: Path) -> None:
+    replies = iter(
+        ["I would rather not.", '{"explanation": "so", "selected_option": "PASS"}'] + ['{"selected_option": "PASS"}'] * 3
+    )
+    critic = AspectCritic("It is kind.", ScriptedModel(lambda _: next(replies)), name="kind")
+    critic.evaluate(["one"], run=tmp_path / "run")
+    critic.evaluate(["one", "two"], run=tmp_path / "run")
+    with served(tmp_path) as page:
+        run = page.run("run")
+        assert [line["flags"] for line in page.data(f"{run}?sort=row")["rows"]] == [["repaired"], []]
+        assert [line["row"] for line in page.data(f"{run}?flag=repaired")["rows"]] == [1]
+        assert "asked again" in page.get(run).text
 
 
 def test_what_the_order_does_and_what_it_cost_is_with_the_figures(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ EXTRAS = {
     "mcp": "mcp",
     "otel": "opentelemetry.sdk",
     "parquet": "pyarrow",
+    "objects": "obstore",
     "postgres": "psycopg",
     "pytest": "pytest",
     "ray": "ray",

@@ -26,6 +26,7 @@ from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.engine.backends.batch.settings import BatchNews
+from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.calls import OnCall
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
@@ -189,7 +190,7 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
     """What is only to be resumed must be there."""
     if resume and folder is None:
         raise UsageError("--resume needs to know which run: add --run FOLDER")
-    if resume and folder is not None and not holds_run(folder):
+    if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
         raise SetupError(f"there is no run in {folder} to resume: leave --resume out to begin one")
 
 

@@ -19,7 +19,9 @@ from adjudge.cli.main import COMMANDS
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.show import clean
 from adjudge.data.dataset import STDIN
+from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import RunError
+from adjudge.ledger.file import holds_run
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, load_eval
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry, find_project
@@ -69,7 +71,7 @@ def resume(context: click.Context, folder: Path, more: tuple[str, ...], yes: boo
 
 def _command(folder: Path) -> Mapping[str, Any]:
     """The command that made the run, if it is one that may be given again."""
-    facts = run_info(folder).facts
+    facts = _facts(folder)
     command: dict[str, Any] | None = facts.get("command")
     if "imported" in facts:
         again = f"adjudge run eval.yaml --data {folder}"
@@ -88,6 +90,13 @@ def _command(folder: Path) -> Mapping[str, Any]:
     if called not in _RESUMABLE or argv[0] not in COMMANDS:
         raise RunError(clean(f"{folder} was made by {argv[0]!r}, and only {', '.join(_RESUMABLE)} are resumed"))
     return command
+
+
+def _facts(folder: Path) -> Mapping[str, Any]:
+    """Of the run, or of workers whose driver was killed before there was a run."""
+    if not holds_run(folder) and (kept := kept_facts(folder)):
+        return kept
+    return run_info(folder).facts
 
 
 def _called(words: Sequence[str]) -> tuple[click.Command, int]:

@@ -13,7 +13,7 @@ import click
 
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.cluster import check_alone, cluster_options, say_parts
+from adjudge.cli.cluster import check_alone, cluster_options
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices, with_weights
 from adjudge.cli.inputs import command_line, speak, typed_wrong
@@ -43,13 +43,14 @@ from adjudge.cli.run_data import print_run
 from adjudge.cli.show import clean, show_report, told, warn
 from adjudge.cli.show_diff import show_comparison
 from adjudge.engine.backends.batch.settings import BatchSettings
+from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.export import check_export, export, export_format
 from adjudge.reports.outcome import Outcome
 from adjudge.runs.eval_file import EvalFile, load_eval, schema
-from adjudge.runs.execute import PARTITIONS, EvalRun
+from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import find_project
 from adjudge.runs.rows_again import may_be_reused
@@ -79,6 +80,7 @@ class Wanted(RowFlags):
     language: str | None
     on: str | None
     workers: int | None
+    store: str | None
 
     def file(self, path: Path) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates."""
@@ -172,8 +174,8 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
     settings = batch.settings()
-    if wanted.on is not None or wanted.workers is not None:
-        check_alone(wanted.on, wanted.workers, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
+    if (wanted.on, wanted.workers, wanted.store) != (None, None, None):
+        check_alone(wanted.on, wanted.workers, wanted.store, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
@@ -209,7 +211,7 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     try:
         with resumable(kept, file.language), seen:
             if wanted.on:
-                _spread(made, wanted)
+                _spread(made, wanted, seen)
             elif made.folder and (made.folder / PARTITIONS).is_dir():
                 _adopt(made.folder)
             made.execute(
@@ -241,18 +243,23 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     return outcome.exit_code()
 
 
-def _spread(made: EvalRun, wanted: Wanted) -> None:
+def _spread(made: EvalRun, wanted: Wanted, seen: Seen) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
-    told = say_parts(made.file.language, quiet=wanted.quiet or wanted.as_json)
+    from adjudge.cli.parts import Parts  # none of this is loaded by those who stay on this machine
+
+    told = Parts(seen.watch, made.folder, made.file.language, quiet=seen.quiet)
     on, cache = wanted.on or "", not wanted.no_cache
-    if on.startswith(("postgres://", "postgresql://")):
-        from adjudge.runs.together import judge_together  # neither is loaded by those who stay on this machine
+    try:
+        if on.startswith(("postgres://", "postgresql://")):
+            from adjudge.runs.together import judge_together
 
-        judge_together(made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, on_part=told)
-        return
-    from adjudge.runs.spread import Cluster, spread
+            judge_together(made, on, share=wanted.workers or 1, budget=wanted.budget(), cache=cache, tell=told)
+        else:
+            from adjudge.runs.spread import spread
 
-    spread(made, Cluster(on, wanted.workers), budget=wanted.budget(), cache=cache, on_part=told)
+            spread(made, Cluster(on, wanted.workers, wanted.store), budget=wanted.budget(), cache=cache, tell=told)
+    finally:
+        told.say()
 
 
 def _adopt(folder: Path) -> None:

@@ -34,6 +34,7 @@ class Watch:
         self._votes = 0
         self._own_prices = prices
         self._done = self._failed = 0
+        self._there = self._failed_there = self._votes_there = 0
         self._spent: Spent | None = None
         self._used = Account()
         self._started = self._said = time.monotonic()
@@ -55,19 +56,25 @@ class Watch:
         if spent is None and self._shown:
             for vote in result.votes:
                 self._used.add(vote.model, vote.usage)
-        self._show(1)
+        self._show()
 
     def on_vote(self) -> None:
         """Count one more vote: a row may take many, and long."""
         self._votes += 1
-        self._show(0)
+        self._show()
 
-    def _show(self, advance: int) -> None:
+    def elsewhere(self, done: int, failed: int, votes: int, spent: Spent) -> None:
+        """So far workers have come; what they have judged passes here once more, and is not counted twice."""
+        self._there, self._failed_there, self._votes_there, self._spent = done, failed, votes, spent
+        self._show()
+
+    def _show(self) -> None:
+        completed = max(self._done, self._there)
         if self._bar and self._task is not None:
-            self._bar.update(self._task, advance=advance, note=self.note())
+            self._bar.update(self._task, completed=completed, note=self.note())
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE and self.total != 1:
             self._said = time.monotonic()
-            done = f"{self._done} {word('of', self.language)} {self.total}" if self.total else str(self._done)
+            done = f"{completed} {word('of', self.language)} {self.total}" if self.total else str(completed)
             click.echo(sentence("judged so far", self.language, done=done, note=self.note()), err=True)
 
     @cached_property
@@ -83,16 +90,17 @@ class Watch:
 
     def note(self) -> str:
         """How it goes, in a few words."""
-        rate = self._done / max(time.monotonic() - self._started, 1e-6)
-        parts = [counted(self._votes, "vote", self.language)] if self._votes else []
+        rate = max(self._done, self._there) / max(time.monotonic() - self._started, 1e-6)
+        votes, failed = self._votes + self._votes_there, max(self._failed, self._failed_there)
+        parts = [counted(votes, "vote", self.language)] if votes else []
         parts.append(f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s")
         usd, unpriced = self._money()
         if usd:
             parts.append(f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}")
         if unpriced:
             parts.append(sentence("price not known", self.language))
-        if self._failed:
-            parts.append(sentence("unscored", self.language, count=self._failed))
+        if failed:
+            parts.append(sentence("unscored", self.language, count=failed))
         return ", ".join(parts)
 
     def __enter__(self) -> Watch:

@@ -107,6 +107,8 @@ class LabelScale:
     """Whether responses are compared."""
     ties: bool = True
     """Whether compared responses may be equally good."""
+    by_parts: bool = False
+    """Whether the votes of a judgment are about its sentences, or about other criteria as well: none is a verdict of its own."""
 
     @property
     def name(self) -> str:

@@ -52,6 +52,11 @@ class _Asked:
         return False
 
     @property
+    def at_once(self) -> Sequence[tuple[str, Criteria]]:
+        """The questions that are asked in one call, each with the field whose texts it is about; none where there is one."""
+        return ()
+
+    @property
     def choices(self) -> str:
         """What a judge of one's own may return, in words."""
         return str(self)

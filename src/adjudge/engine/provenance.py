@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
@@ -17,17 +18,22 @@ def provenance(
     judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
 ) -> dict[str, object]:
     """Everything that decides what is asked and what is made of the answers."""
-    import platform
-    from importlib.metadata import version
-
     return {
         "judge": judge,
         "settings": plain_settings(settings),
         "models": {name: _model(model) for name, model in models.items()},
         "criteria": [plain(one) for one in criteria],
         "templates": wordings(language),
-        "versions": {"adjudge": version("adjudge"), "python": platform.python_version(), "reader": READER, "pooling": POOLING},
+        "versions": {**_installed(), "reader": READER, "pooling": POOLING},
     }
+
+
+@cache
+def _installed() -> dict[str, str]:
+    import platform
+    from importlib.metadata import version
+
+    return {"adjudge": version("adjudge"), "python": platform.python_version()}
 
 
 def plain_settings(settings: Mapping[str, object]) -> object:

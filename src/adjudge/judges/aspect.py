@@ -19,6 +19,7 @@ from adjudge.domain.instance import Instance, texts_beside
 from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.identity import panel_identity
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
@@ -220,6 +221,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
+        on: On | None = None,
     ) -> AspectResult: ...
     @overload
     async def aevaluate(
@@ -232,6 +234,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
+        on: On | None = None,
     ) -> list[AspectResult]: ...
     async def aevaluate(
         self,
@@ -243,16 +246,18 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
+        on: On | None = None,
     ) -> AspectResult | list[AspectResult]:
         """Judge a text, an Instance, or a list of them (→ a list).
 
         ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder in which every answer is
         kept; what it holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised.
-        ``progress`` is called with each result as it comes.
+        ``progress`` is called with each result as it comes. ``on``: a Ray
+        cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         beside = texts_beside(user_input, reference, contexts)
         items = [self.prepare(item, beside) for item in items_of(instances)]
-        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
+        results = await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
         return results[0] if is_one(instances) else results
 
     evaluate = sync_edge(aevaluate)

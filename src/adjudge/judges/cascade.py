@@ -15,6 +15,7 @@ from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, Result, Status, StepTaken
 from adjudge.domain.vote import Ballot, Vote
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.identity import step_identities
 from adjudge.engine.provenance import provenance
 from adjudge.engine.run import RunLike
@@ -172,13 +173,14 @@ class Cascade(Judge[I, R]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
+        on: On | None = None,
     ) -> list[R]:
         """A result for each instance. Criteria: as the steps take them; aspect critics bring their own.
 
-        ``run`` (a folder that keeps every answer), ``budget`` and ``progress`` are as for the steps, over all of them.
+        ``run`` (a folder that keeps every answer), ``budget``, ``progress`` and ``on`` are as for the steps, over all of them.
         """
         items = cast("list[I]", self._items(instances, criteria))
-        return await self.judge_items(items, run=run, budget=budget, progress=progress)
+        return await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
 
     evaluate = sync_edge(aevaluate)
 

@@ -19,6 +19,7 @@ from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.provenance import plain_settings
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
@@ -123,13 +124,15 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
+        on: On | None = None,
     ) -> list[R]:
         """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
+        cluster whose workers ask, such as "ray"; it needs ``run``.
         """
-        return await self.judge_items(self.cases(instances, criteria), run=run, budget=budget, progress=progress)
+        return await self.judge_items(self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
@@ -142,17 +145,18 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
+        on: On | None = None,
     ) -> list[M]:
         """One aggregate for each instance. Criteria: texts, Criteria (equal weights) or a MultiCriteria.
 
-        ``run``, ``budget`` and ``progress`` as for ``evaluate``: they see one result for each instance and criteria.
+        ``run``, ``budget``, ``progress`` and ``on`` as for ``evaluate``: they see one result for each instance and criteria.
         """
         multi = self.as_multi_criteria(multi_criteria)
         self.check_multi_criteria(multi)
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
         asked = [criteria for _, criteria in pairs]
-        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress)
+        results = await self.aevaluate([one for one, _ in pairs], asked, run=run, budget=budget, progress=progress, on=on)
         width = len(multi.items)
         return [self.combine(one, multi, results[place * width : (place + 1) * width]) for place, one in enumerate(found)]
 

@@ -9,15 +9,17 @@ from typing import Literal
 
 from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.each import shared_out
 from adjudge.domain.evidence import INVENTED, POINTS, SUPPORTS, ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
 from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
-from adjudge.judges.evidence_pool import Looked, claims_in, evidence_text, looked_up, support_criteria
+from adjudge.judges.evidence_pool import Looked, claims_of, evidence_text, looked_up, support_criteria
 from adjudge.judges.inputs import DataSet, Frame, as_instance, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.settings import NO_MODELS, AskSettings, ModelPanel, OnFailure, check_mode, check_votes, one_of
@@ -44,8 +46,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     Parameters:
         model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the embedded model.
-        method: "each": one question a sentence; "joint": one for all sentences, for models that write; "rules": no model is
-            asked, and numbers, dates, units, names and quotations that no source contains are marked.
+        method: "each": one question a sentence; "joint": one for all sentences, 20 at most, for models that write; "rules": no
+            model is asked, and numbers, dates, units, names and quotations that no source contains are marked.
         split: "sentences": by rule; "claims": a model says first what each sentence claims.
         text_field: what is looked up.
         source_field: the field that holds the fragments.
@@ -110,16 +112,23 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return worded(super().configuration(criteria), self.language)
 
     async def aevaluate(
-        self, instances: Given, *, run: RunLike | None = None, budget: Budget | None = None, progress: Told | None = None
+        self,
+        instances: Given,
+        *,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Told | None = None,
+        on: On | None = None,
     ) -> list[EvidenceResult]:
         """A result for each instance: mappings or Instances with the text and its sources.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
+        cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         many = [instances] if isinstance(instances, Instance) else instances
         found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
-        return await self.judge_items(found, run=run, budget=budget, progress=progress)
+        return await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)
@@ -147,14 +156,19 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         if self.split == "sentences":
             return [] if votes else self._ballots(looked, looked.claims)
         if not votes:
-            return [self._claims_ballot(looked)]
-        made, *asked = votes
-        return [] if asked or made.verdict is None else self._ballots(looked, tuple(claims_in(made)))
+            return self._claims_ballots(looked)
+        made, asked = _apart(votes)
+        return [] if asked else self._ballots(looked, [claim for some in claims_of(made).values() for claim in some])
+
+    def plan_all(self, item: Instance) -> Sequence[Ballot]:
+        """Before it is known what the sentences claim, each counts as one claim."""
+        first = self.plan(item, ())
+        looked = self.looked(item)
+        return [*first, *self._ballots(looked, looked.claims)] if first and self.split == _CLAIMS else first
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> EvidenceResult:
         """Each sentence by its own votes: the majority, and the quotes of those who are in it."""
-        made = [vote for vote in votes if vote.ballot.template == _CLAIMS]
-        asked = [vote for vote in votes if vote.ballot.template != _CLAIMS]
+        made, asked = _apart(votes)
         looked = self.looked(item)
         result = self._pooled(looked, asked, made)
         panel = {model: self._pooled(looked, [one for one in asked if one.model == model], made).scale for model in self.panel}
@@ -185,7 +199,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             for model in self.panel
             for sample in range(self.samples)
             for ballot in (
-                [self._joint_ballot(looked, several, model, sample)]
+                [self._joint_ballot(looked, some, model, sample) for some in shared_out(several)]
                 if self.method == "joint"
                 else [self._ballot(looked, one, model, sample) for one in several]
             )
@@ -203,12 +217,15 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(claims))
         return self.ballot_for(self._criteria(_SEVERAL), instance, question, "evidence_joint", model, sample)
 
-    def _claims_ballot(self, looked: Looked) -> Ballot:
+    def _claims_ballots(self, looked: Looked) -> list[Ballot]:
         """Asked of the first model, once for all votes."""
+        return [self._claims_ballot(looked, some) for some in shared_out(tuple(dict.fromkeys(looked.claims)))]
+
+    def _claims_ballot(self, looked: Looked, sentences: Sequence[str]) -> Ballot:
         asked = {_QUESTION: looked.question} if looked.question else {}
-        instance = Instance({**asked, _SEVERAL: looked.claims})
-        question = ClaimsQuestion((), count=len(looked.claims))
-        return self.ballot_for(self._criteria(_SEVERAL), instance, question, "claims", next(iter(self.panel)), 0)
+        instance = Instance({**asked, _SEVERAL: sentences})
+        question = ClaimsQuestion((), count=len(sentences))
+        return self.ballot_for(self._criteria(_SEVERAL), instance, question, _CLAIMS, next(iter(self.panel)), 0)
 
     def _sources(self, looked: Looked) -> dict[str, str | Sequence[str]]:
         """What is the same for all ballots of a row comes first."""
@@ -231,6 +248,12 @@ def worded(
         if found
         else configuration
     )
+
+
+def _apart(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
+    """The votes that say what the sentences claim, and those on the claims."""
+    made = [vote for vote in votes if vote.ballot.template == _CLAIMS]
+    return made, [vote for vote in votes if vote.ballot.template != _CLAIMS]
 
 
 def _invented(votes: Sequence[Vote]) -> dict[str, int]:

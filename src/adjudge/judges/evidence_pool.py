@@ -53,24 +53,41 @@ def support_criteria(language: str) -> Criteria:
     return Criteria(str(words["name"]), str(words["description"]), offered, to_evaluate_field="sentence")
 
 
-def claims_in(vote: Vote) -> list[str]:
-    """What a model says that the sentences claim."""
-    return [claim for _, claim in _numbered_claims(vote)]
+def text_criteria(language: str, text_field: str, source_field: str) -> Criteria:
+    """What people are asked of a whole text: by the same name, and with the same answers, as what its sentences come to."""
+    words, said = _words(language), mapping(_words(language)["text"], Place("judges/data", "text"))
+    options = mapping(said["options"], Place("judges/data", "text.options"))
+    return Criteria(
+        str(words["name"]),
+        str(said["description"]),
+        [CriteriaOption(name, str(options[name])) for name in SUPPORTS],
+        to_evaluate_field=text_field,
+        context_fields=["user_input", source_field],
+    )
 
 
-def _numbered_claims(vote: Vote) -> list[tuple[int, str]]:
-    said = json.loads(vote.verdict.option) if vote.verdict else []
-    return [(int(number), str(claim)) for number, claim in said]
+def claims_of(made: Sequence[Vote]) -> dict[str, list[str]]:
+    """Sentence → what a model says that it claims; one that it says nothing of claims what it says."""
+    found: dict[str, list[str]] = {}
+    for vote in (one for one in made if one.verdict):
+        said = json.loads(vote.verdict.option) if vote.verdict else []
+        for number, sentence in enumerate(_sentences_of(vote), 1):
+            found[sentence] = [str(claim) for place, claim in said if int(place) == number] or [sentence]
+    return found
+
+
+def _sentences_of(vote: Vote) -> Sequence[str]:
+    return vote.ballot.instance.fields[vote.ballot.criteria.to_evaluate_field]
 
 
 def looked_up(
     looked: Looked, votes: Sequence[Vote], criteria: Criteria, language: str, method: str, made: Sequence[Vote] = ()
 ) -> EvidenceResult:
-    """Every sentence with its verdict. ``made``: the vote that says what the sentences claim, where a model was asked."""
+    """Every sentence with its verdict. ``made``: the votes that say what the sentences claim, where a model was asked."""
     about = _by_claim(votes)
     pooled = [_sentence(one, looked, about, criteria, method) for one in looked.sentences]
     if made:
-        pooled = _by_claims(pooled, looked, about, criteria, made[0])
+        pooled = [_by_claims(one, looked, about, criteria, made) for one in pooled]
     result = EvidenceResult(criteria=criteria, method=method, sentences=tuple(pooled))
     return _summed(result, [*made, *votes], language)
 
@@ -157,22 +174,21 @@ def _chosen_by_program(claim: str, fragments: Sequence[str]) -> list[Quote]:
 
 
 def _by_claims(
-    pooled: Sequence[SentenceSupport], looked: Looked, about: _Votes, criteria: Criteria, made: Vote
-) -> list[SentenceSupport]:
-    """Each sentence by what a model says that it claims: the worst of its claims is its verdict; one without is no claim."""
-    if made.verdict is None:
-        return [replace(one, reason=made.reason) if one.is_claim and looked.fragments else one for one in pooled]
-    claims: dict[int, list[SentenceSupport]] = {}
-    for number, claim in _numbered_claims(made):
-        plain = SentenceSupport(start=0, end=len(claim), text=claim)
-        claims.setdefault(number, []).append(_supported(plain, about.get(claim, ()), looked, criteria))
-    numbers = iter(range(1, len(looked.claims) + 1))
-    return [_of_claims(one, claims.get(next(numbers), [])) if one.is_claim else one for one in pooled]
+    sentence: SentenceSupport, looked: Looked, about: _Votes, criteria: Criteria, made: Sequence[Vote]
+) -> SentenceSupport:
+    """A sentence by what a model says that it claims: the worst of its claims is its verdict."""
+    if not sentence.is_claim or not looked.fragments:
+        return sentence
+    claims = claims_of(made).get(sentence.text)
+    if claims is None:
+        return replace(sentence, reason=next((vote.reason for vote in made if sentence.text in _sentences_of(vote)), None))
+    if claims == [sentence.text]:
+        return sentence
+    plain = [SentenceSupport(start=0, end=len(claim), text=claim) for claim in claims]
+    return _of_claims(sentence, [_supported(one, about.get(one.text, ()), looked, criteria) for one in plain])
 
 
 def _of_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> SentenceSupport:
-    if not claims:
-        return replace(sentence, kind="courtesy", unseen=())
     support = worst([one.support for one in claims])
     decisive = [one for one in claims if one.support == support]
     quotes = [quote for one in (decisive if support != SUPPORTED else claims) for quote in one.evidence]

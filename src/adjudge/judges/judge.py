@@ -19,9 +19,10 @@ from adjudge.domain.question import Question
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
 from adjudge.engine.provenance import provenance
-from adjudge.engine.run import Ask, Asker, LiveVotes, RunLike, answering
+from adjudge.engine.run import Ask, Asker, LiveVotes, OpenRun, Run, RunLike, answering
 from adjudge.engine.schedule import PutOff, judge_each
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -207,11 +208,13 @@ class Judge(ABC, Generic[I, R]):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
+        on: On | None = None,
     ) -> list[R]:
         """A result for each item, in their order.
 
         ``progress`` is called with each result as it comes. ``run``: a folder in which every answer is kept; what it
-        holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised.
+        holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised. ``on``: the cluster
+        whose workers ask.
         """
         for number, item in enumerate(items, 1):
             try:
@@ -219,14 +222,32 @@ class Judge(ABC, Generic[I, R]):
             except SetupError as error:
                 raise SetupError(f"instance {item.id or number}: {error}") from None
         results: dict[int, R] = {}
+        told: set[int] = set()
+
+        def tell(number: int, result: R) -> None:
+            if progress and number not in told:
+                told.add(number)
+                progress(result)
 
         def on_result(number: int, result: R) -> None:
             results[number] = result
-            if progress:
-                progress(result)
+            tell(number, result)
 
+        if on is not None:
+            await self._judge_on(on, items, run, budget, tell)
         await self.judge_stream(items, on_result, run=run, budget=budget, criteria=self.criteria_of(items))
         return [results[number] for number in range(len(items))]
+
+    async def _judge_on(
+        self, on: On, items: Sequence[I], run: RunLike | None, budget: Budget | None, told: Callable[[int, R], None]
+    ) -> None:
+        """Have a cluster answer; what follows finds the answers in the run's ledger."""
+        from adjudge.engine.backends.ray.items import Wanted, judge_on  # not loaded by those who stay on one machine
+
+        if run is None or isinstance(run, OpenRun):
+            raise SetupError('what a cluster was answered is kept in a folder: say which, such as run="runs/mine"')
+        wanted = Wanted(type(self).__name__, self.criteria_of(items), Run.of(run), budget)
+        await event_loop.visit(judge_on(on, self, items, wanted, told))
 
     async def judge_stream(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from adjudge.aio.files import written_whole
 from adjudge.domain.frozen import FrozenDict, plain
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from adjudge.domain.threshold import Threshold
 
 FORMAT = "adjudge calibration 1"
-_THRESHOLDS = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
-_WEIGHTS = "calibrate it with 'adjudge calibrate RUN -o FILE'"
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -32,6 +30,9 @@ class FromLabels:
     """Rows whose labels it was learnt from."""
     date: str
     """Of the last of these labels."""
+    what: ClassVar[str]
+    again: ClassVar[str]
+    """How to have it learnt anew."""
 
     @property
     def source(self) -> str:
@@ -48,6 +49,8 @@ class CascadeThresholds(FromLabels):
     delta: float
     """How often this promise may fail."""
     steps: tuple[Threshold, ...]
+    what: ClassVar[str] = "thresholds of a cascade"
+    again: ClassVar[str] = "calibrate it with 'adjudge calibrate RUN --cascade -o FILE'"
 
     def check(self, identities: Mapping[str, str]) -> None:
         """Refuse where the steps are not those that this was learnt of. ``identities``: step → identity."""
@@ -55,12 +58,12 @@ class CascadeThresholds(FromLabels):
         if learnt != list(identities):
             raise SetupError(
                 f"the thresholds of {self.criteria!r} were learnt for the steps {', '.join(learnt)}, and this cascade has "
-                f"{', '.join(identities)}: {_THRESHOLDS}"
+                f"{', '.join(identities)}: {self.again}"
             )
         for one in self.steps:
             if one.identity != identities[one.step]:
                 what = f"the threshold of {one.step} for {self.criteria!r}"
-                raise _changed(what, one.identity, identities[one.step], _THRESHOLDS)
+                raise _changed(what, one.identity, identities[one.step], self.again)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -70,6 +73,8 @@ class LearntWeights(FromLabels):
     weights: Mapping[str, float]
     identity: str
     """Of the panel that they were learnt of, whatever it was weighed by."""
+    what: ClassVar[str] = "weights of a panel"
+    again: ClassVar[str] = "calibrate it with 'adjudge calibrate RUN -o FILE'"
 
     @property
     def source(self) -> str:
@@ -79,7 +84,7 @@ class LearntWeights(FromLabels):
     def check(self, identity: str) -> None:
         """Refuse where the panel is not the one that this was learnt of."""
         if identity != self.identity:
-            raise _changed(f"the weights for {self.criteria!r}", self.identity, identity, _WEIGHTS)
+            raise _changed(f"the weights for {self.criteria!r}", self.identity, identity, self.again)
 
 
 def _changed(what: str, learnt: str, now: str, again: str) -> SetupError:
@@ -122,19 +127,19 @@ class Learnt:
 
     def cascade_for(self, criteria: str) -> CascadeThresholds:
         """The thresholds under one criteria."""
-        return _named(self.cascades, criteria, "thresholds of a cascade", _THRESHOLDS)
+        return _named(self.cascades, criteria, CascadeThresholds)
 
     def weights_for(self, criteria: str) -> LearntWeights:
         """The weights under one criteria."""
-        return _named(self.weights, criteria, "weights of a panel", _WEIGHTS)
+        return _named(self.weights, criteria, LearntWeights)
 
 
-def _named(known: Sequence[T], criteria: str, what: str, again: str) -> T:
+def _named(known: Sequence[T], criteria: str, kind: type[T]) -> T:
     for one in known:
         if one.criteria == criteria:
             return one
     has = ", ".join(repr(one.criteria) for one in known) or "none"
-    raise SetupError(f"the calibration holds no {what} for {criteria!r}, it has {has}: {again}")
+    raise SetupError(f"the calibration holds no {kind.what} for {criteria!r}, it has {has}: {kind.again}")
 
 
 def _cascade(kept: Mapping[str, object]) -> CascadeThresholds:

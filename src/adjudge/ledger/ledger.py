@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -248,13 +247,7 @@ def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
     ``wordings`` are those that the run began with: its answers are found by them, also when a newer version words prompts anew.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    return _key(ballot_as_begun(ballot, wordings).id, wordings.get(name) or wording(name, ballot.language), model)
-
-
-@lru_cache(maxsize=4096)
-def _key(ballot: str, worded: str, model: str) -> bytes:
-    """Kept for as long as a ballot is under way: it is looked for, asked and filed by its key."""
-    asked = f"{ballot} {worded} {model}"
+    asked = f"{ballot_as_begun(ballot, wordings).id} {wordings.get(name) or wording(name, ballot.language)} {model}"
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 

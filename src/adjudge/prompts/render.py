@@ -28,6 +28,10 @@ CHECK = "check"
 """The template of questions about one fragment or one sentence of a row."""
 CHECK_JOINT = "check_joint"
 """The same about several at once."""
+CHECK_LISTS = "check_lists"
+"""Several such questions in one call, each about a list of its own."""
+CHECKED_TOGETHER = (CHECK_JOINT, "repair_each", CHECK_LISTS, "repair_lists")
+"""What is worded for calls about several parts."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja" for name in ("claims", "evidence", "evidence_joint", "repair_claims", "repair_evidence", "repair_sentences")
@@ -86,7 +90,7 @@ def wording(prefix: str, language: str) -> str:
 def wordings(language: str) -> dict[str, str]:
     """The wording of every template, for a run's provenance; those about parts of a row only where these are asked about."""
     folder = files(__package__) / "templates" / language
-    unasked = (*_ABOUT_SENTENCES, f"{CHECK}.jinja", f"{CHECK_JOINT}.jinja", "repair_each.jinja", "standalone.jinja")
+    unasked = (*_ABOUT_SENTENCES, *(f"{name}.jinja" for name in (CHECK, *CHECKED_TOGETHER, "standalone")))
     names = [file.name for file in folder.iterdir() if file.name not in unasked]
     return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {name: wording(name, language) for name in names}
 
@@ -151,8 +155,16 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     question, bounds = ballot.question, _bounds(ballot.question)
     asked = {"options": list(question.labels), "feedback": ballot.feedback, "ranking": question.ranked}
     template = load("repair_number" if bounds else question.repair, ballot.language)
-    (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, **asked})
+    (turn,) = template.messages({"reason": neutral(reason), "bounds": bounds, "lists": _lists(question), **asked})
     return prompt.followed_by(Message("assistant", neutral(reply).strip() or "…"), turn)
+
+
+def _lists(question: Question) -> list[dict[str, object]]:
+    """The questions that are asked in one call, as templates show them."""
+    return [
+        {"field": field, "definition": one.definition, "rubric": [(option.name, option.description) for option in one.options]}
+        for field, one in question.at_once
+    ]
 
 
 def _bounds(question: Question) -> list[str]:
@@ -276,6 +288,7 @@ def _values(ballot: Ballot) -> dict[str, object]:
         "integers": criteria.any_integer,
         "rubric": [(option.name, option.description) for option in question.shown(criteria.options)],
         "field": criteria.to_evaluate_field,
+        "lists": _lists(question),
         "persona": ballot.persona,
         "feedback": ballot.feedback,
         "offered": list(question.labels),

@@ -18,6 +18,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask_as, prompt_for
+from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -26,7 +27,7 @@ from adjudge.judges.direct import DirectJudge
 from adjudge.judges.evidence import EvidenceJudge, Method, worded
 from adjudge.judges.judge import Progress
 from adjudge.judges.settings import NO_MODELS, Asked, AskSettings, ModelPanel, OnFailure, check_votes, one_of
-from adjudge.prompts.render import CHECK, CHECK_JOINT
+from adjudge.prompts.render import CHECK, CHECKED_TOGETHER
 from adjudge.rag import standalone
 from adjudge.rag.blame import blame
 from adjudge.rag.composite import composite
@@ -49,6 +50,7 @@ Most = int | None
 Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
+Where = On | None
 _SINCE_THEN: Mapping[str, object] = {
     "measures": (),
     "evidence": None,
@@ -121,6 +123,10 @@ class RagEvaluator(AskSettings, RagPlans):
         named = [self.measures] if isinstance(self.measures, str) else self.measures
         measures, others = weighed_measures(named, self.weights, self.language, alone=not chosen(known, wanted))
         beside = any(one.weight for one in measures)
+        if self.evidence and not beside and not chosen(known, wanted):
+            raise SetupError(
+                "evidence alone makes no composite: name groundedness among the dimensions, or take a judge of kind evidence"
+            )
         object.__setattr__(self, "measures", tuple(one.name for one in measures))
         object.__setattr__(self, "_measuring", Measuring(measures, self.language))
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
@@ -182,11 +188,27 @@ class RagEvaluator(AskSettings, RagPlans):
 
     @overload
     async def aevaluate(
-        self, rows: Row, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
+        self,
+        rows: Row,
+        *,
+        columns: Named = ...,
+        limit: Most = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
+        progress: Told = ...,
+        on: Where = ...,
     ) -> RagResult: ...
     @overload
     async def aevaluate(
-        self, rows: Source, *, columns: Named = ..., limit: Most = ..., run: Kept = ..., budget: Limit = ..., progress: Told = ...
+        self,
+        rows: Source,
+        *,
+        columns: Named = ...,
+        limit: Most = ...,
+        run: Kept = ...,
+        budget: Limit = ...,
+        progress: Told = ...,
+        on: Where = ...,
     ) -> list[RagResult]: ...
     async def aevaluate(
         self,
@@ -197,15 +219,17 @@ class RagEvaluator(AskSettings, RagPlans):
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[RagResult] | None = None,
+        on: On | None = None,
     ) -> RagResult | list[RagResult]:
         """Score the rows of a file (a path), a list of mappings or Instances, or a single one of them.
 
         ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows.
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes.
+        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
+        cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         found = self._instances(rows, columns, limit)
-        results = await self.judge_items(found, run=run, budget=budget, progress=progress)
+        results = await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
         return results[0] if _is_row(rows) else results
 
     evaluate = sync_edge(aevaluate)
@@ -224,7 +248,7 @@ class RagEvaluator(AskSettings, RagPlans):
         asked = {"checks": [plain(one) for one in self._measuring.checks.values()]} if self._measuring.checks else {}
         measures = {"measures": {one.name: plain(one) for one in self.measured}, **asked} if self.measured else {}
         found = {**made, "dimensions": {one.name: plain(one) for one in self._scored}, **measures}
-        checks = [CHECK, *([CHECK_JOINT, "repair_each"] if self.checks == "joint" else [])]
+        checks = [CHECK, *(CHECKED_TOGETHER if self.checks == "joint" else ())]
         others = [*(checks if self._measuring.checks else ()), *([standalone.TEMPLATE] if self.rewrite_questions else ())]
         return worded(found, self.language, sentences=bool(self.evidence), others=others)
 

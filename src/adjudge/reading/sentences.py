@@ -39,9 +39,12 @@ class _Block(Span):
 
 
 _FENCE: Final = re.compile(r"```+|~~~+")
+_TOOL: Final = re.compile(r"\[tool (?:call|result): ")
+"""How calls of tools, and what they returned, are shown as text."""
+_TOOL_LINES: Final = 200
+"""How far the end of it is looked for; keeps hostile texts linear."""
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+")
 _BOLD_LINE: Final = re.compile(r"(\*\*|__)(?!\s)[^*_]+\1:?$")
-_FIGURE: Final = re.compile(r":.*\d")
 _ITEM: Final = re.compile(r"(?:[-*+•‣▪●–—]|\(?\d{1,3}[.)]|\(?[a-zа-яё][)]|\[[ xX]\])[ \t]+(?=\S)")
 _QUOTED_LINE: Final = re.compile(r">+[ \t]?")
 _WRAPPED: Final = 55
@@ -132,11 +135,12 @@ class _Line(Span):
     def is_bold(self) -> bool:
         """Whether it is a heading by its type; "**Price: 5 euros**" tells a figure and is none."""
         bare = self.text.rstrip("*_ :")
-        return bool(_BOLD_LINE.match(self.text)) and not bare.endswith((".", "!", "?")) and not _FIGURE.search(bare)
+        tells_figure = any(map(str.isdecimal, bare.partition(":")[2]))
+        return bool(_BOLD_LINE.match(self.text)) and not bare.endswith((".", "!", "?")) and not tells_figure
 
     @property
     def starts_block(self) -> bool:
-        starts = (_FENCE, _HEADING, _ITEM, _QUOTED_LINE, NOTE)
+        starts = (_FENCE, _TOOL, _HEADING, _ITEM, _QUOTED_LINE, NOTE)
         return self.is_rule or self.is_table_row or self.is_bold or any(start.match(self.text) for start in starts)
 
     @property
@@ -176,9 +180,8 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 def _next_block(lines: list[_Line], at: int) -> tuple[int, _Block | None]:
     line = lines[at]
-    fence = _FENCE.match(line.text)
-    if fence:
-        return _code(lines, at, fence[0])
+    if _FENCE.match(line.text) or _TOOL.match(line.text):
+        return _code(lines, at)
     if line.is_rule:
         return at + 1, None
     if line.is_table_row:
@@ -192,8 +195,13 @@ def _next_block(lines: list[_Line], at: int) -> tuple[int, _Block | None]:
     return _paragraph(lines, at)
 
 
-def _code(lines: list[_Line], at: int, fence: str) -> tuple[int, _Block]:
-    last = next((n for n in range(at + 1, len(lines)) if lines[n].text.startswith(fence)), len(lines) - 1)
+def _code(lines: list[_Line], at: int) -> tuple[int, _Block]:
+    """As far as its end; of a fence that nothing closes to the last line, of a tool's call this line alone."""
+    fence = _FENCE.match(lines[at].text)
+    if fence:
+        last = next((n for n in range(at + 1, len(lines)) if lines[n].text.startswith(fence[0])), len(lines) - 1)
+    else:
+        last = next((n for n in range(at, min(at + _TOOL_LINES, len(lines))) if lines[n].text.endswith("]")), at)
     return last + 1, _Block(lines[at].start, lines[last].end, "code")
 
 

@@ -34,7 +34,7 @@ class ShownQuote:
     start: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShownSentence:
     """One sentence as a page shows it."""
 

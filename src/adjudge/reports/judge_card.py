@@ -18,6 +18,7 @@ from adjudge.reports.russian import in_russian
 from adjudge.reports.template import environment
 from adjudge.reports.trusted import trust_sentence
 from adjudge.runs.folder import RunInfo, run_info
+from adjudge.runs.label_scales import judge_scales
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.calibration import Calibration, calibrate_run
 from adjudge.trust.leanings import Leaning, leanings_of
@@ -59,7 +60,7 @@ def _card(name: str, info: RunInfo, report: Report, found: list[Calibration], fo
         name,
         str(configuration.get("judge")),
         info.identities[name],
-        tuple(_questions(configuration)),
+        tuple(_questions(configuration) or _labelled_by(name, folder)),
         configuration.get("models") or {},
         {key: value for key, value in settings.items() if key not in _HIDDEN and value not in (None, [], {})},
         tuple(one for one in report.sections if one.judge == name),
@@ -78,6 +79,12 @@ def _questions(configuration: Mapping[str, object]) -> list[tuple[str, str, str]
     listed = list(asked) if isinstance(asked, list) else []
     listed += [one.get("criteria") for one in dimensions.values()] if isinstance(dimensions, Mapping) else []
     return [(str(one.get("name")), str(one.get("description")), _options(one)) for one in listed if isinstance(one, Mapping)]
+
+
+def _labelled_by(name: str, folder: str | Path) -> list[tuple[str, str, str]]:
+    """What people are asked, of a judge that has no criteria of its own: one that looks sentences up."""
+    scales = [scale for judge, scale, _ in judge_scales(folder) if judge == name]
+    return [(one.name, one.criteria.description, ", ".join(one.criteria.option_names)) for one in scales]
 
 
 def _options(criteria: Mapping[str, object]) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -161,8 +160,10 @@ class Outcome:
             cell_of_column({"id": row.id, "fields": row.fields, INPUT: input_from(input_of(row).get(INPUT), row.fields)}, column)
         before = next(judgments(other), None) if self._setup.against and holds_run(other) else None
         if before is not None:
-            with _said_of(other):
+            try:
                 cell_of_column(before, column)
+            except SetupError as error:
+                raise SetupError(f"{other}: {error}") from None
 
     def exit_code(self) -> int:
         """By the gates of the command line, of each judge and of the file; what was stopped has not passed them."""
@@ -197,14 +198,6 @@ class Outcome:
     def _gate(self, ready: ReadyJudge) -> FailUnder | None:
         gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)
         return next((one for one in gates if one is not None), None)
-
-
-@contextmanager
-def _said_of(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except SetupError as error:
-        raise SetupError(f"{folder}: {error}") from None
 
 
 def _no_such_name(name: str, known: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adjudge.data.columns import folded
@@ -117,7 +118,7 @@ class Report(Shown):
     calibrations: tuple[Calibration, ...] = ()
     """What people's labels say of the numbers, where there are labels."""
 
-    @property
+    @cached_property
     def language(self) -> str:
         """Of the pages."""
         return self.setup.language

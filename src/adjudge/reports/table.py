@@ -54,9 +54,10 @@ def flat(one: Judgment, dimensions: Sequence[Dimension] = ()) -> dict[str, objec
     """One level: the columns of the input by their names, the result beside them."""
     own: dict[str, object] = {"judge": one.judge, "row": one.number, "id": one.id}
     measures = part_of(one, "measures")
-    apart = (*(_IN_COLUMNS_OF_THEIR_OWN if dimensions or measures else ()), *(_MEASURED if measures else ()))
+    scored = bool(dimensions or measures or (part_of(one, "composite") and part_of(one, "scores")))
+    apart = (*(_IN_COLUMNS_OF_THEIR_OWN if scored else ()), *(_MEASURED if measures else ()))
     own |= {name: value for name, value in one.result.items() if name not in apart}
-    own |= _scores(one, dimensions) if dimensions or measures else {}
+    own |= _scores(one, dimensions) if scored else {}
     own |= _measures(one, measures) if measures else {}
     own |= _evidence(own.pop("evidence")) if isinstance(own.get("evidence"), Mapping) else {}
     given = {**one.input, **{name: value for name, value in one.fields.items() if not _stands_in(value, one.input)}}
@@ -86,13 +87,15 @@ def record(one: Judgment) -> dict[str, object]:
 
 
 def _scores(one: Judgment, dimensions: Sequence[Dimension]) -> dict[str, object]:
-    """Each dimension's score and its explanation, and the composite with its bounds."""
+    """Each dimension's score and its explanation, and the composite with its bounds. A run that was imported does not say
+    what its dimensions were: there the judgment does."""
     own: dict[str, object] = {}
-    for each in dimensions:
-        score = score_of(one, each.name)
-        own[f"{each.name}_score"] = score
-        own[f"{each.name}_normalized"] = None if score is None else each.normalized(score)
-        own[f"{each.name}_explanation"] = explanation_of(one, each.name) or None
+    known = {each.name: each for each in dimensions}
+    for name in known or part_of(one, "scores"):
+        score, kept = score_of(one, name), part_of(one, "normalized").get(name)
+        own[f"{name}_score"] = score
+        own[f"{name}_normalized"] = None if score is None else known[name].normalized(score) if name in known else kept
+        own[f"{name}_explanation"] = explanation_of(one, name) or None
     made = one.result.get("composite")
     values: Mapping[str, object] = made if isinstance(made, Mapping) else {}
     bounds = {"composite_lower": values.get("lower"), "composite_upper": values.get("upper")}

@@ -15,18 +15,26 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from adjudge.errors import SetupError
-from adjudge.ledger.rows import VERDICT_SQL
+from adjudge.ledger.rows import KEY_BYTES, VERDICT_SQL
 from adjudge.stats.intervals import Interval, rows_interval
 
 Sort = Literal["worst", "row"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-Flag = Literal["tie", "bias", "low", "split", "disagree"]
+_REPAIRED = (
+    "EXISTS (WITH RECURSIVE part(at) AS "  # noqa: S608 - texts of ours
+    f"(SELECT 1 UNION ALL SELECT at + {KEY_BYTES} FROM part WHERE at + {KEY_BYTES} <= length(ballots)) "
+    f"SELECT 1 FROM part JOIN votes ON votes.ballot = substr(ballots, part.at, {KEY_BYTES}) "
+    "WHERE json_extract(votes.more, '$.repairs') > 0)"
+)
+"""A reply could not be read, and was asked for again."""
+Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired"]
 FLAGS: Mapping[Flag, str] = {
     "tie": "coalesce(json_extract(result, '$.tie'), 0)",
     "bias": "coalesce(json_extract(result, '$.positional_bias.detected'), 0)",
     "low": "coalesce(json_extract(result, '$.low_confidence'), 0)",
     "split": "coalesce(json_extract(result, '$.agreement'), 1) < 1",
     "disagree": "(SELECT count(DISTINCT value) FROM json_each(result, '$.model_scores')) > 1",
+    "repaired": _REPAIRED,
 }
 """Flag → the judgments that have it, as SQL."""
 STATUSES = ("failed", "abstained", "scored")
@@ -354,6 +362,17 @@ def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
     end = "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT NULL"
     lowest, highest = (connection.execute(end.format(name), (judge,)).fetchone()[0] for name in ("min", "max"))
     return (0.0, 1.0) if lowest is None or (lowest >= 0 and highest <= 1) else (lowest, highest)
+
+
+def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[dict[str, object]]:
+    """Other judgments of a row of equal content, by any judge and criteria; ``number`` from 0. Every judgment is looked at."""
+    query = (
+        f"SELECT judge, number + 1, id, status, {VERDICT_SQL}, json_extract(result, '$.criteria') FROM judgments "  # noqa: S608
+        "WHERE instance = (SELECT instance FROM judgments WHERE judge = :judge AND number = :number) "
+        "AND (judge, number) <> (:judge, :number) LIMIT 20"
+    )
+    names = ("judge", "row", "id", "status", "verdict", "criteria")
+    return [dict(zip(names, one, strict=True)) for one in connection.execute(query, {"judge": judge, "number": number})]
 
 
 def judges_in(connection: sqlite3.Connection) -> list[str]:

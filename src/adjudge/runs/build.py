@@ -360,6 +360,8 @@ def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, An
     by_class = file.typed and entry.name is None
     if entry.per != "row" and isinstance(entry, PairwiseEntry):
         raise SetupError("a judge that compares responses takes rows, not turns or conversations: leave per out")
+    if entry.per == "conversation" and (isinstance(entry, EvidenceEntry) or (isinstance(entry, RagEntry) and entry.evidence)):
+        raise SetupError("sources are to support what the assistant says, not what users say: take per: turn for evidence")
     label = type(judge).__name__ if by_class else name
     return ReadyJudge(name, judge, label, fail_under=entry.fail_under, per=entry.per)
 

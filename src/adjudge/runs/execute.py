@@ -33,8 +33,6 @@ from adjudge.ledger.file import holds_run
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 
-PARTITIONS = "partitions"
-"""Of a run's folder: where workers of a cluster write until all is merged into the ledger."""
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
 

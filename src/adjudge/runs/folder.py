@@ -14,6 +14,7 @@ from typing import Any
 from adjudge.domain.judged import Judged
 from adjudge.domain.message import Usage
 from adjudge.domain.shown import Shown
+from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account, Spent
@@ -117,6 +118,8 @@ class RunInfo(Shown):
 def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     """A run's ledger to read from, also while it is written."""
     path = Path(folder) / FILE
+    if not path.is_file() and kept_facts(Path(folder)) is not None:
+        raise RunError(f"{folder} holds what workers were answered, and no run yet: 'adjudge resume {folder}' makes one of it")
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {FILE} in it")
     refuse_links(path.parent)

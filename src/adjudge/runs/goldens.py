@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from string import ascii_uppercase
 
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import PairwiseInstanceResult, Result
+from adjudge.domain.verdict import letter
 from adjudge.errors import SetupError
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
@@ -29,7 +29,7 @@ class Tried:
         found = self.result
         if not isinstance(found, PairwiseInstanceResult):
             return found.verdict_name
-        return ascii_uppercase[found.selected_option] if isinstance(found.selected_option, int) else found.selected_option
+        return letter(found.selected_option) if isinstance(found.selected_option, int) else found.selected_option
 
     @property
     def as_expected(self) -> bool | None:

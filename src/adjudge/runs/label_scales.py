@@ -40,7 +40,7 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
     return [
         (judge, scale, judge_identity(one, scale.name))
         for judge, one in _judges(configuration)
-        for scale in scales_of(one, compares=judge in comparing)
+        for scale in (*scales_of(one, compares=judge in comparing), *_of_sentences(one))
     ]
 
 
@@ -48,12 +48,15 @@ def label_scales(folder: str | Path) -> list[JudgedScale]:
     """Each criteria of the run that people can label; judges that ask the same share one. A RunError where there is none."""
     found = scales_in(folder)
     if not found:
-        raise RunError(f"{folder} does not say what its judges were asked, so that nobody can be asked the same")
+        raise RunError(
+            f"{folder} has no verdict that people could be asked for: its judges asked nothing (rules, measures), or it does not "
+            "say what"
+        )
     return found
 
 
 def scales_in(folder: str | Path) -> list[JudgedScale]:
-    """The same; none of a run that asks no criteria: of evidence, or of measures alone."""
+    """The same; none of a run that asks no criteria: of rules, or of measures alone."""
     found: dict[object, JudgedScale] = {}
     for judge, scale, identity in judge_scales(folder):
         asked = (scale.name, scale.criteria.option_names, scale.range, scale.compares)
@@ -106,8 +109,9 @@ def _compares(rows: Iterator[Mapping[str, object]]) -> bool:
 def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelScale]:
     """What a judge asks, by its stored configuration."""
     settings, dimensions, asked = _mapping(judge.get("settings")), _mapping(judge.get("dimensions")), judge.get("criteria")
+    several = len(dimensions) > 1 or bool(judge.get("measures") or settings.get("evidence"))
     for one in dimensions.values():
-        yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))))
+        yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))), by_parts=several)
     for one in asked if isinstance(asked, Sequence) else ():
         yield LabelScale(criteria_of(_mapping(one)), compares=compares, ties=settings.get("tie_enabled") is not False)
     if dimensions or asked:
@@ -118,6 +122,17 @@ def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelS
         lowest, highest = settings.get("min"), settings.get("max")
         between = (lowest, highest) if isinstance(lowest, int | float) and isinstance(highest, int | float) else None
         yield LabelScale(Criteria(str(judge.get("judge")), str(expression).strip(), _PASS_OR_FAIL), range=between)
+
+
+def _of_sentences(judge: Mapping[str, object]) -> Iterator[LabelScale]:
+    """Of a text that models looked up in its sources: what its sentences come to. Rules alone give no verdict."""
+    settings = _mapping(judge.get("settings"))
+    if judge.get("judge") != "EvidenceJudge" or settings.get("method") == "rules":
+        return
+    from adjudge.judges.evidence_pool import text_criteria  # not loaded by those who have no such run
+
+    named = (str(settings.get(name, known)) for name, known in (("text_field", "response"), ("source_field", "contexts")))
+    yield LabelScale(text_criteria(str(settings.get("language", "en")), *named), by_parts=True)
 
 
 def criteria_of(said: Mapping[str, object]) -> Criteria:

@@ -6,9 +6,8 @@ import random
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 from adjudge.domain.instance import Instance
@@ -16,15 +15,12 @@ from adjudge.domain.label import Answer, Kind, Label, State
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.labels import Draw, LabelStore
 from adjudge.runs.folder import judgments_in, reading
+from adjudge.runs.label_pace import seconds_per_row
 from adjudge.runs.label_queue import FIRST, Queue, QueuedRow, row_index
 from adjudge.runs.label_scales import JudgedScale, label_scale
 
 _NOTHING = Answer()
 _DONE: tuple[State, ...] = ("given", "unsure")
-_OF_LATE = 20
-"""Labels by which the pace is told."""
-_BREAK = 600.0
-"""Seconds between two labels in which somebody did something else."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +87,7 @@ class Labelling:
 
     def pace(self) -> float | None:
         """Seconds that this annotator took for a row of late; None until a few are labelled."""
-        times = sorted(label.at for label in self._labels(self._who.name) if label.state in _DONE)[-_OF_LATE:]
-        gaps = [after - before for before, after in pairwise(times) if 0 < after - before < _BREAK]
-        return median(gaps) if len(gaps) > 1 else None
+        return seconds_per_row(label.at for label in self._labels(self._who.name) if label.state in _DONE)
 
     def everybodys(self) -> Iterator[Label]:
         """What all annotators say of the rows of this criteria."""

@@ -19,16 +19,15 @@ from adjudge.aio import event_loop
 from adjudge.data.sources.row import BadRow, Origin, Row
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.backends.ray.limiter import SharedLimits
+from adjudge.engine.backends.ray.limiter import SharedLimits, keep_to
 from adjudge.engine.run import OpenRun, Run, check_prices, recorded
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget, More
-from adjudge.gateway.layers.limit import limits_of
+from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.file import FILE, connect, read_meta
-from adjudge.ledger.stores.merge import Merged, merge
+from adjudge.ledger.file import FILE
+from adjudge.ledger.stores.merge import Merged, merge, refuse_newer
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import Span, Store
@@ -61,6 +60,17 @@ class Partition:
     spent: Spent
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a partition is, or a whole run."""
+
+    judgments: int = 0
+    unscored: int = 0
+    asked: int = 0
+    spent: Spent = Spent()
+    """By the process since it opened the store."""
+
+
 def judge_partition(
     rows: Iterable[Numbered],
     eval_file: str | Path | EvalFile,
@@ -75,10 +85,11 @@ def judge_partition(
     """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when this returns, or raises.
 
     ``rows``: (number, row) pairs, where the number is the row's place in the whole data set, from 0, and a row is a mapping of
-    columns or an Instance. ``store``: a folder that all processes see. Rows that are judged again, after a crash, by whomever
-    and in whatever partition, are asked about only where the store has no answer. ``budget`` limits this partition alone.
-    ``share``: how many partitions are judged at once; each keeps to its part of the file's rate limits. ``writer`` names the
-    worker. ``buffer``: how many answers may wait to be written, and are asked again when the process is killed.
+    columns or an Instance. ``store``: a folder that all processes see, a bucket (``s3://bucket/prefix``), or
+    ``postgresql://host/database#NAME``. Rows that are judged again, after a crash, by whomever and in whatever partition, are
+    asked about only where the store has no answer. ``budget`` limits this partition alone. ``share``: how many partitions are
+    judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker. ``buffer``: how many answers
+    may wait to be written, and are asked again when the process is killed.
     """
     wanted = WorkerSettings(budget=budget, share=share, writer=writer, buffer=buffer, cache=cache)
     worker = PartitionJudge(eval_file, store, wanted)
@@ -111,15 +122,11 @@ def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
 
 
 def opened_store(store: str | Path | Store) -> Store:
-    """A folder of segments, a Postgres address, or a store that is open."""
+    """A folder of segments, the address of a bucket, a Postgres address, or a store that is open."""
     if isinstance(store, str) and store.startswith(("postgres://", "postgresql://")):
         from adjudge.ledger.stores.postgres import PostgresStore  # needs its extra
 
         return PostgresStore(store)
-    if isinstance(store, str) and "://" in store:
-        raise SetupError(
-            f"a store is a folder that all processes see, or postgresql://…, not {store!r}: mount the bucket as a folder"
-        )
     return SegmentStore(store) if isinstance(store, str | Path) else store
 
 
@@ -151,7 +158,8 @@ class PartitionJudge:
         self.made = EvalRun.of(replace(file, budget=BudgetEntry()), cache=settings.cache)
         self.store = opened_store(store)
         self._settings = settings
-        self._more = _limited(self.made, settings.limits) if settings.limits else None
+        if settings.limits:
+            keep_to(settings.limits, models_of(self.made))
         self.configuration = {ready.label: ready.judge.configuration(ready.criteria) for ready in self.made.judges}
 
     async def judge(self, rows: Iterable[Numbered]) -> Partition:
@@ -168,7 +176,8 @@ class PartitionJudge:
         ledger = SharedLedger(self.store, name, {"judges": self.configuration}, buffer)
         try:
             async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
-                run.open_budget.more = self._more
+                if limits := self._settings.limits:
+                    run.open_budget.share(limits.more, limits.whole)
                 yield Session(self.made, ledger, run)
         finally:
             ledger.close()
@@ -181,10 +190,15 @@ class Session:
         self.made = made
         self._ledger = ledger
         self.run = run
+        self._told = _Told()
 
-    async def judge(self, rows: Iterable[Numbered]) -> Partition:
+    def news(self) -> Progress:
+        """How far the partition is that is under way."""
+        return self._told.progress(self.run.open_budget.spent)
+
+    async def judge(self, rows: Iterable[Numbered], /) -> Partition:
         """Judge the rows; all that was answered is in the store when this returns."""
-        told = _Told()
+        told = self._told = _Told()
         for chunk in _chunks(rows):
             await self._judge_chunk(chunk, told)
         await self._ledger.flush()
@@ -255,6 +269,10 @@ class _Told:
         elif isinstance(event, VoteCast):
             self._asked += 1
 
+    def progress(self, spent: Spent) -> Progress:
+        """So far."""
+        return Progress(self._judgments, self._unscored, self._asked, spent)
+
     def result(self, spent: Spent) -> Partition:
         """All of it."""
         return Partition(self.rows, self._judgments, self._unscored, self._asked, tuple(self._bad), spent)
@@ -302,14 +320,6 @@ def _shared(file: EvalFile, share: int) -> EvalFile:
     return replace(file, models=tuple(map(part, file.models)), judges=tuple(with_models(one, part) for one in file.judges))
 
 
-def _limited(made: EvalRun, limits: SharedLimits) -> More | None:
-    """Have the models keep to what all workers share."""
-    for model in models_of(made):
-        if limited := limits_of(model):
-            limited.shared = limits.pace(model.identity)
-    return limits.more
-
-
 def models_of(made: EvalRun) -> list[OpenModel]:
     """Every model that its judges ask, once."""
     panels = (ready.judge.panel.values() for ready in made.judges)
@@ -323,14 +333,3 @@ def _ignore(told: object) -> None:
 def _own_name() -> str:
     host = _UNNAMED.sub("-", platform.node())[:40] or "worker"
     return f"{host}-{os.getpid()}"
-
-
-def refuse_newer(folder: Path) -> None:
-    """A ledger that was made by merging may be made anew, unless more was asked in it since."""
-    with connect(folder / FILE, writable=False) as connection:
-        merged = read_meta(connection).get("merged_votes")
-        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
-    if merged != held:
-        raise RunError(
-            f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
-        )

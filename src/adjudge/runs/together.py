@@ -2,75 +2,120 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from uuid import uuid4
 
 from adjudge.aio import event_loop
 from adjudge.domain.instance import Instance
-from adjudge.errors import RunError, SetupError
+from adjudge.engine.backends.postgres_limits import PostgresLimits
+from adjudge.engine.backends.ray.limiter import nothing_of, rates_of
+from adjudge.engine.backends.ray.place import forget_facts, keep_facts
+from adjudge.engine.run import check_prices
+from adjudge.errors import HALTS, RunError, SetupError
+from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
+from adjudge.ledger.stores.merge import merge, refuse_newer
 from adjudge.ledger.stores.postgres import LEASE_SECONDS, PostgresStore
 from adjudge.ledger.stores.store import Span
-from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.execute import EvalRun, limits_of_run
-from adjudge.runs.partition import Partition, PartitionJudge, Session, WorkerSettings, merge_partitions, partitions
-from adjudge.runs.spread import refuse_unfinished
+from adjudge.runs.eval_file import BudgetEntry, EvalFile
+from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
+from adjudge.runs.folder import run_info
+from adjudge.runs.partition import PartitionJudge, Session, WorkerSettings, models_of, partitions
+from adjudge.runs.spread import Tally, Tell
 
 _ROWS = 256
 """Of a range."""
 _LOOK_AGAIN = 1.0
 """Seconds, where all that is left is in others' hands."""
+_NEWS = 0.5
+"""Seconds after which it is told how far this process is."""
+_LOST = "stopped: this process was away for longer than its lease of five minutes, and others have its rows"
 
 
-def judge_together(
-    made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, on_part: Callable[[Partition], None]
-) -> None:
+def judge_together(made: EvalRun, url: str, *, share: int, budget: Budget | None, cache: bool, tell: Tell) -> None:
     """Judge ranges until none is left, whoever judged the others; then make the run's ledger of all of them.
 
-    ``share``: how many processes do so at once; each keeps to its part of the file's rate limits.
+    ``share``: about how many processes do so at once; it decides how large the parts are in which rates and budget are given out.
+    Raises what ended this process before the end; what all were answered until then is in the ledger too.
     """
-    folder = made.folder
+    folder, limits = made.folder, limits_of_run(budget, made.file.budget)
     if folder is None:
         raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
-    if limits_of_run(budget, made.file.budget) != Budget():
-        raise SetupError(
-            "processes that share a run by Postgres do not know what the others spend: leave the budget out, or use --on ray"
-        )
-    if holds_run(folder):
-        refuse_unfinished(folder)
+    if holds_run(folder) and run_info(folder).state == "complete":
         return
-    store = PostgresStore(url)
-    holder = uuid4().hex
-    judge = PartitionJudge(made.file, store, WorkerSettings(share=share, writer=f"postgres-{holder[:12]}", cache=cache))
-    store.begin({"judges": judge.configuration})
-    store.offer([Span(rows[0][0], rows[-1][0]) for rows in partitions(made.file, _ROWS, made.limit)])
-    rows = _Ranges(made.file, made.limit)
+    if holds_run(folder):
+        refuse_newer(folder)
+    worker = _Worker(made, url, limits, share, cache)
+    keep_facts(folder, made.facts)
     try:
-        with _holding(url, holder):
-            event_loop.run(_judge(judge, store, holder, rows, on_part))
-    finally:
-        store.give_back(holder)
-    merge_partitions(store, folder)
+        worker.judge(tell)
+    except (*HALTS, RunError):
+        merge(worker.store, folder, {**made.facts, "ended": None})
+        raise
+    merge(worker.store, folder, {**made.facts, "ended": "complete"})
+    forget_facts(folder)
 
 
-async def _judge(
-    judge: PartitionJudge, store: PostgresStore, holder: str, rows: _Ranges, on_part: Callable[[Partition], None]
-) -> None:
-    async with judge.opened() as session:
-        while span := await _next(session, store, holder):
-            on_part(await session.judge(rows.of(span)))
-            store.done(span)
+class _Worker:
+    """This process, among those that share the run."""
+
+    def __init__(self, made: EvalRun, url: str, budget: Budget, share: int, cache: bool) -> None:
+        self._made, self._url, self._holder = made, url, uuid4().hex
+        self.store = PostgresStore(url)
+        models = models_of(made)
+        self._limits = PostgresLimits(url, self._holder, rates_of(models), budget, share)
+        self._writer = f"postgres-{self._holder[:12]}"
+        file = replace(made.file, budget=BudgetEntry())
+        settings = WorkerSettings(budget=nothing_of(budget), writer=self._writer, cache=cache, limits=self._limits)
+        self._judge = PartitionJudge(file, self.store, settings)
+        check_prices(budget, PriceTable.load(), *self._judge.configuration.values())
+        self._spent = Spent()
+
+    def judge(self, tell: Tell) -> None:
+        """Take part until nothing is left."""
+        made, store = self._made, self.store
+        store.begin({"judges": self._judge.configuration})
+        store.offer([Span(rows[0][0], rows[-1][0]) for rows in partitions(made.file, _ROWS, made.limit)])
+        store.join(self._holder, self._writer)
+        with event_loop.stopping_told(lambda: tell(Stopping())):
+            try:
+                event_loop.run(self._serve(_Ranges(made.file, made.limit), Tally(tell)))
+            finally:
+                store.give_back(self._holder)
+                self._limits.settle(self._spent)
+
+    async def _serve(self, rows: _Ranges, tally: Tally) -> None:
+        async with self._judge.opened() as session:
+            loop, told = asyncio.get_running_loop(), asyncio.create_task(_tell_news(session, tally))
+            lost = partial(loop.call_soon_threadsafe, session.run.open_budget.stop, _LOST)
+            try:
+                with _holding(self._url, self._holder, lost):
+                    while span := await self._next(session):
+                        tally.done(0, await session.judge(rows.of(span)))
+                        self.store.done(span)
+            finally:
+                told.cancel()
+                self._spent = session.run.open_budget.spent
+
+    async def _next(self, session: Session) -> Span | None:
+        """The next range; None when all are judged. Those of a process that died are free when its lease has run out."""
+        while True:
+            if (span := self.store.take(self._holder)) or not self.store.left():
+                return span
+            await session.run.open_budget.pause(_LOOK_AGAIN)
 
 
-async def _next(session: Session, store: PostgresStore, holder: str) -> Span | None:
-    """The next range; None when all are judged. Those of a process that died are free when its lease has run out."""
+async def _tell_news(session: Session, tally: Tally) -> None:
     while True:
-        if (span := store.take(holder)) or not store.left():
-            return span
-        await session.run.open_budget.pause(_LOOK_AGAIN)
+        await asyncio.sleep(_NEWS)
+        tally.news(0, session.news())
 
 
 class _Ranges:
@@ -93,14 +138,17 @@ class _Ranges:
 
 
 @contextmanager
-def _holding(url: str, holder: str) -> Iterator[None]:
-    """While this holds, the lease of ``holder`` does not run out."""
+def _holding(url: str, holder: str, lost: Callable[[], object]) -> Iterator[None]:
+    """While this holds, the lease of ``holder`` does not run out; where it did, ``lost`` is called."""
     ended = threading.Event()
     store = PostgresStore(url)
 
     def hold() -> None:
         while not ended.wait(LEASE_SECONDS / 3):
-            store.hold(holder)
+            with suppress(RunError):  # the server is away: the next time tells whether the lease outlived that
+                if not store.hold(holder):
+                    lost()
+                    return
 
     threading.Thread(target=hold, name="adjudge lease", daemon=True).start()
     try:

@@ -148,7 +148,7 @@ class _Side:
             scales = label_scales(folder)
         except RunError:  # a judge of one's own need not say what it asks: its scores are compared as they are
             scales = []
-        plain = {one.name: measure_of(one.scale) for one in scales if not one.scale.compares}
+        plain = {one.name: measure_of(one.scale) for one in scales if not (one.scale.compares or one.scale.by_parts)}
         return cls(Path(folder), plain, judges)
 
     def lock(self, judge: str, criteria: str) -> str:

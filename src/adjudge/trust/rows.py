@@ -121,7 +121,7 @@ class Rows:
         cluster = cell_of_column(record, self.cluster) if self.cluster else place
         self.clusters.append(cluster)
         if self.all_votes is not None:
-            self.all_votes.append(self.read_votes(record) if self.read_votes else ())
+            self.all_votes.append(self._votes(record))
         identity = Instance(fields).identity  # type: ignore[arg-type]  # what a run folder holds
         if given := self._answers(record, identity):
             self.labelled.append(self._row(record, place, said, number, given, cluster))
@@ -143,8 +143,11 @@ class Rows:
             group=str(cell_of_column(record, self.group)) if self.group else "",
             longest=None if names_only(record.get(INPUT)) else self._longest(texts),
             length=len(texts) if isinstance(texts, str) else 0,
-            votes=self.read_votes(record) if self.read_votes else (),
+            votes=self._votes(record),
         )
+
+    def _votes(self, record: Record) -> Votes:
+        return self.read_votes(record) if self.read_votes and not self.scale.by_parts else ()
 
     def _answers(self, record: Record, identity: str) -> Sequence[Label]:
         known = _of_copy(self.labels.get(identity, ()), record.get("id"))

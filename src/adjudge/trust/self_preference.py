@@ -82,7 +82,8 @@ def _measured(folder: str | Path, judge: str, judged: JudgedScale, cases: list[_
 
 
 def _by_labels(cases: list[_Case], truth: Mapping[str, str], scale: LabelScale, own: set[str]) -> str:
-    good = None if scale.compares else measure_of(scale).options[-1]
+    values = measure_of(scale).values
+    good = None if scale.compares else max(values, key=values.__getitem__)
     upheld: dict[bool, list[bool]] = {True: [], False: []}
     for one in cases:
         best = truth.get(one.identity)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from adjudge.domain.each import ChoiceOfEach, said_of_each
+from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
 from adjudge.domain.evidence import ClaimsQuestion
 from adjudge.domain.options import match_option
 from adjudge.domain.vote import Ballot, Outcome
-from adjudge.verdicts.evidence import read_claims, read_sentences
+from adjudge.verdicts.evidence import read_claims, read_sentences, whole_number
 from adjudge.verdicts.reading import Reading
 
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
@@ -19,6 +19,8 @@ def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle
     question = ballot.question
     if isinstance(question, ClaimsQuestion):
         return read_claims(objects, question)
+    if isinstance(question, ChoiceOfLists):
+        return _lists(objects, question)
     listed = [{"sentences": objects}] if len(objects) > 1 and "number" in objects[0] else objects
     if isinstance(question, ChoiceOfEach):
         return _answers(listed, question)
@@ -28,18 +30,31 @@ def read_each(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, settle
 def _answers(objects: Sequence[Mapping[str, object]], question: ChoiceOfEach) -> Reading | None:
     """One option for every number; None where no object of the reply holds a list."""
     lists = [found for one in objects for found in one.values() if isinstance(found, list)]
-    if not lists:
-        return None
-    said = [one for one in lists[-1] if isinstance(one, Mapping)]
-    if [one.get("number") for one in said] != list(range(1, question.count + 1)):
-        reason = f'"answers" must hold one object for each number from 1 to {question.count}, in that order'
-        return Reading(Outcome.UNREADABLE, reason=reason)
-    options = [_option(one, question.options) for one in said]
-    known = [one for one in options if one is not None]
-    if len(known) < len(options):
-        wrong = options.index(None) + 1
-        return Reading(Outcome.UNREADABLE, reason=f"number {wrong}: its option is not one of {', '.join(question.options)}")
-    return Reading(Outcome.OK, said_of_each(known))
+    return _read([("answers", question.count, question.options)], {"answers": lists[-1]}) if lists else None
+
+
+def _lists(objects: Sequence[Mapping[str, object]], question: ChoiceOfLists) -> Reading | None:
+    """One option for every number of every list; None where no object of the reply holds a list."""
+    held = {name: found for one in objects for name, found in one.items() if isinstance(found, list)}
+    asked = [(one.field, one.count, one.criteria.option_names) for one in question.lists]
+    return _read(asked, held) if held else None
+
+
+def _read(asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Sequence[object]]) -> Reading:
+    options: list[str] = []
+    for name, count, offered in asked:
+        said = [one for one in held.get(name, ()) if isinstance(one, Mapping)]
+        if [whole_number(one.get("number")) for one in said] != list(range(1, count + 1)):
+            reason = f'"{name}" must hold one object for each number from 1 to {count}, in that order'
+            return Reading(Outcome.UNREADABLE, reason=reason)
+        for number, one in enumerate(said, 1):
+            option = _option(one, offered)
+            if option is None:
+                return Reading(
+                    Outcome.UNREADABLE, reason=f'number {number} of "{name}": its option is not one of {", ".join(offered)}'
+                )
+            options.append(option)
+    return Reading(Outcome.OK, said_of_each(options))
 
 
 def _option(one: Mapping[str, object], offered: Sequence[str]) -> str | None:

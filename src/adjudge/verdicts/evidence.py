@@ -65,7 +65,7 @@ def read_sentences(objects: Sequence[Mapping[str, object]], ballot: Ballot, *, s
     if not isinstance(question, SupportOfEach) or not lists:
         return None
     said = [one for one in lists[-1] if isinstance(one, Mapping)]
-    numbers = [_number(one.get("number")) for one in said]
+    numbers = [whole_number(one.get("number")) for one in said]
     if numbers != list(range(1, question.count + 1)):
         reason = f'"sentences" must hold one object for each number from 1 to {question.count}, in that order'
         return Reading(Outcome.UNREADABLE, reason=reason)
@@ -86,7 +86,7 @@ def read_claims(objects: Sequence[Mapping[str, object]], question: ClaimsQuestio
     lists: list[list[object]] = [found for one in objects if isinstance(found := one.get("claims"), list)]
     if not lists:
         return None
-    said = [(_number(one.get("sentence")), _text(one.get("claim"))) for one in lists[-1] if isinstance(one, Mapping)]
+    said = [(whole_number(one.get("sentence")), _text(one.get("claim"))) for one in lists[-1] if isinstance(one, Mapping)]
     claims = [(number, text.strip()) for number, text in said if number is not None and text]
     if not claims or len(claims) != len(lists[-1]) or any(not 1 <= number <= question.count for number, _ in claims):
         reason = f'"claims" must hold objects with a "sentence" from 1 to {question.count} and its "claim"'
@@ -124,7 +124,7 @@ def _why(option: str, invented: Sequence[Mapping[str, object]]) -> str:
 
 def _quote(given: Mapping[str, object], fragments: Sequence[str]) -> Quote | None:
     """The passage itself: what is shown as evidence is cut from the fragment, never taken from the reply."""
-    number, text = _number(given.get("fragment")), _text(given.get("quote"))
+    number, text = whole_number(given.get("fragment")), _text(given.get("quote"))
     if number is None or not text or not 1 <= number <= len(fragments):
         return None
     fragment = fragments[number - 1]
@@ -140,8 +140,8 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _number(value: object) -> int | None:
-    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the fragments."""
+def whole_number(value: object) -> int | None:
+    """Of 2, 2.0, "2", "[2]", and of "contexts 2", as prompts name the texts."""
     if isinstance(value, str):
         named = _NUMBERED.fullmatch(value)
         return int(named[1]) if named else None

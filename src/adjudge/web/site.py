@@ -43,6 +43,7 @@ SHORT_NAMES = {
     "flag low": "unsure",
     "flag split": "votes split",
     "flag disagree": "models disagree",
+    "flag repaired": "asked again",
     "kind direct": "one text",
     "kind pairwise": "comparison",
     "tab changed": "Changed",

@@ -84,6 +84,7 @@ class OpenBudget:
         """Model → its requests under way."""
         self.more: More | None = None
         """Where there is one budget for several processes: gives a further part of it."""
+        self._whole: Budget | None = None
         self._asking_for_more = asyncio.Lock()
         self._halt: Halt | None = None
         self._waiting: set[asyncio.Future[None]] = set()
@@ -95,6 +96,10 @@ class OpenBudget:
             replies = sum((self.cost(*used) for used in self.account.used.items()), self.account.lost)
             self._spent = replies + Spent(calls=self.account.failed)
         return self._spent
+
+    def share(self, more: More | None, whole: Budget | None) -> None:
+        """Spend what ``more`` gives, which is a part of the whole."""
+        self.more, self._whole = more, whole
 
     def stop(self, reason: str) -> None:
         """Send nothing more; what is under way is waited for."""
@@ -267,12 +272,13 @@ class OpenBudget:
 
     def _passed(self, after: Spent) -> str | None:
         """The limit that this would pass."""
+        whole = self._whole or self.budget
         limits = (
-            ("calls", self.budget.max_calls, after.calls),
-            ("tokens", self.budget.max_tokens, after.tokens),
-            ("usd", self.budget.max_usd, after.usd),
+            (f"max_calls={whole.max_calls}", self.budget.max_calls, after.calls),
+            (f"max_tokens={whole.max_tokens}", self.budget.max_tokens, after.tokens),
+            (f"max_usd={whole.max_usd}", self.budget.max_usd, after.usd),
         )
-        return next((f"max_{what}={limit}" for what, limit, value in limits if limit is not None and value > limit), None)
+        return next((name for name, limit, value in limits if limit is not None and value > limit), None)
 
     # -- the ledger knows of a request before it is sent -----------------------------
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account
-from adjudge.ledger.file import FILE, connect, delete, migrate, trouble, under_lock, write_meta
+from adjudge.ledger.file import FILE, connect, delete, migrate, read_meta, trouble, under_lock, write_meta
 from adjudge.ledger.rows import COLUMNS, checked, insert, sealed
-from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Store, VoteRecord
+from adjudge.ledger.stores.store import AccountRecord, JudgmentRecord, Record, Store, VoteRecord
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
 _PLACED = """CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, id TEXT, instance TEXT, ballots BLOB,
@@ -51,9 +52,30 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> Merged:
     return merged
 
 
+def refuse_newer(folder: Path) -> None:
+    """A ledger that was made by merging may be made anew, unless more was asked in it since."""
+    if is_newer(folder):
+        raise RunError(
+            f"{folder} holds a run that was not made of this store alone: merge into another folder, or resume it where it is"
+        )
+
+
+def is_newer(folder: Path) -> bool:
+    """Whether more is in a ledger than was merged into it."""
+    with connect(folder / FILE, writable=False) as connection:
+        merged = read_meta(connection).get("merged_votes")
+        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
+    return bool(merged != held)
+
+
 def spent_so_far(store: Store) -> Account:
     """What all processes spent that ever wrote to the store."""
-    return _sum({one.session: one.account for one in store.records() if isinstance(one, AccountRecord)})
+    return sum_of_accounts(store.records())
+
+
+def sum_of_accounts(records: Iterable[Record]) -> Account:
+    """What the sessions spent that wrote these."""
+    return _sum({one.session: one.account for one in records if isinstance(one, AccountRecord)})
 
 
 def _fill(connection: sqlite3.Connection, store: Store) -> Merged:

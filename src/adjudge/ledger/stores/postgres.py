@@ -33,6 +33,12 @@ CREATE TABLE IF NOT EXISTS adjudge_runs (run text PRIMARY KEY, configuration tex
 CREATE TABLE IF NOT EXISTS adjudge_records (number bigserial PRIMARY KEY, run text NOT NULL, writer text NOT NULL,
     session text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL, line text NOT NULL);
 CREATE INDEX IF NOT EXISTS adjudge_records_by_rows ON adjudge_records (run, first_row, last_row);
+CREATE TABLE IF NOT EXISTS adjudge_workers (run text NOT NULL, holder text NOT NULL, writer text NOT NULL, until timestamptz,
+    usd double precision NOT NULL DEFAULT 0, calls bigint NOT NULL DEFAULT 0, tokens bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (run, holder));
+CREATE TABLE IF NOT EXISTS adjudge_lanes (run text NOT NULL, model text NOT NULL, next double precision NOT NULL DEFAULT 0,
+    hold double precision NOT NULL DEFAULT 0, factor double precision NOT NULL DEFAULT 1,
+    cut double precision NOT NULL DEFAULT '-infinity', PRIMARY KEY (run, model));
 CREATE TABLE IF NOT EXISTS adjudge_ranges (run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL,
     holder text, until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
 """
@@ -40,13 +46,18 @@ _BEGIN = "INSERT INTO adjudge_runs (run, configuration) VALUES (%s, %s) ON CONFL
 _APPEND = "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, %s, %s, %s, %s, %s)"
 _VOTES = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s
     AND (writer = %s OR (first_row <= %s AND last_row >= %s)) ORDER BY number LIMIT %s"""
-_RECORDS = "SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s ORDER BY number LIMIT %s"
+_RECORDS = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND (%s::text IS NULL OR writer = %s)
+    ORDER BY number LIMIT %s"""
 _OFFER = "INSERT INTO adjudge_ranges (run, first_row, last_row) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
 _TAKE = """UPDATE adjudge_ranges SET holder = %s, until = now() + make_interval(secs => %s)
     WHERE (run, first_row) IN (SELECT run, first_row FROM adjudge_ranges WHERE run = %s AND NOT done
         AND (holder IS NULL OR until < now()) ORDER BY first_row LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING first_row, last_row"""
 _HOLD = "UPDATE adjudge_ranges SET until = now() + make_interval(secs => %s) WHERE run = %s AND holder = %s AND NOT done"
+_JOIN = """INSERT INTO adjudge_workers (run, holder, writer, until) VALUES (%s, %s, %s, now() + make_interval(secs => %s))
+    ON CONFLICT DO NOTHING"""
+_ALIVE = """UPDATE adjudge_workers SET until = now() + make_interval(secs => %s)
+    WHERE run = %s AND holder = %s AND until >= now() RETURNING holder"""
 _DONE = "UPDATE adjudge_ranges SET done = true WHERE run = %s AND first_row = %s"
 _GIVE_BACK = "UPDATE adjudge_ranges SET holder = NULL WHERE run = %s AND holder = %s AND NOT done"
 _LEFT = "SELECT count(*) FROM adjudge_ranges WHERE run = %s AND NOT done"
@@ -58,8 +69,8 @@ class PostgresStore:
     def __init__(self, url: str) -> None:
         if find_spec("psycopg") is None:
             raise SetupError("a store in Postgres needs psycopg: pip install 'adjudge[postgres]'")
-        self._url, _, self._run = url.partition("#")
-        if not self._run:
+        self._url, _, self.run = url.partition("#")
+        if not self.run:
             raise SetupError(f"{self.name.partition(',')[0]} does not say which run it is: write postgresql://host/database#NAME")
         self._connection: Connection | None = None
 
@@ -67,38 +78,38 @@ class PostgresStore:
     def name(self) -> str:
         """The server and the database, without who is let in."""
         parts = urlsplit(self._url)
-        return f"postgresql://{parts.hostname or ''}{parts.path}, run {self._run}"
+        return f"postgresql://{parts.hostname or ''}{parts.path}, run {self.run}"
 
     def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
         """The first of all processes makes the tables and writes down what the run is; the others compare."""
-        with self._open() as connection, connection.transaction():
+        with self.opened() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             connection.execute(_TABLES)
-            connection.execute(_BEGIN, (self._run, json.dumps(configuration)))
+            connection.execute(_BEGIN, (self.run, json.dumps(configuration)))
         known, _ = self.begun_with()
         refuse_other(self.name, known, configuration)
         return known
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
         """The configuration, and when the run was begun."""
-        with self._open() as connection:
+        with self.opened() as connection:
             asked = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
-            row = connection.execute(asked, (self._run,)).fetchone()
+            row = connection.execute(asked, (self.run,)).fetchone()
         if row is None:
             raise RunError(f"{self.name} holds no partitions")
         return json.loads(row[0]), float(row[1])
 
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
         """All of them in one transaction, which the server has on its disk when this returns."""
-        rows = [(self._run, *session, *span, line_of(record)) for record in records]
-        with self._open() as connection, connection.transaction(), connection.cursor() as cursor:
+        rows = [(self.run, *session, *span, line_of(record)) for record in records]
+        with self.opened() as connection, connection.transaction(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit = on")
             cursor.executemany(_APPEND, rows)
 
     def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
         """Those about these rows, and of ``writer``."""
         last = 0
-        while rows := self._read(_VOTES, (self._run, last, writer, span.last, span.first, _READ_AT_ONCE)):
+        while rows := self._read(_VOTES, (self.run, last, writer, span.last, span.first, _READ_AT_ONCE)):
             for number, line in rows:
                 last = number
                 record = record_of(line)
@@ -106,50 +117,58 @@ class PostgresStore:
                     seen.add(str(number))
                     yield record.values
 
-    def records(self) -> Iterator[Record]:
-        """Everything, the oldest first."""
+    def records(self, writer: str | None = None) -> Iterator[Record]:
+        """Everything, or what ``writer`` wrote, the oldest first."""
         last = 0
-        while rows := self._read(_RECORDS, (self._run, last, _READ_AT_ONCE)):
+        while rows := self._read(_RECORDS, (self.run, last, writer, writer, _READ_AT_ONCE)):
             last = rows[-1][0]
             yield from (record_of(line) for _, line in rows)
 
     def offer(self, spans: Sequence[Span]) -> None:
         """Ranges of rows to be judged; those that are there already stay as they are."""
-        with self._open() as connection, connection.transaction(), connection.cursor() as cursor:
-            cursor.executemany(_OFFER, [(self._run, *span) for span in spans])
+        with self.opened() as connection, connection.transaction(), connection.cursor() as cursor:
+            cursor.executemany(_OFFER, [(self.run, *span) for span in spans])
 
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> Span | None:
         """A range that nobody holds, for so long; None where there is none just now."""
-        with self._open() as connection:
-            row = connection.execute(_TAKE, (holder, seconds, self._run)).fetchone()
+        with self.opened() as connection:
+            row = connection.execute(_TAKE, (holder, seconds, self.run)).fetchone()
         return Span(*row) if row else None
 
-    def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> None:
-        """What ``holder`` has, it keeps for so long from now."""
-        with self._open() as connection:
-            connection.execute(_HOLD, (seconds, self._run, holder))
+    def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
+        """A further process, which writes under this name."""
+        with self.opened() as connection:
+            connection.execute(_JOIN, (self.run, holder, writer, seconds))
+
+    def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
+        """What ``holder`` has, it keeps for so long from now; False where its lease had run out, and others may have it."""
+        with self.opened() as connection, connection.transaction():
+            alive = connection.execute(_ALIVE, (seconds, self.run, holder)).fetchone() is not None
+            if alive:
+                connection.execute(_HOLD, (seconds, self.run, holder))
+        return alive
 
     def done(self, span: Span) -> None:
         """The range is judged."""
-        with self._open() as connection:
-            connection.execute(_DONE, (self._run, span.first))
+        with self.opened() as connection:
+            connection.execute(_DONE, (self.run, span.first))
 
     def give_back(self, holder: str) -> None:
         """What ``holder`` has and did not finish, others may take at once."""
-        with self._open() as connection:
-            connection.execute(_GIVE_BACK, (self._run, holder))
+        with self.opened() as connection:
+            connection.execute(_GIVE_BACK, (self.run, holder))
 
     def left(self) -> int:
         """Ranges that are not judged, held or not."""
-        return int(self._read(_LEFT, (self._run,))[0][0])
+        return int(self._read(_LEFT, (self.run,))[0][0])
 
     def _read(self, query: str, values: Sequence[object]) -> list[tuple[int, str]]:
-        with self._open() as connection:
+        with self.opened() as connection:
             rows: list[tuple[int, str]] = connection.execute(query, values).fetchall()
         return rows
 
     @contextmanager
-    def _open(self) -> Iterator[Connection]:
+    def opened(self) -> Iterator[Connection]:
         """The connection of this process, made anew where it was lost."""
         import psycopg
 

@@ -1,7 +1,7 @@
-"""A store in a folder: append-only segments that are whole or absent.
+"""A store in a folder or an object store: append-only segments that are whole or absent.
 
-Many processes, on one machine or on several that mount the folder, write at once and never wait for each other. A segment is
-written under another name, put on the disk, then renamed; its name says which rows it is about and what its bytes hash to.
+Many processes, on one machine or on several that see the place, write at once and never wait for each other. The name of a
+segment says which rows it is about and what its bytes hash to.
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ import gzip
 import hashlib
 import json
 import logging
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.aio.files import PART, written_whole
 from adjudge.errors import RunError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
+from adjudge.ledger.stores.places import Place, place_of
 from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord
 
 _LOG = logging.getLogger("adjudge")
@@ -37,7 +35,8 @@ _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 class _Segment(NamedTuple):
     """A segment by its name."""
 
-    path: Path
+    path: str
+    writer: str
     span: Span
     order: tuple[int, str, int]
     """When it was written, by whom, and which of theirs it is."""
@@ -45,47 +44,56 @@ class _Segment(NamedTuple):
 
 
 class SegmentStore:
-    """Segments in a folder."""
+    """Segments in a folder, or behind an address such as ``s3://bucket/prefix``."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+    def __init__(self, location: str | Path | Place) -> None:
+        self._place = place_of(location) if isinstance(location, str | Path) else location
         self._numbers = count(1)
 
     @property
     def name(self) -> str:
-        """The folder."""
-        return str(self.folder)
+        """The folder, or the address."""
+        return self._place.name
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether somebody has begun to write here."""
+        try:
+            self._place.read(BEGUN)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._trouble(error) from error
+        return True
 
     def begin(self, configuration: Mapping[str, object]) -> Mapping[str, object]:
         """The first of all processes writes down what the store is for; the others compare."""
-        path = self.folder / BEGUN
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                _make_once(path, json.dumps({"format": _FORMAT, "configuration": configuration, "started": time.time()}).encode())
-        except OSError as error:
-            raise self._trouble(error) from error
+        if not self.is_begun:
+            begun = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
+            try:
+                self._place.make(BEGUN, json.dumps(begun).encode())
+            except OSError as error:
+                raise self._trouble(error) from error
         known, _ = self.begun_with()
         refuse_other(self.name, known, configuration)
         return known
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
         """The configuration, and when the store was made."""
-        path = self.folder / BEGUN
         try:
-            found = json.loads(path.read_bytes())
+            found = json.loads(self._place.read(BEGUN))
             if found.get("format", _FORMAT) > _FORMAT:
-                raise RunError(f"{path} was written by a newer adjudge: update this one")
+                raise RunError(f"{self.name}/{BEGUN} was written by a newer adjudge: update this one")
             return found["configuration"], float(found["started"])
         except FileNotFoundError:
-            raise RunError(f"{self.folder} holds no partitions: there is no {BEGUN} in it") from None
+            raise RunError(f"{self.name} holds no partitions: there is no {BEGUN} in it") from None
         except OSError as error:
             raise self._trouble(error) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{path} is not what adjudge writes: {error!r}") from error
+            raise RunError(f"{self.name}/{BEGUN} is not what adjudge writes: {error!r}") from error
 
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
-        """One more segment; it is on the disk when this returns."""
+        """One more segment; it is kept when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(
                 f"a writer is called by up to 64 letters, digits, dots, hyphens and underscores, not {session.writer!r}"
@@ -94,21 +102,16 @@ class SegmentStore:
         digest = hashlib.sha256(content).hexdigest()[:16]
         rows = f"{span.first:012d}-{span.last:012d}"
         name = f"{rows}-{time.time_ns() // 1_000_000:015d}-{session.id}-{next(self._numbers):06d}-{digest}.jsonl.gz"
-        folder = self.folder / _SEGMENTS / session.writer
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with written_whole(folder / name) as file:
-                file.write(content)
-            _sync(folder)
+            self._place.put(f"{_SEGMENTS}/{session.writer}/{name}", content)
         except OSError as error:
             raise self._trouble(error) from error
 
     def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
         """Those of segments about these rows, and of all segments of ``writer``."""
         for segment in self._segments():
-            own = segment.path.parent.name == writer
-            if segment.path.name not in seen and (own or segment.span.meets(span)):
-                seen.add(segment.path.name)
+            if segment.path not in seen and (segment.writer == writer or segment.span.meets(span)):
+                seen.add(segment.path)
                 yield from (record.values for record in self._read(segment) if isinstance(record, VoteRecord))
 
     def records(self) -> Iterator[Record]:
@@ -118,56 +121,36 @@ class SegmentStore:
 
     def clear(self) -> None:
         """Delete the segments: their records are in a ledger."""
-        for segment in self._segments():
-            segment.path.unlink(missing_ok=True)
-        for left in (self.folder / _SEGMENTS).glob(f"*/*{PART}"):
-            left.unlink(missing_ok=True)
-        (self.folder / BEGUN).unlink(missing_ok=True)
-        for folder in (*(self.folder / _SEGMENTS).glob("*"), self.folder / _SEGMENTS, self.folder):
-            with suppress(OSError):  # somebody else's file is in it
-                folder.rmdir()
+        try:
+            self._place.delete([*(segment.path for segment in self._segments()), BEGUN])
+        except OSError as error:
+            raise self._trouble(error) from error
 
     def _segments(self) -> list[_Segment]:
         found = []
-        for path in (self.folder / _SEGMENTS).glob("*/*.jsonl.gz"):
-            if match := _NAME.fullmatch(path.name):
+        try:
+            paths = list(self._place.paths(_SEGMENTS))
+        except OSError as error:
+            raise self._trouble(error) from error
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            if match := _NAME.fullmatch(name):
                 first, last, at, session, number, digest = match.groups()
-                found.append(_Segment(path, Span(int(first), int(last)), (int(at), session, int(number)), digest))
+                writer, order = folder.rpartition("/")[2], (int(at), session, int(number))
+                found.append(_Segment(path, writer, Span(int(first), int(last)), order, digest))
         return sorted(found, key=lambda one: one.order)
 
     def _read(self, segment: _Segment) -> Iterator[Record]:
         """One that is not what was written is taken as absent: what it held is asked again."""
         try:
-            content = segment.path.read_bytes()
+            content = self._place.read(segment.path)
         except OSError as error:
             raise self._trouble(error) from error
         if hashlib.sha256(content).hexdigest()[:16] != segment.digest:
-            _LOG.warning("%s is damaged: what it held is asked again", segment.path)
+            _LOG.warning("%s/%s is damaged: what it held is asked again", self.name, segment.path)
             return
         for line in gzip.decompress(content).decode().splitlines():
             yield record_of(line)
 
     def _trouble(self, error: OSError) -> RunError:
-        return RunError(f"the store {self.folder} cannot be used: {error.strerror or error}")
-
-
-def _make_once(path: Path, content: bytes) -> None:
-    """The file with ``content``, unless somebody was quicker."""
-    new = path.with_name(f"{path.name}.{os.getpid()}-{time.time_ns()}{PART}")
-    with written_whole(new) as file:
-        file.write(content)
-    with suppress(FileExistsError):
-        os.link(new, path)
-    new.unlink()
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """A renamed file is there after a power cut when its folder is on the disk, too. Windows cannot, and need not."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        return RunError(f"the store {self.name} cannot be used: {error.strerror or error}")

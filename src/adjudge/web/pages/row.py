@@ -11,12 +11,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.errors import RunError
-from adjudge.runs.browse import judges_in
+from adjudge.ledger.file import FILE
+from adjudge.runs.browse import judges_in, same_text
 from adjudge.runs.folder import judgments_in, reading
 from adjudge.runs.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
 
+_LOOKED_THROUGH = 20_000_000
+"""Bytes of a ledger that is looked through for rows of equal content: no index holds them."""
 LONGEST = 20_000
 """Characters of a text that are shown at once."""
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
@@ -64,6 +67,7 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
     with reading(place.folder) as connection:
         found = next(judgments_in(connection, judge=judge, number=row - 1, votes=True), None)
         prompts = shown_prompts(connection, judge, row - 1)
+        same = same_text(connection, judge, row - 1) if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH else []
     if found is None:
         raise RunError(f"the run {place.name} has no row {row} of judge {judge!r}")
     site.sessions.saw(place, row - 1)
@@ -86,6 +90,7 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "evidence": {name: found.get(name) for name in _OF_EVIDENCE} if found.get("evidence") else None,
         "measures": {name: found.get(name) for name in _OF_MEASURES} if found.get("measures") else None,
         "python": as_python(place, judge, row),
+        "same": same,
     }
 
 

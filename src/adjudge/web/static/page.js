@@ -22,6 +22,8 @@ function choose(line) {
 document.addEventListener("click", (event) => {
   const line = event.target.closest("[data-line]");
   if (line && event.target.closest("a")) choose(line);
+  const link = event.target.closest("[data-link]");
+  if (link) navigator.clipboard.writeText(new URL(link.dataset.link, location.href).href);
   const copy = event.target.closest("[data-copy]");
   if (copy) navigator.clipboard.writeText(document.querySelector(copy.dataset.copy).textContent);
 });

@@ -6,7 +6,7 @@ import json
 import logging
 import random
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,43 +37,37 @@ _BELIEVED = 3
 NO_ANSWER = "the batch brought no answer to this request"
 
 
+@dataclass(eq=False)
 class Post:
     """Everything that goes to a provider's batch API and comes from it."""
 
-    def __init__(
-        self,
-        settings: BatchSettings,
-        models: Mapping[str, tuple[OpenModel, BatchApi]],
-        table: BatchTable,
-        budget: OpenBudget,
-        folder: Path,
-        tell: Tell,
-    ) -> None:
-        self._settings = settings
-        self._models = models
-        self._table = table
-        self._budget = budget
-        self._folder = folder
-        self._tell = tell
-        self._collector = Collector(table, budget)
-        self.rejections = 0
-        """How often in a row a provider had too much of ours waiting."""
-        self.most_taken: dict[str, int] = {}
-        """Requests in one batch, for models whose provider took no larger one."""
-        self.put_back = False
-        """Whether requests of this round were not taken, and are planned again."""
+    settings: BatchSettings
+    models: Mapping[str, tuple[OpenModel, BatchApi]]
+    table: BatchTable
+    budget: OpenBudget
+    folder: Path
+    tell: Tell
+    rejections: int = 0
+    """How often in a row a provider had too much of ours waiting."""
+    most_taken: dict[str, int] = field(default_factory=dict)
+    """Requests in one batch, for models whose provider took no larger one."""
+    put_back: bool = False
+    """Whether requests of this round were not taken, and are planned again."""
+
+    def __post_init__(self) -> None:
+        self._collector = Collector(self.table, self.budget)
 
     def api_of(self, batch: Batch) -> BatchApi:
         """Where a batch was sent, which must be where it would be sent now."""
         if not is_id(batch.id):
             raise RunError(f"the ledger holds a batch that adjudge did not make: {batch.id!r}")
-        _, api = self._models.get(batch.model, (None, None))
+        _, api = self.models.get(batch.model, (None, None))
         if api is None:
             raise RunError(f"the batch {batch.id} was sent for {batch.model}, which this run does not ask in batches now")
         if api.account != batch.account:
             raise RunError(
                 f"the batch {batch.id} was sent to {batch.provider} with another key, address or command, and only that can read "
-                f"it: resume with the one that began the run, or cancel the batch there and delete {self._folder.parent}"
+                f"it: resume with the one that began the run, or cancel the batch there and delete {self.folder.parent}"
             )
         return api
 
@@ -96,7 +90,7 @@ class Post:
                     raise _unusable(error) from None
                 maybe_there = maybe_there or error.status not in _NOT_TAKEN
                 _LOG.info("%s; sending the batch again", error)
-                await self._budget.pause(wait_before_retry(error, attempt))
+                await self.budget.pause(wait_before_retry(error, attempt))
         raise RunError(f"the batch {batch.id} could not be sent, since {batch.provider} does not answer: resume the run later")
 
     async def _create(self, batch: Batch) -> None:
@@ -109,14 +103,14 @@ class Post:
     async def _sent(self, batch: Batch, remote: Remote) -> None:
         more = {**batch.more, "said": remote.said, "candidates": []}
         open_now = replace(batch, state=State.OPEN, remote_id=remote.id, expires=remote.expires, counts=remote.counts, more=more)
-        await self._table.keep(open_now)
-        self._tell(BatchNews("sent", batch.provider, requests=batch.requests))
+        await self.table.keep(open_now)
+        self.tell(BatchNews("sent", batch.provider, requests=batch.requests))
 
     async def _take_apart(self, batch: Batch, error: ModelError) -> None:
         """The provider takes no batch so large: its requests are planned again in halves. One alone has failed."""
         self.put_back = True
         if batch.requests < 2:
-            failed = self._table.unanswered(batch.id, json.dumps(error_data(error)), Asked.FAILED)
+            failed = self.table.unanswered(batch.id, json.dumps(error_data(error)), Asked.FAILED)
             await self._give_up(batch, str(error), failed)
             return
         half = self.most_taken[batch.model] = (batch.requests + 1) // 2
@@ -128,9 +122,9 @@ class Post:
     async def _give_up(self, batch: Batch, why: str, then: Statement | None = None) -> None:
         """Nothing of it was or will be answered: its ballots are free again, unless ``then`` says otherwise."""
         rejected = replace(batch, state=State.REJECTED, more={**batch.more, "said": why})
-        await self._table.keep(rejected, then or self._table.let_go(batch.id))
-        self._budget.give_back(reserved_by(batch))
-        remove_files(self._folder, batch.id)
+        await self.table.keep(rejected, then or self.table.let_go(batch.id))
+        self.budget.give_back(reserved_by(batch))
+        remove_files(self.folder, batch.id)
 
     # -- after a kill ----------------------------------------------------------------
 
@@ -147,7 +141,7 @@ class Post:
             if remotes:
                 await self._sent(batch, remotes[0])
             return None if remotes else batch
-        known = self._table.remote_ids()
+        known = self.table.remote_ids()
         since = batch.created - _TWO_DAYS if api.clock_ahead is None else batch.created + api.clock_ahead - _SKEW
         recent = [one for one in remotes if one.created is None or one.created >= since]
         fitting = [one.id for one in recent if one.id not in known and one.requests in (None, batch.requests)]
@@ -155,7 +149,7 @@ class Post:
 
     async def _not_told(self, batch: Batch, error: ModelError) -> Batch:
         """The provider does not say which batches there are: the user decides whether it is sent again."""
-        if self._settings.orphans == "resubmit":
+        if self.settings.orphans == "resubmit":
             return await self._twice(batch, [batch.id])
         raise RunError(
             f"whether the batch {batch.id} has arrived at {batch.provider} cannot be told, since its list of batches is refused "
@@ -165,22 +159,22 @@ class Post:
 
     async def _twice(self, batch: Batch, fitting: list[str]) -> Batch:
         """It is sent again, or asked again, as the user wants it: that is said, and kept."""
-        self._tell(BatchNews("twice", batch.provider, len(fitting), batch.requests, text=", ".join(fitting)))
+        self.tell(BatchNews("twice", batch.provider, len(fitting), batch.requests, text=", ".join(fitting)))
         again = replace(batch, more={**batch.more, "twice": fitting})
-        await self._table.keep(again)
+        await self.table.keep(again)
         return again
 
     async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
         """Among batches without a name of ours: one is taken for ours until its results tell, several are asked about."""
-        if self._settings.orphans == "resubmit":
+        if self.settings.orphans == "resubmit":
             return await self._twice(batch, fitting)
-        if len(fitting) > 1 and self._settings.orphans is None:
+        if len(fitting) > 1 and self.settings.orphans is None:
             raise RunError(
                 f"{len(fitting)} batches at {batch.provider} may be the one that was about to be sent when the run ended "
                 f"({', '.join(fitting)}): 'adjudge resume RUN --batch adopt' waits for them and takes the one whose results fit, "
                 "'adjudge resume RUN --batch resubmit' sends it again, and may pay twice"
             )
-        await self._table.keep(replace(batch, state=State.OPEN, more={**batch.more, "candidates": fitting}))
+        await self.table.keep(replace(batch, state=State.OPEN, more={**batch.more, "candidates": fitting}))
         return None
 
     # -- looking ---------------------------------------------------------------------
@@ -206,7 +200,7 @@ class Post:
             _LOG.warning("the batch %s is gone from %s: its requests are asked again", batch.remote_id, batch.provider)
             await self._finish(batch, "gone")
             return True
-        await self._table.keep(_counted(batch, "not_found"))
+        await self.table.keep(_counted(batch, "not_found"))
         return False
 
     def _once_more(self, batch: Batch, what: str) -> bool:
@@ -218,7 +212,7 @@ class Post:
             return not self._candidates(batch)
         batch = replace(batch, remote_id=remote.id, counts=remote.counts, more=_told(batch, remote))
         if remote.phase is Phase.WAITING:
-            await self._table.keep(batch)
+            await self.table.keep(batch)
             return False
         if remote.phase is Phase.REJECTED:
             await self._rejected(batch, remote)
@@ -232,7 +226,7 @@ class Post:
         """The one of several whose results are ours; None as long as none has ended that is. With none left it is sent."""
         candidates = self._candidates(batch)
         afresh = replace(batch, state=State.INTENDED, more={**batch.more, "candidates": [], "unread": {}})
-        if self._settings.orphans == "resubmit":
+        if self.settings.orphans == "resubmit":
             await self.submit(await self._twice(afresh, candidates))
             return None
         left, unread = [], dict(batch.more.get("unread") or {})
@@ -247,7 +241,7 @@ class Post:
             _LOG.warning("no batch at %s turned out to be %s: it is sent again", batch.provider, batch.id)
             await self.submit(afresh)
             return None
-        await self._table.keep(replace(batch, more={**batch.more, "candidates": left, "unread": unread}))
+        await self.table.keep(replace(batch, more={**batch.more, "candidates": left, "unread": unread}))
         if lost := [id for id in left if unread[id] >= _BELIEVED]:
             raise self._cannot_tell(batch, ", ".join(lost), "neither its state nor its results can be read")
         return None
@@ -287,19 +281,19 @@ class Post:
         await self._give_up(batch, remote.reason or remote.said)
         self.rejections += 1
         if not remote.too_many or self.rejections >= _MOST_REJECTIONS:
-            model = self._models[batch.model][0]
+            model = self.models[batch.model][0]
             raise ModelUnusable(f"the batch was rejected: {remote.reason or remote.said}", model=model.name)
         _LOG.info("%s has too much waiting: the next batches are smaller", batch.provider)
 
     async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
         """Whether all of it is there: results that are not whole are fetched again before anything is asked again."""
-        model, paths = self._models[batch.model][0], await api.fetch(remote, self._results(batch))
+        model, paths = self.models[batch.model][0], await api.fetch(remote, self._results(batch))
         replies = sum([await self._collector.collect(batch, model.name, api.lines(path)) for path in paths])
         if replies < remote.answered:
             _remove(paths)
             if self._once_more(batch, "not_whole"):
                 _LOG.info("%s replies of %s can be read: fetching them again later", replies, remote.answered)
-                await self._table.keep(_counted(batch, "not_whole"))
+                await self.table.keep(_counted(batch, "not_whole"))
                 return False
             batch = await self._unreadable(batch, replies, remote.answered)
         self.rejections = 0
@@ -312,7 +306,7 @@ class Post:
             missing = answered - replies
             _LOG.warning("replies missing from the results of the batch %s: %s; they are asked again", batch.remote_id, missing)
             return batch
-        if self._settings.orphans == "resubmit":
+        if self.settings.orphans == "resubmit":
             return await self._twice(batch, [str(batch.remote_id)])
         raise RunError(
             f"{batch.provider} says that {answered} requests of the batch {batch.remote_id} are answered, and its results hold "
@@ -322,32 +316,32 @@ class Post:
     async def _finish(self, batch: Batch, said: str) -> None:
         why = json.dumps(error_data(Unavailable(NO_ANSWER)))
         done = replace(batch, state=State.COLLECTED, more={**batch.more, "said": said})
-        await self._table.keep(done, self._table.unanswered(batch.id, why))
-        self._budget.give_back(reserved_by(batch))
-        remove_files(self._folder, batch.id)
-        self._tell(BatchNews("collected", batch.provider, requests=batch.requests))
+        await self.table.keep(done, self.table.unanswered(batch.id, why))
+        self.budget.give_back(reserved_by(batch))
+        remove_files(self.folder, batch.id)
+        self.tell(BatchNews("collected", batch.provider, requests=batch.requests))
 
     # -- ending ----------------------------------------------------------------------
 
     async def cancel_all(self) -> int:
         """Have the provider stop; what it has answered by then can be collected. Says how many there were."""
-        found = [batch for batch in self._table.under_way() if batch.state is State.OPEN and batch.remote_id]
+        found = [batch for batch in self.table.under_way() if batch.state is State.OPEN and batch.remote_id]
         for batch in found:
             try:
                 await self.api_of(batch).cancel(str(batch.remote_id))
             except ModelError as error:
                 _LOG.warning("the batch %s could not be cancelled: %s", batch.remote_id, error)
             else:
-                await self._table.keep(replace(batch, state=State.CANCELLING))
+                await self.table.keep(replace(batch, state=State.CANCELLING))
         if found:
-            self._tell(BatchNews("cancelled", batches=len(found)))
+            self.tell(BatchNews("cancelled", batches=len(found)))
         return len(found)
 
     def _path(self, batch: Batch) -> Path:
-        return self._folder / f"{batch.id}.jsonl"
+        return self.folder / f"{batch.id}.jsonl"
 
     def _results(self, batch: Batch) -> Path:
-        found = self._folder / f"{batch.id}.d"
+        found = self.folder / f"{batch.id}.d"
         found.mkdir(parents=True, exist_ok=True)
         return found
 

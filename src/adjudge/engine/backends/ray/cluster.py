@@ -3,68 +3,83 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
+import sys
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, SharedLimits
+from adjudge.engine.backends.ray.place import RAY, Cluster
+from adjudge.engine.backends.ray.worker import Worker
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, OtherConfiguration, RunError, RunStopped, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More
 from adjudge.gateway.layers.limit import Rate
 
 if TYPE_CHECKING:
+    from ray import ObjectRef
     from ray.actor import ActorHandle
 
-RAY = "ray"
 _ADDRESS = "RAY_ADDRESS"
 _AUTHENTICATION = "RAY_AUTH_MODE"
 _UNDER_WAY = 2
 """Chunks that a worker has at once: one to judge, and the next."""
-_NO_LIMITER = "the process that shares the budget among the workers is gone, and nothing is spent without it"
+_LOOK = 0.2
+"""Seconds after which the driver looks whether it is to stop."""
+_NEWS = 0.5
+"""Seconds after which the workers are asked how far they are."""
 _STOPPED = "stopped: the workers sent nothing more, and what was answered is kept"
 T = TypeVar("T")
 C = TypeVar("C")
 D = TypeVar("D")
-C_contra = TypeVar("C_contra", contravariant=True)
-D_co = TypeVar("D_co", covariant=True)
+N = TypeVar("N")
 
 
-class Worker(Protocol[C_contra, D_co]):
-    """What runs in a process of the cluster. Judging the same chunk again asks nothing that was answered."""
+class StopSign:
+    """How the driver is told to stop, from another thread: at a good place first, then at once."""
 
-    def judge(self, chunk: C_contra) -> D_co:
-        """Judge a chunk; all of it is kept when this returns."""
-        ...
-
-    def stop(self, reason: str) -> None:
-        """Send nothing more."""
-        ...
+    def __init__(self) -> None:
+        self.gently = threading.Event()
+        self.at_once = threading.Event()
 
 
 @dataclass(frozen=True)
-class Spread(Generic[C, D]):
+class Hearing(Generic[D, N]):
+    """Who is told what the workers do, in the driver's thread."""
+
+    done: Callable[[int, D], None]
+    """A worker's number, and what came of a chunk."""
+    news: Callable[[int, N], None]
+    """The same of a chunk that is under way."""
+    stop: StopSign = field(default_factory=StopSign)
+
+
+@dataclass(frozen=True)
+class Spread(Generic[C, D, N]):
     """Work for a cluster."""
 
-    make: Callable[[int, SharedLimits], Worker[C, D]]
+    make: Callable[[int, SharedLimits], Worker[C, D, N]]
     """Called in the process of each worker, with its number: a function of a module, or a partial of one."""
     rates: Mapping[str, Rate]
     left: Budget | None
     """What may still be spent by all workers together."""
+    whole: Budget | None
+    """What that is left of."""
 
-    def over(
-        self, where: str, workers: int | None, chunks: Callable[[int], Iterator[tuple[int, C]]], on_done: Callable[[D], None]
-    ) -> None:
+    def over(self, cluster: Cluster, chunks: Callable[[int], Iterator[tuple[int, C]]], hearing: Hearing[D, N]) -> None:
         """Judge all chunks, each by the worker whose number stands before it. Raises what ended a worker, when all stopped."""
-        with connected(where) as most:
-            count = workers or most
-            _Cluster(self, count, min(1.0, most / count)).judge(chunks(count), on_done)
+        with connected(cluster.where) as most:
+            count = cluster.workers or most
+            _Driver(self, count, min(1.0, most / count), hearing).judge(chunks(count))
 
 
 def check_address(where: str) -> str:
@@ -72,8 +87,13 @@ def check_address(where: str) -> str:
     if where != RAY and not where.startswith("ray://"):
         raise SetupError(f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}")
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
+    _refuse_open(address)
+    return address
+
+
+def _refuse_open(address: str) -> None:
     if address == "local" or _is_loopback(address) or os.environ.get(_AUTHENTICATION) == "token":
-        return address
+        return
     raise SetupError(
         f"the Ray cluster at {address} lets in anybody who reaches it: start it with {_AUTHENTICATION}=token, and set that "
         "here too"
@@ -94,13 +114,18 @@ def connected(where: str) -> Iterator[int]:
     address = check_address(where)
     if find_spec("ray") is None:
         raise SetupError("--on ray needs Ray: pip install 'adjudge[ray]'")
+    if address == "local" and "ray" not in sys.modules:
+        os.environ[_AUTHENTICATION] = "token"  # it listens to the network, whatever it is told; read when Ray is loaded
     import ray
 
     own = not ray.is_initialized()
     if own:
-        here = {"_node_ip_address": "127.0.0.1", "include_dashboard": False} if address == "local" else {}
-        ray.init(address=address, log_to_driver=False, configure_logging=False, **here)
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        ours = {"include_dashboard": False} if address == "local" else {}
+        ray.init(address=address, log_to_driver=False, configure_logging=False, **ours)
     try:
+        if not own or address == "local":
+            _refuse_open(ray.get_runtime_context().gcs_address)
         yield max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
         if own:
@@ -123,82 +148,120 @@ class _Failed:
         return _KINDS.get(self.kind, RunError)(self.message)
 
 
-class _Judging(Generic[C, D]):
+class _Judging(Generic[C, D, N]):
     """The actor."""
 
-    def __init__(self, make: Callable[[int, SharedLimits], Worker[C, D]], number: int, limits: RayLimits) -> None:
+    def __init__(self, make: Callable[[int, SharedLimits], Worker[C, D, N]], number: int, limits: RayLimits) -> None:
         self._failed: _Failed | None = None
         try:
             self._worker = make(number, limits)
         except AdjudgeError as error:
             self._failed = _Failed(type(error).__name__, str(error))
 
-    def judge(self, chunk: C) -> D | _Failed:
+    def judge(self, number: int, chunk: C) -> D | _Failed:
         if self._failed is not None:
             return self._failed
         try:
-            return self._worker.judge(chunk)
+            return self._worker.judge(number, chunk)
         except AdjudgeError as error:
             return _Failed(type(error).__name__, str(error))
+
+    def news(self) -> tuple[int, N] | None:
+        return None if self._failed else self._worker.news()
 
     def stop(self, reason: str) -> None:
         if self._failed is None:
             self._worker.stop(reason)
 
 
-class _Cluster(Generic[C, D]):
+class _Driver(Generic[C, D, N]):
     """The workers and their limiter, seen from the driver."""
 
-    def __init__(self, work: Spread[C, D], count: int, cpus: float) -> None:
+    def __init__(self, work: Spread[C, D, N], count: int, cpus: float, hearing: Hearing[D, N]) -> None:
         """``cpus``: of each worker; more workers than CPUs share them, or some would wait for ever."""
         import ray
 
         self._ray = ray
+        self._hearing = hearing
         name = f"adjudge-limiter-{uuid4().hex}"
         limiter = ray.remote(num_cpus=0, max_restarts=0)(Limiter).options(name=name)
         self._limiter = limiter.remote(work.rates, work.left, count)  # it lives as long as somebody holds it
-        actor = ray.remote(num_cpus=cpus, max_restarts=-1, max_task_retries=-1, max_concurrency=4)(_Judging)
-        limits = RayLimits(name, dict(work.rates), count, budgeted=work.left is not None)
+        actor = ray.remote(num_cpus=cpus, max_restarts=-1, max_task_retries=-1, max_concurrency=_UNDER_WAY + 2)(_Judging)
+        limits = RayLimits(name, dict(work.rates), count, work.whole if work.left else None)
         self._workers = [actor.remote(work.make, number, limits) for number in range(count)]
-        self._pending: dict[object, int] = {}
+        self._pending: dict[ObjectRef[D | _Failed | None], tuple[int, int]] = {}
+        """What is waited for → (worker, chunk)."""
+        self._news: dict[ObjectRef[tuple[int, N] | None], int] = {}
+        self._asked_at = monotonic()
         self._load: Counter[int] = Counter()
         self._ended: AdjudgeError | None = None
 
-    def judge(self, chunks: Iterator[tuple[int, C]], on_done: Callable[[D], None]) -> None:
+    def judge(self, chunks: Iterator[tuple[int, C]]) -> None:
         """Hand out all of them, and wait until all are judged."""
-        try:
-            for number, chunk in chunks:
-                while self._load[number] >= _UNDER_WAY and not self._ended:
-                    self._wait(on_done)
-                if self._ended:
-                    break
-                self._pending[self._workers[number].judge.remote(chunk)] = number
-                self._load[number] += 1
-            self._drain(on_done)
-        except KeyboardInterrupt:
-            self._stop(RunStopped(_STOPPED))
-            self._drain(on_done)
+        for place, (number, chunk) in enumerate(chunks):
+            self._wait(0.0)
+            while self._load[number] >= _UNDER_WAY and not self._ended:
+                self._wait(_LOOK)
+            if self._ended:
+                break
+            self._pending[self._workers[number].judge.remote(place, chunk)] = number, place
+            self._load[number] += 1
+        while self._pending:
+            self._wait(_LOOK)
         if self._ended:
             raise self._ended
 
-    def _drain(self, on_done: Callable[[D], None]) -> None:
-        while self._pending:
-            self._wait(on_done)
-
-    def _wait(self, on_done: Callable[[D], None]) -> None:
-        (ready, *_), _ = self._ray.wait(list(self._pending), num_returns=1)
-        self._load[self._pending.pop(ready)] -= 1
-        try:
-            done = self._ray.get(ready)
-        except self._ray.exceptions.RayError as error:
-            self._stop(RunError(f"a worker of the cluster failed: {error}"))
+    def _wait(self, seconds: float) -> None:
+        """For the next thing that happens, no longer than so."""
+        self._look_whether_to_stop()
+        self._ask_for_news()
+        if not self._pending and not self._news:
             return
-        if isinstance(done, _Failed):
-            self._stop(done.error())
-        else:
-            on_done(done)
+        ready, _ = self._ray.wait([*self._pending, *self._news], num_returns=1, timeout=seconds)
+        for one in ready:
+            if one in self._news:
+                self._hear_news(self._news.pop(one), self._got(one))
+            else:
+                worker, _ = self._pending.pop(one)
+                self._load[worker] -= 1
+                self._hear_done(worker, self._got(one))
 
-    def _stop(self, reason: AdjudgeError) -> None:
+    def _got(self, one: ObjectRef[T]) -> T | None:
+        try:
+            found: T = self._ray.get(one)
+        except self._ray.exceptions.RayError as error:
+            self._end(RunError(f"a worker of the cluster failed: {error}"))
+            return None
+        return found
+
+    def _hear_news(self, worker: int, found: tuple[int, N] | None) -> None:
+        if found is not None and (worker, found[0]) in self._pending.values():
+            self._hearing.news(worker, found[1])
+
+    def _hear_done(self, worker: int, found: D | _Failed | None) -> None:
+        if isinstance(found, _Failed):
+            self._end(found.error())
+        elif found is not None:
+            self._hearing.done(worker, found)
+
+    def _ask_for_news(self) -> None:
+        """All workers that have something to do, unless they have not answered yet."""
+        if monotonic() - self._asked_at < _NEWS:
+            return
+        self._asked_at = monotonic()
+        waited_for = set(self._news.values())
+        for worker in {worker for worker, _ in self._pending.values()} - waited_for:
+            self._news[self._workers[worker].news.remote()] = worker
+
+    def _look_whether_to_stop(self) -> None:
+        if self._hearing.stop.at_once.is_set():
+            for worker in self._workers:
+                self._ray.kill(worker)
+            raise RunStopped(_STOPPED)
+        if self._hearing.stop.gently.is_set():
+            self._end(RunStopped(_STOPPED))
+
+    def _end(self, reason: AdjudgeError) -> None:
         """Have all workers stop; the first reason is the one that is raised."""
         if self._ended is None:
             self._ended = reason
@@ -209,11 +272,11 @@ class _Cluster(Generic[C, D]):
 class RayLimits:
     """A worker's connection to the limiter, which it knows by name."""
 
-    def __init__(self, limiter: str, rates: Mapping[str, Rate], workers: int, *, budgeted: bool) -> None:
+    def __init__(self, limiter: str, rates: Mapping[str, Rate], workers: int, whole: Budget | None) -> None:
         self._name = limiter
         self._rates = rates
         self._workers = workers
-        self._budgeted = budgeted
+        self.whole = whole
 
     def pace(self, model: str) -> LeasedPace:
         """The model's, by its identity."""
@@ -231,7 +294,7 @@ class RayLimits:
     @property
     def more(self) -> More | None:
         """Gives a further part of the budget."""
-        return self._more if self._budgeted else None
+        return self._more if self.whole else None
 
     async def _more(self, likely: Spent, most: Spent) -> Budget | None:
         try:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.layers.budget import Budget, More, pause
-from adjudge.gateway.layers.limit import Pace, Rate, SharedPace
+from adjudge.gateway.layers.account import Account, Spent
+from adjudge.gateway.layers.budget import Budget, More, OpenBudget, pause
+from adjudge.gateway.layers.limit import Pace, Rate, SharedPace, limits_of
+from adjudge.gateway.open import OpenModel
 
 _LEASE_SECONDS = 0.5
 """For so long all workers together are busy with what they hold."""
@@ -29,6 +30,13 @@ class LimiterLostError(Exception):
     """The one who gives out the parts does not answer."""
 
 
+def seconds_each(rate: Rate, tokens: int) -> float:
+    """That requests of about so many tokens are to be apart; 0 where nothing is limited."""
+    by_requests = 60.0 / rate.requests_per_minute if rate.requests_per_minute else 0.0
+    by_tokens = tokens * 60.0 / rate.tokens_per_minute if rate.tokens_per_minute else 0.0
+    return max(by_requests, by_tokens) / _HEADROOM
+
+
 class Lease(NamedTuple):
     """Requests that one worker may send."""
 
@@ -40,13 +48,30 @@ class Lease(NamedTuple):
 
 
 @dataclass
-class _Lane:
-    """Where a model stands."""
+class Lane:
+    """Where a model stands, by a clock that all workers have in common."""
 
     next: float = 0.0
     hold: float = 0.0
     factor: float = 1.0
     cut: float = float("-inf")
+
+    def lease(self, seconds_each: float, workers: int, now: float) -> Lease:
+        """The next requests."""
+        starts = max(now, self.next, self.hold)
+        each = seconds_each * self.factor
+        if not each:
+            return Lease(_UNLIMITED, starts - now, 0.0)
+        requests = max(1, int(_LEASE_SECONDS / (each * workers)))
+        self.next = starts + requests * each
+        self.factor = max(1.0, self.factor * _RECOVERY)
+        return Lease(requests, starts - now, requests * each)
+
+    def slow_down(self, seconds: float | None, now: float) -> None:
+        """Half the rate from now on; it grows back."""
+        self.hold = max(self.hold, now + (seconds if seconds is not None else 1.0))
+        if now - self.cut > _LOOK_AGAIN:
+            self.factor, self.cut = min(_SLOWEST, self.factor * 2), now
 
 
 class Limiter:
@@ -56,55 +81,49 @@ class Limiter:
         self._rates = dict(rates)
         self._left = left
         self._workers = workers
-        self._lanes: dict[str, _Lane] = {}
+        self._lanes: dict[str, Lane] = {}
 
     def lease(self, model: str, tokens: int) -> Lease:
         """The next requests of about so many ``tokens`` each."""
-        lane, now = self._lanes.setdefault(model, _Lane()), monotonic()
-        starts = max(now, lane.next, lane.hold)
-        each = self._seconds_each(model, tokens) * lane.factor
-        if not each:
-            return Lease(_UNLIMITED, starts - now, 0.0)
-        requests = max(1, int(_LEASE_SECONDS / (each * self._workers)))
-        lane.next = starts + requests * each
-        lane.factor = max(1.0, lane.factor * _RECOVERY)
-        return Lease(requests, starts - now, requests * each)
+        each = seconds_each(self._rates.get(model, Rate()), tokens)
+        return self._lane(model).lease(each, self._workers, monotonic())
 
     def slow_down(self, model: str, seconds: float | None) -> None:
         """A worker was told "too many": half the rate from now on, for all; it grows back."""
-        lane, now = self._lanes.setdefault(model, _Lane()), monotonic()
-        lane.hold = max(lane.hold, now + (seconds if seconds is not None else 1.0))
-        if now - lane.cut > _LOOK_AGAIN:
-            lane.factor, lane.cut = min(_SLOWEST, lane.factor * 2), now
+        self._lane(model).slow_down(seconds, monotonic())
 
     def grant(self, likely: Spent, most: Spent) -> Budget | None:
         """A further part of the budget, enough for one request at least; None where that is not left."""
         if self._left is None:
             return None
-        usd = self._part(self._left.max_usd, likely.usd, most.usd)
-        calls = self._part(self._left.max_calls, 1, 1)
-        tokens = self._part(self._left.max_tokens, likely.tokens, most.tokens)
-        limited = ((self._left.max_usd, usd), (self._left.max_calls, calls), (self._left.max_tokens, tokens))
-        if any(left is not None and part is None for left, part in limited):
-            return None
-        part = Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
-        self._left = _less(self._left, part)
+        part = part_of(self._left, self._workers, likely, most)
+        self._left = less(self._left, part) if part else self._left
         return part
 
-    def _part(self, left: float | None, likely: float, most: float) -> float | None:
-        if left is None:
-            return None
-        part = min(left, max(most, left / (2 * self._workers)))
-        return part if part >= likely and part > 0 else None
-
-    def _seconds_each(self, model: str, tokens: int) -> float:
-        rate = self._rates.get(model, Rate())
-        by_requests = 60.0 / rate.requests_per_minute if rate.requests_per_minute else 0.0
-        by_tokens = tokens * 60.0 / rate.tokens_per_minute if rate.tokens_per_minute else 0.0
-        return max(by_requests, by_tokens) / _HEADROOM
+    def _lane(self, model: str) -> Lane:
+        return self._lanes.setdefault(model, Lane())
 
 
-def _less(left: Budget, part: Budget) -> Budget:
+def part_of(left: Budget, workers: int, likely: Spent, most: Spent) -> Budget | None:
+    """A part of what is left, enough for one request at least; None where that is not left."""
+    usd = _part(left.max_usd, workers, likely.usd, most.usd)
+    calls = _part(left.max_calls, workers, 1, 1)
+    tokens = _part(left.max_tokens, workers, likely.tokens, most.tokens)
+    limited = ((left.max_usd, usd), (left.max_calls, calls), (left.max_tokens, tokens))
+    if any(limit is not None and part is None for limit, part in limited):
+        return None
+    return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
+
+
+def _part(left: float | None, workers: int, likely: float, most: float) -> float | None:
+    if left is None:
+        return None
+    part = min(left, max(most, left / (2 * workers)))
+    return part if part >= likely and part > 0 else None
+
+
+def less(left: Budget, part: Budget) -> Budget:
+    """What is left without a part of it."""
     pairs = ((left.max_usd, part.max_usd), (left.max_calls, part.max_calls), (left.max_tokens, part.max_tokens))
     usd, calls, tokens = (None if limit is None else max(0, limit - (given or 0)) for limit, given in pairs)
     return Budget(usd, None if calls is None else int(calls), None if tokens is None else int(tokens))
@@ -182,3 +201,35 @@ class SharedLimits(Protocol):
     def more(self) -> More | None:
         """Gives a further part of the budget; None where there is no budget."""
         ...
+
+    @property
+    def whole(self) -> Budget | None:
+        """The budget that all workers have together."""
+        ...
+
+
+def nothing_of(budget: Budget) -> Budget | None:
+    """What a worker may spend before it was given a part: nothing, of what is limited."""
+    limits = (budget.max_usd, budget.max_calls, budget.max_tokens)
+    return None if budget == Budget() else Budget(*(None if limit is None else 0 for limit in limits))
+
+
+def rates_of(models: Iterable[OpenModel]) -> dict[str, Rate]:
+    """Model → what its provider allows."""
+    limited = [(model.identity, limits_of(model)) for model in models]
+    return {name: one.rate for name, one in limited if one}
+
+
+def keep_to(limits: SharedLimits, models: Iterable[OpenModel]) -> None:
+    """Have the models keep to what all workers share."""
+    for model in models:
+        if limited := limits_of(model):
+            limited.shared = limits.pace(model.identity)
+
+
+def left_of(budget: Budget, account: Account) -> Budget | None:
+    """What all workers together may still spend, who have spent what the account says; None where there is no limit."""
+    if budget == Budget():
+        return None
+    spent = OpenBudget(account=account).spent
+    return less(budget, Budget(spent.usd, spent.calls, spent.tokens))

@@ -1,0 +1,38 @@
+"""What is seen while workers judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adjudge.cli.execute import say_stopping
+from adjudge.cli.show import clean
+from adjudge.cli.watch import Watch
+from adjudge.reports.sentences import sentence
+from adjudge.reports.words import counted
+from adjudge.runs.execute import Stopping
+from adjudge.runs.partition import Partition, Progress
+
+
+class Parts:
+    """What is seen of workers while they judge, and what they have done in the end."""
+
+    def __init__(self, watch: Watch, folder: Path | None, language: str, *, quiet: bool) -> None:
+        self._watch, self._folder, self._language, self._quiet = watch, folder, language, quiet
+        self._rows = self._asked = 0
+
+    def __call__(self, event: Partition | Progress | Stopping) -> None:
+        """Something happened."""
+        if isinstance(event, Stopping):
+            say_stopping(self._folder, self._language)
+        elif isinstance(event, Progress):
+            self._watch.elsewhere(event.judgments, event.unscored, event.asked, event.spent)
+        else:
+            self._rows, self._asked = self._rows + event.rows, self._asked + event.asked
+
+    def say(self) -> None:
+        """What they have done."""
+        counts = {"rows": counted(self._rows, "row", self._language), "votes": counted(self._asked, "vote", self._language)}
+        if not self._quiet and self._rows:
+            click.echo(clean(sentence("part done", self._language, **counts)), err=True)

@@ -1,0 +1,73 @@
+"""Which cluster a run is spread over, and where its workers write. Those who stay on one machine load nothing but this."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from adjudge.aio.files import written_whole
+from adjudge.errors import RunError
+
+RAY = "ray"
+PARTITIONS = "partitions"
+"""Of a run's folder: where workers of a cluster write until all is merged into the ledger."""
+FACTS = "facts.json"
+"""Of those: what the run's folder is to keep, also where the driver is killed."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where a run is spread, and over how many workers."""
+
+    where: str = RAY
+    """``ray``: RAY_ADDRESS, or workers on this machine; or ``ray://HOST:PORT``."""
+    workers: int | None = None
+    """By default one per CPU of the cluster."""
+    store: str | None = None
+    """Where the workers write: a folder that all machines see, or ``s3://bucket/prefix``; by default in the run's folder."""
+
+    def store_of(self, folder: Path) -> str:
+        """Where the workers write whose run is kept in ``folder``."""
+        return self.store or str((folder / PARTITIONS).absolute())
+
+    @classmethod
+    def of(cls, on: str | Cluster) -> Cluster:
+        """An address, or a whole Cluster."""
+        return cls(on) if isinstance(on, str) else on
+
+
+On = str | Cluster
+"""``"ray"``, ``"ray://HOST:PORT"``, or a Cluster that says also how many workers there are."""
+
+
+def kept_facts(folder: Path) -> Mapping[str, object] | None:
+    """What the driver of a run's workers wrote down before they began; None where there are none."""
+    path = folder / PARTITIONS / FACTS
+    if not path.is_file():
+        return None
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} is not what adjudge writes: {error!r}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def keep_facts(folder: Path, facts: Mapping[str, object]) -> None:
+    """Write down what the run's folder is to keep, before anything is asked."""
+    place = folder / PARTITIONS
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with written_whole(place / FACTS) as file:
+            file.write(json.dumps(dict(facts)).encode())
+    except OSError as error:
+        raise RunError(f"{place} cannot be written: {error.strerror or error}") from error
+
+
+def forget_facts(folder: Path) -> None:
+    """They are in the run's ledger now."""
+    (folder / PARTITIONS / FACTS).unlink(missing_ok=True)
+    with suppress(OSError):  # where workers of a cluster wrote something, it stays
+        (folder / PARTITIONS).rmdir()

@@ -1,0 +1,185 @@
+"""Where segments lie: a folder, or an object store. What was made there is whole or absent, and never changed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from adjudge.aio.files import PART, written_whole
+from adjudge.errors import SetupError
+
+SCHEMES = ("s3", "gs", "az", "abfs", "abfss", "file")
+T = TypeVar("T")
+
+
+class Place(Protocol):
+    """Files by their paths, with slashes. Whatever goes wrong is an OSError."""
+
+    @property
+    def name(self) -> str:
+        """What people are told that it is; it shows no key."""
+        ...
+
+    def make(self, path: str, content: bytes) -> None:
+        """Put a file there, unless there is one; it is there, and whole, when this returns."""
+        ...
+
+    def put(self, path: str, content: bytes) -> None:
+        """The same of a file that nobody else calls so."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """What a file holds. FileNotFoundError where there is none."""
+        ...
+
+    def paths(self, under: str) -> Iterator[str]:
+        """All files under a folder."""
+        ...
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """Take them away; those that are gone already do not matter."""
+        ...
+
+
+def place_of(location: str | Path) -> Place:
+    """A folder, or what is behind an address such as ``s3://bucket/prefix``."""
+    if isinstance(location, str) and "://" in location:
+        if urlsplit(location).scheme not in SCHEMES:
+            raise SetupError(
+                f"a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an object store "
+                f"({', '.join(f'{one}://' for one in SCHEMES[:3])} …), not {location!r}"
+            )
+        return ObjectStore(location)
+    return Folder(Path(location))
+
+
+class Folder:
+    """A folder that all processes see."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    def make(self, path: str, content: bytes) -> None:
+        """Written under another name, put on the disk, then given its own."""
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new = target.with_name(f"{target.name}.{os.getpid()}-{time.time_ns()}{PART}")
+        with written_whole(new) as file:
+            file.write(content)
+        with suppress(FileExistsError):
+            os.link(new, target)
+        new.unlink()
+        _sync(target.parent)
+
+    def put(self, path: str, content: bytes) -> None:
+        """Written under another name, put on the disk, then renamed."""
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(target) as file:
+            file.write(content)
+        _sync(target.parent)
+
+    def read(self, path: str) -> bytes:
+        """What a file holds."""
+        return (self._folder / path).read_bytes()
+
+    def paths(self, under: str) -> Iterator[str]:
+        """All files under a folder."""
+        for path in (self._folder / under).rglob("*"):
+            if path.is_file():
+                yield path.relative_to(self._folder).as_posix()
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """With the folders that are empty then, and what killed processes left half written."""
+        for path in paths:
+            (self._folder / path).unlink(missing_ok=True)
+        for left in self._folder.rglob(f"*{PART}"):
+            left.unlink(missing_ok=True)
+        folders = sorted(self._folder.rglob("*/"), key=lambda one: len(one.parts), reverse=True)
+        for folder in (*folders, self._folder):
+            with suppress(OSError):  # somebody else's file is in it
+                folder.rmdir()
+
+
+class ObjectStore:
+    """A bucket, or a part of one, by obstore. Credentials are those of the environment, as the provider's own tools read them."""
+
+    def __init__(self, address: str) -> None:
+        if find_spec("obstore") is None:
+            raise SetupError("a store in a bucket needs obstore: pip install 'adjudge[objects]'")
+        from obstore.store import from_url
+
+        parts = urlsplit(address)
+        self._name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+        self._store = _told(lambda: from_url(address))
+
+    @property
+    def name(self) -> str:
+        """The address, without who is let in."""
+        return self._name
+
+    def make(self, path: str, content: bytes) -> None:
+        """One conditional request: all of it, or nothing."""
+        import obstore
+
+        with suppress(FileExistsError):
+            _told(lambda: obstore.put(self._store, path, content, mode="create", use_multipart=False))
+
+    put = make
+
+    def read(self, path: str) -> bytes:
+        """What an object holds."""
+        import obstore
+
+        return _told(lambda: bytes(obstore.get(self._store, path).bytes()))
+
+    def paths(self, under: str) -> Iterator[str]:
+        """All objects under a prefix."""
+        import obstore
+
+        found: list[list[dict[str, str]]] = _told(lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000)))
+        return (one["path"] for page in found for one in page)
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """Take them away."""
+        import obstore
+
+        for path in paths:
+            with suppress(FileNotFoundError):
+                _told(lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]
+
+
+def _told(work: Callable[[], T]) -> T:
+    """What goes wrong, as an OSError in one line."""
+    from obstore.exceptions import AlreadyExistsError, BaseError
+
+    try:
+        return work()
+    except AlreadyExistsError as error:
+        raise FileExistsError(str(error).splitlines()[0]) from error
+    except FileNotFoundError as error:
+        raise FileNotFoundError(str(error).splitlines()[0]) from error
+    except (BaseError, ValueError) as error:
+        raise OSError(str(error).splitlines()[0]) from error
+
+
+def _sync(folder: Path) -> None:
+    """A renamed file is there after a power cut when its folder is on the disk, too. Windows cannot, and need not."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,114 @@
+"""A Ray data set, judged by an eval file on the cluster that holds it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
+from adjudge.domain.instance import Instance
+from adjudge.engine.backends.ray.place import RAY, Cluster, On
+from adjudge.errors import SetupError
+from adjudge.gateway.layers.budget import Budget
+from adjudge.runs.build import instances
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.execute import EvalRun, Stopping
+from adjudge.runs.folder import RunInfo, run_info
+from adjudge.runs.partition import Partition, Progress, eval_file_of
+from adjudge.runs.spread import judge_chunks, work_for
+
+_LOG = logging.getLogger("adjudge")
+
+
+class _Options(Protocol):
+    preserve_order: bool
+
+
+class _Context(Protocol):
+    @property
+    def execution_options(self) -> _Options: ...
+
+
+class RowSet(Protocol):
+    """What a ``ray.data.Dataset`` is to us."""
+
+    @property
+    def context(self) -> _Context:
+        """How it is carried out."""
+        ...
+
+    def iter_rows(self) -> Iterable[Mapping[str, object]]:
+        """Its rows, as they are made."""
+        ...
+
+
+def judge_dataset(
+    dataset: RowSet,
+    eval_file: str | Path | EvalFile,
+    *,
+    run: str | Path | None = None,
+    on: On = RAY,
+    budget: Budget | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    limit: int | None = None,
+    cache: bool = True,
+) -> RunInfo:
+    """Judge the rows of a ``ray.data.Dataset`` by all judges of an eval file, on a Ray cluster: the run at a glance.
+
+    ``run``: the run's folder, which all machines of the cluster see; by default the one that the file names. It is an ordinary
+    one: for reports, exports, ``adjudge view``. Called again, what was answered is not asked again, and calls that failed are.
+    ``on``: which cluster, and how many workers; by default the one that the program is connected to, else that of RAY_ADDRESS,
+    else workers on this machine. ``budget``: for all workers together; by default the file's. ``progress`` is called again and
+    again with how far they are. ``limit``: judge only the first rows. The rows pass through this process, in their order; the
+    file's own data is not read.
+    """
+    made = EvalRun.of(eval_file_of(eval_file), cache=cache, folder=Path(run) if run is not None else None, limit=limit)
+    if made.folder is None:
+        raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")
+    bad: list[BadRow] = []
+    work = work_for(made, Cluster.of(on), budget, cache=cache, rows=lambda: _numbered(made, dataset, bad.append))
+    if work:
+        judge_chunks(work, _teller(progress))
+        _warn_of(bad)
+    found = run_info(made.folder)
+    if work and not found.failed_votes:
+        work.clear()
+    return found
+
+
+def _teller(progress: Callable[[Progress], None] | None) -> Callable[[Partition | Progress | Stopping], None]:
+    def tell(event: Partition | Progress | Stopping) -> None:
+        if progress and isinstance(event, Progress):
+            progress(event)
+
+    return tell
+
+
+def _numbered(made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], None]) -> Iterator[tuple[int, Instance]]:
+
+    def told(row: BadRow | BlankRows | EmptyAnswers) -> None:
+        """Blank rows are passed over, and empty answers judged as they stand."""
+        if isinstance(row, BadRow):
+            on_bad_row(row)
+
+    with _in_order(dataset):
+        yield from enumerate(instances(made.file, told, made.limit, dataset.iter_rows()))
+
+
+@contextmanager
+def _in_order(dataset: RowSet) -> Iterator[None]:
+    """Ray hands out rows as they come, unless it is told not to: a row's place must be the same each time."""
+    options = dataset.context.execution_options
+    before, options.preserve_order = options.preserve_order, True
+    try:
+        yield
+    finally:
+        options.preserve_order = before
+
+
+def _warn_of(bad: list[BadRow]) -> None:
+    if bad:
+        _LOG.warning("%d of the rows cannot be judged; the first of them: %s", len(bad), bad[0])

@@ -1,0 +1,72 @@
+"""What runs in a process of a cluster, without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adjudge.engine.backends.ray.place import Cluster, keep_facts, kept_facts
+from adjudge.engine.backends.ray.worker import Worker
+from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.open import default_model
+from adjudge.gateway.providers import local
+from adjudge.judges.aspect import AspectCritic
+from adjudge.runs.partition import PartitionJudge, WorkerSettings, partitions
+from support.partitions import marked_file
+
+ASPECT = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
+
+
+def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs the embedded model")
+    file = marked_file(tmp_path, rows=4, models=default_model(), judges=ASPECT)
+    worker = Worker(PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)).opened)
+    local._batches.cache_clear()
+    parts = [worker.judge(number, chunk) for number, chunk in enumerate(partitions(file, 2))]
+    assert [part.judgments for part in parts] == [2, 2]
+    assert local._batches.cache_info().misses == 1
+
+
+def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answered(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, rows=4, judges=ASPECT)
+    judge = PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False))
+    worker = Worker(judge.opened)
+    first, second = partitions(file, 2)
+    worker.judge(0, first)
+    worker.stop("enough")
+    for number in (1, 2):
+        with pytest.raises(RunStopped, match="enough"):
+            worker.judge(number, second)
+    assert worker.news() is None
+    assert PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)).store.begun_with()
+    assert Worker(judge.opened).judge(0, first).asked == 0
+
+
+def test_a_worker_without_its_part_of_the_budget_asks_nothing(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, rows=2, judges=ASPECT)
+    nothing = WorkerSettings(cache=False, budget=Budget(max_calls=0))
+    worker = Worker(PartitionJudge(file, tmp_path / "store", nothing).opened)
+    (chunk,) = partitions(file, 9)
+    with pytest.raises(BudgetSpent):
+        worker.judge(0, chunk)
+
+
+def test_what_a_cluster_needs_is_said_before_one_is_looked_for(tmp_path: Path) -> None:
+    judge = AspectCritic("It is short.", models="scripted")
+    with pytest.raises(SetupError, match="kept in a folder"):
+        judge.evaluate(["x"], on="ray")
+    with pytest.raises(SetupError, match="RAY_AUTH_MODE=token"):
+        judge.evaluate(["x"], on="ray://10.0.0.7:10001", run=tmp_path / "run")
+    with pytest.raises(SetupError, match="cannot be sent to the workers"):
+        AspectCritic("It is short.", models=lambda prompt: "PASS").evaluate(["x"], on="ray", run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_killed_driver_left_what_its_folder_is_to_keep(tmp_path: Path) -> None:
+    assert kept_facts(tmp_path) is None
+    keep_facts(tmp_path, {"command": {"argv": ["run", "eval.yaml"]}})
+    assert kept_facts(tmp_path) == {"command": {"argv": ["run", "eval.yaml"]}}
+    assert Cluster.of("ray").store_of(tmp_path) == str(tmp_path / "partitions")
+    assert Cluster("ray", store="s3://bucket/run").store_of(tmp_path) == "s3://bucket/run"
