@@ -22,6 +22,8 @@ SUITES = {"iniconfig==2.3.1": "testing"}
 """Source package → the folder of its tests."""
 NEEDS = ("pytest==9.2.0",)
 MOST_MS = 5.0
+_OTHERS = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
+"""Variables that a user would not have set."""
 
 
 class Session:
@@ -33,7 +35,7 @@ class Session:
 
     def run(self, *, installed: bool) -> tuple[float, str]:
         """CPU seconds, and what the session said without its own seconds."""
-        own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
+        own = {name: value for name, value in os.environ.items() if name not in _OTHERS}
         own |= {"PYTHONPATH": f"{self._suite}:{self._plugin}" if installed else str(self._suite)}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(self._command, cwd=self._suite, env=own, check=False, capture_output=True, text=True)

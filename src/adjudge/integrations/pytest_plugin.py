@@ -7,7 +7,6 @@ gathered while tests run; the process that the others report to judges each grou
 from __future__ import annotations
 
 import os
-import pickle
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
@@ -206,6 +205,8 @@ def pytest_report_to_serializable(
         groups = config.stash[_STATE].groups.values()
         held = [replace(one, cases={report.nodeid: one.cases[report.nodeid]}) for one in groups if report.nodeid in one.cases]
         if held:
+            import pickle  # not loaded by those who judge nothing
+
             data[_SENT] = pickle.dumps(held)
     return data
 
@@ -215,6 +216,8 @@ def pytest_report_from_serializable(config: pytest.Config, data: dict[str, objec
     """Who leads takes the cases over."""
     sent = data.pop(_SENT, None)
     if isinstance(sent, bytes):
+        import pickle
+
         groups = config.stash[_STATE].groups
         for group in pickle.loads(sent):  # noqa: S301 - our own worker wrote it
             groups.setdefault(group.name, group).cases.update(group.cases)
