@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.stores.postgres import PostgresStore
 from adjudge.ledger.stores.store import Span
 from adjudge.runs.folder import run_info
 from adjudge.runs.partition import merge_partitions
@@ -52,8 +53,6 @@ def test_two_processes_make_the_run_of_one(tmp_path: Path) -> None:
 def test_a_killed_process_leaves_its_range_to_the_others(
     tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adjudge.ledger.stores.postgres import PostgresStore
-
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     url = f"{postgres_server()}#killed"
     models = f"[{{model: openai/gpt-4o-mini, base_url: {provider.base_url('openai')}}}]"
@@ -76,13 +75,11 @@ def test_a_killed_process_leaves_its_range_to_the_others(
 
 
 def test_a_range_is_held_by_one_and_free_when_its_lease_has_run_out(tmp_path: Path) -> None:
-    from adjudge.ledger.stores.postgres import PostgresStore
-
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    store.offer([Span(0, 9), Span(10, 19)])
-    store.offer([Span(0, 9)])
+    store.offer([(Span(0, 9), "a"), (Span(10, 19), "b")])
+    store.offer([(Span(0, 9), "a")])
     assert (store.take("a"), store.take("b", 0.0), store.take("c")) == (Span(0, 9), Span(10, 19), Span(10, 19))
     store.done(Span(0, 9))
     assert (store.left(), store.take("d")) == (1, None)
@@ -90,13 +87,44 @@ def test_a_range_is_held_by_one_and_free_when_its_lease_has_run_out(tmp_path: Pa
     assert store.take("d") == Span(10, 19)
 
 
-def test_a_process_that_was_away_for_too_long_is_told_so(tmp_path: Path) -> None:
-    from adjudge.ledger.stores.postgres import PostgresStore
-
+def test_rows_that_have_changed_are_shared_out_again(tmp_path: Path) -> None:
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    store.offer([Span(0, 9)])
+    ranges = [Span(0, 9), Span(10, 19), Span(20, 23)]
+    store.offer([(span, "as before") for span in ranges])
+    for span in ranges:
+        assert store.take("a") == span
+        store.done(span)
+    store.offer([(Span(0, 9), "as before"), (Span(10, 19), "changed"), (Span(20, 29), "longer")])
+    store.offer([(Span(10, 19), "changed")])
+    assert (store.left(), store.take("a"), store.take("b")) == (2, Span(10, 19), Span(20, 29))
+
+
+def test_who_did_not_hear_that_a_range_is_theirs_is_given_it_again(tmp_path: Path) -> None:
+    store = opened("postgres", tmp_path)
+    assert isinstance(store, PostgresStore)
+    store.begin({})
+    store.offer([(Span(0, 9), "a")])
+    assert [store.take("a"), store.take("a"), store.take("b")] == [Span(0, 9), Span(0, 9), None]
+
+
+def test_a_connection_that_breaks_off_is_made_anew(tmp_path: Path) -> None:
+    store = opened("postgres", tmp_path)
+    assert isinstance(store, PostgresStore)
+    store.begin({})
+    store.offer([(Span(0, 9), "a")])
+    for work in (lambda: store.take("a") == Span(0, 9), lambda: store.left() == 1, lambda: store.hold("a") is False):
+        with PostgresStore(f"{postgres_server()}#other").opened() as other:
+            other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        assert work()
+
+
+def test_a_process_that_was_away_for_too_long_is_told_so(tmp_path: Path) -> None:
+    store = opened("postgres", tmp_path)
+    assert isinstance(store, PostgresStore)
+    store.begin({})
+    store.offer([(Span(0, 9), "a")])
     store.join("a", "a")
     store.join("b", "b", -1.0)
     assert (store.take("a"), store.hold("a"), store.hold("b")) == (Span(0, 9), True, False)
@@ -136,8 +164,6 @@ def test_three_processes_keep_to_one_rate(tmp_path: Path, provider: FakeProvider
 
 def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="needs psycopg: make test-scale")
-    from adjudge.ledger.stores.postgres import PostgresStore
-
     with pytest.raises(SetupError, match="which run"):
         PostgresStore("postgresql://me:secret@host/database")
     with pytest.raises(RunError, match="cannot be used") as raised:

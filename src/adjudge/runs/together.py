@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from uuid import uuid4
 
 from adjudge.aio import event_loop
@@ -82,7 +83,7 @@ class _Worker:
         """Take part until nothing is left."""
         made, store = self._made, self.store
         store.begin({"judges": self._judge.configuration})
-        store.offer([Span(rows[0][0], rows[-1][0]) for rows in partitions(made.file, _ROWS, made.limit)])
+        store.offer([_offered(rows) for rows in partitions(made.file, _ROWS, made.limit)])
         store.join(self._holder, self._writer)
         with event_loop.stopping_told(lambda: tell(Stopping())):
             try:
@@ -110,6 +111,12 @@ class _Worker:
             if (span := self.store.take(self._holder)) or not self.store.left():
                 return span
             await session.run.open_budget.pause(_LOOK_AGAIN)
+
+
+def _offered(rows: Sequence[tuple[int, Instance]]) -> tuple[Span, str]:
+    """A range, and a hash of what its rows show."""
+    shown = "".join(instance.identity for _, instance in rows)
+    return Span(rows[0][0], rows[-1][0]), sha256(shown.encode()).hexdigest()[:16]
 
 
 async def _tell_news(session: Session, tally: Tally) -> None:

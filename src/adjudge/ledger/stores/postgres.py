@@ -7,10 +7,13 @@ lease of one that died runs out, and another takes the range; what the dead one 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 from weakref import finalize
 
@@ -22,6 +25,11 @@ from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecor
 if TYPE_CHECKING:
     from psycopg import Connection
 
+_LOG = logging.getLogger("adjudge")
+P = ParamSpec("P")
+T = TypeVar("T")
+_WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Seconds, half a minute in all, in which a server may be started anew."""
 LEASE_SECONDS = 300
 """For which a range belongs to a worker that says nothing."""
 _READ_AT_ONCE = 2000
@@ -41,6 +49,7 @@ CREATE TABLE IF NOT EXISTS adjudge_lanes (run text NOT NULL, model text NOT NULL
     cut double precision NOT NULL DEFAULT '-infinity', PRIMARY KEY (run, model));
 CREATE TABLE IF NOT EXISTS adjudge_ranges (run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL,
     holder text, until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
+ALTER TABLE adjudge_ranges ADD COLUMN IF NOT EXISTS rows text;
 """
 _BEGIN = "INSERT INTO adjudge_runs (run, configuration) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _APPEND = "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, %s, %s, %s, %s, %s)"
@@ -48,10 +57,12 @@ _VOTES = """SELECT number, line FROM adjudge_records WHERE run = %s AND number >
     AND (writer = %s OR (first_row <= %s AND last_row >= %s)) ORDER BY number LIMIT %s"""
 _RECORDS = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND (%s::text IS NULL OR writer = %s)
     ORDER BY number LIMIT %s"""
-_OFFER = "INSERT INTO adjudge_ranges (run, first_row, last_row) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+_OFFER = """INSERT INTO adjudge_ranges AS known (run, first_row, last_row, rows) VALUES (%s, %s, %s, %s)
+    ON CONFLICT (run, first_row) DO UPDATE SET last_row = excluded.last_row, rows = excluded.rows, done = false, holder = NULL
+    WHERE known.rows IS DISTINCT FROM excluded.rows"""
 _TAKE = """UPDATE adjudge_ranges SET holder = %s, until = now() + make_interval(secs => %s)
     WHERE (run, first_row) IN (SELECT run, first_row FROM adjudge_ranges WHERE run = %s AND NOT done
-        AND (holder IS NULL OR until < now()) ORDER BY first_row LIMIT 1 FOR UPDATE SKIP LOCKED)
+        AND (holder IS NULL OR holder = %s OR until < now()) ORDER BY first_row LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING first_row, last_row"""
 _HOLD = "UPDATE adjudge_ranges SET until = now() + make_interval(secs => %s) WHERE run = %s AND holder = %s AND NOT done"
 _JOIN = """INSERT INTO adjudge_workers (run, holder, writer, until) VALUES (%s, %s, %s, now() + make_interval(secs => %s))
@@ -61,6 +72,26 @@ _ALIVE = """UPDATE adjudge_workers SET until = now() + make_interval(secs => %s)
 _DONE = "UPDATE adjudge_ranges SET done = true WHERE run = %s AND first_row = %s"
 _GIVE_BACK = "UPDATE adjudge_ranges SET holder = NULL WHERE run = %s AND holder = %s AND NOT done"
 _LEFT = "SELECT count(*) FROM adjudge_ranges WHERE run = %s AND NOT done"
+
+
+class ServerAway(RunError):
+    """The server cannot be reached, or has just gone."""
+
+
+def _waiting_for_the_server(method: Callable[P, T]) -> Callable[P, T]:
+    """Have a method done again when the server was away for a moment. All of them may be done twice."""
+
+    @wraps(method)
+    def lasting(*args: P.args, **named: P.kwargs) -> T:
+        for wait in _WAITS:
+            try:
+                return method(*args, **named)
+            except ServerAway as error:
+                _LOG.info("%s; trying again", error)
+                time.sleep(wait)
+        return method(*args, **named)
+
+    return lasting
 
 
 class PostgresStore:
@@ -99,6 +130,7 @@ class PostgresStore:
             raise RunError(f"{self.name} holds no partitions")
         return json.loads(row[0]), float(row[1])
 
+    @_waiting_for_the_server
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
         """All of them in one transaction, which the server has on its disk when this returns."""
         rows = [(self.run, *session, *span, line_of(record)) for record in records]
@@ -124,22 +156,26 @@ class PostgresStore:
             last = rows[-1][0]
             yield from (record_of(line) for _, line in rows)
 
-    def offer(self, spans: Sequence[Span]) -> None:
-        """Ranges of rows to be judged; those that are there already stay as they are."""
+    @_waiting_for_the_server
+    def offer(self, ranges: Sequence[tuple[Span, str]]) -> None:
+        """Ranges of rows to be judged, each with what tells its rows from others; where those changed it is judged again."""
         with self.opened() as connection, connection.transaction(), connection.cursor() as cursor:
-            cursor.executemany(_OFFER, [(self.run, *span) for span in spans])
+            cursor.executemany(_OFFER, [(self.run, *span, rows) for span, rows in ranges])
 
+    @_waiting_for_the_server
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> Span | None:
         """A range that nobody holds, for so long; None where there is none just now."""
         with self.opened() as connection:
-            row = connection.execute(_TAKE, (holder, seconds, self.run)).fetchone()
+            row = connection.execute(_TAKE, (holder, seconds, self.run, holder)).fetchone()
         return Span(*row) if row else None
 
+    @_waiting_for_the_server
     def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
         """A further process, which writes under this name."""
         with self.opened() as connection:
             connection.execute(_JOIN, (self.run, holder, writer, seconds))
 
+    @_waiting_for_the_server
     def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
         """What ``holder`` has, it keeps for so long from now; False where its lease had run out, and others may have it."""
         with self.opened() as connection, connection.transaction():
@@ -148,11 +184,13 @@ class PostgresStore:
                 connection.execute(_HOLD, (seconds, self.run, holder))
         return alive
 
+    @_waiting_for_the_server
     def done(self, span: Span) -> None:
         """The range is judged."""
         with self.opened() as connection:
             connection.execute(_DONE, (self.run, span.first))
 
+    @_waiting_for_the_server
     def give_back(self, holder: str) -> None:
         """What ``holder`` has and did not finish, others may take at once."""
         with self.opened() as connection:
@@ -162,6 +200,7 @@ class PostgresStore:
         """Ranges that are not judged, held or not."""
         return int(self._read(_LEFT, (self.run,))[0][0])
 
+    @_waiting_for_the_server
     def _read(self, query: str, values: Sequence[object]) -> list[tuple[int, str]]:
         with self.opened() as connection:
             rows: list[tuple[int, str]] = connection.execute(query, values).fetchall()
@@ -177,5 +216,7 @@ class PostgresStore:
                 self._connection = psycopg.connect(self._url, autocommit=True)
                 finalize(self, self._connection.close)
             yield self._connection
+        except psycopg.OperationalError as error:
+            raise ServerAway(f"the store {self.name} cannot be used: {str(error).splitlines()[0]}") from error
         except psycopg.Error as error:
             raise RunError(f"the store {self.name} cannot be used: {str(error).splitlines()[0]}") from error
