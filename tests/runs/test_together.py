@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,12 @@ def test_a_connection_that_breaks_off_is_made_anew(tmp_path: Path) -> None:
     assert isinstance(store, PostgresStore)
     store.begin({})
     store.offer([(Span(0, 9), "a")])
-    for work in (lambda: store.take("a") == Span(0, 9), lambda: store.left() == 1, lambda: store.hold("a") is False):
+    works: list[Callable[[], bool]] = [
+        lambda: store.take("a") == Span(0, 9),
+        lambda: store.left() == 1,
+        lambda: store.hold("a") is False,
+    ]
+    for work in works:
         with PostgresStore(f"{postgres_server()}#other").opened() as other:
             other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         assert work()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adjudge.domain.message import Reply, Request
-from adjudge.gateway.layers.account import measured
-from adjudge.gateway.layers.budget import Budget, bounded, current
+from adjudge.gateway.layers.account import LONGEST_ANSWER, measured
+from adjudge.gateway.layers.budget import Budget, current
 from adjudge.gateway.model import Layer, Replying
 
 
@@ -24,3 +26,8 @@ class Allowed(Layer):
     def _bounded(self, request: Request, budget: Budget) -> Request:
         """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
         return request if self.provider.capabilities.exact_logprobs else bounded(request, budget)
+
+
+def bounded(request: Request, budget: Budget) -> Request:
+    """With a limit on its answer, where money or tokens are limited."""
+    return replace(request, max_tokens=LONGEST_ANSWER) if request.max_tokens is None and budget.by_size else request

@@ -6,12 +6,12 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
-from adjudge.gateway.layers.account import LONGEST_ANSWER, Account, Spent, expected_tokens, measured, most_tokens
+from adjudge.gateway.layers.account import Account, Spent, expected_tokens, measured, most_tokens
 from adjudge.gateway.model import Replying
 from adjudge.gateway.prices import PriceTable
 
@@ -47,7 +47,6 @@ _LEASE = 256
 """Requests that are written into the ledger at once, before they are sent."""
 _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
-_ONE_CALL = Spent(1)
 Halt = BudgetSpent | RunStopped | ModelUnusable
 More = Callable[[Spent, Spent], Awaitable[Budget | None]]
 """What a request is likely to take and takes at most → what may be spent on top; None where nothing is left."""
@@ -217,7 +216,7 @@ class OpenBudget:
     def _sizes(self, model: str, request: Request, *, in_batch: bool = False) -> tuple[Spent, Spent]:
         """What a request is likely to take, and what it takes at most."""
         if not self.budget.by_size:
-            return _ONE_CALL, _ONE_CALL
+            return Spent(1), Spent(1)
         likely, (prompt, answer) = self._likely(model, request), most_tokens(request)
         most = Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
         sizes = [one.in_batch() if in_batch else one for one in (likely, most)]
@@ -399,8 +398,3 @@ async def pause(seconds: float) -> None:
 
 def _let_in(ticket: asyncio.Future[None]) -> bool:
     return ticket.done() and not ticket.cancelled() and ticket.exception() is None
-
-
-def bounded(request: Request, budget: Budget) -> Request:
-    """With a limit on its answer, where money or tokens are limited."""
-    return replace(request, max_tokens=LONGEST_ANSWER) if request.max_tokens is None and budget.by_size else request
