@@ -225,7 +225,7 @@ def test_a_run_is_started_watched_stopped_and_resumed(
     (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(20)))
     (tmp_path / "adjudge.toml").write_text("max_concurrency = 2\n")
     with FakeProvider() as provider, served(tmp_path, home=tmp_path, models=["openai/gpt-4o-mini"]) as own:
-        provider.latency = 0.3
+        provider.latency = 1.0  # long enough to be stopped on a busy machine
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
         page = opened_at(browser, own, troubles, "/start")
