@@ -399,11 +399,12 @@ def test_one_large_row_does_not_stop_a_run_that_fits(tmp_path: Path) -> None:
 
 def test_a_stop_does_not_wait_for_the_pace(tmp_path: Path) -> None:
     model = open_model(ScriptedModel(), requests_per_minute=1, max_concurrency=8)
+    others = len(event_loop._stops)
 
     def stop() -> None:
-        wait_until(lambda: bool(event_loop._stops))
+        wait_until(lambda: len(event_loop._stops) > others)
         time.sleep(0.2)
-        event_loop.home_loop().call_soon_threadsafe(event_loop._stops[0])
+        event_loop.home_loop().call_soon_threadsafe(event_loop._stops[-1])
 
     stopper = threading.Thread(target=stop)
     stopper.start()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adjudge.domain.instance import Instance
 from adjudge.engine.backends.ray.place import Cluster, keep_facts, kept_facts
 from adjudge.engine.backends.ray.worker import Worker
-from adjudge.errors import BudgetSpent, RunStopped, SetupError
+from adjudge.errors import HALTS, BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import default_model
 from adjudge.gateway.providers import local
@@ -16,23 +19,40 @@ from adjudge.judges.aspect import AspectCritic
 from adjudge.runs.partition import PartitionJudge, WorkerSettings, partitions
 from support.partitions import marked_file
 
+Started = Callable[[PartitionJudge], Worker[Any, Any, Any]]
 ASPECT = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
 
 
-def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(tmp_path: Path) -> None:
+@pytest.fixture
+def started() -> Iterator[Started]:
+    """Workers that end with the test: in a cluster their processes end."""
+    workers: list[Worker[Any, Any, Any]] = []
+
+    def start(judge: PartitionJudge) -> Worker[Any, Any, Any]:
+        workers.append(Worker(judge.opened))
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        worker.stop("the test is over")
+        with pytest.raises(HALTS):
+            worker.judge(99, [(99, Instance({"response": "a row that nobody has asked about"}))])
+
+
+def test_weights_are_loaded_once_however_many_chunks_a_worker_judges(tmp_path: Path, started: Started) -> None:
     pytest.importorskip("onnxruntime", reason="needs the embedded model")
     file = marked_file(tmp_path, rows=4, models=default_model(), judges=ASPECT)
-    worker = Worker(PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)).opened)
+    worker = started(PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)))
     local._batches.cache_clear()
     parts = [worker.judge(number, chunk) for number, chunk in enumerate(partitions(file, 2))]
     assert [part.judgments for part in parts] == [2, 2]
     assert local._batches.cache_info().misses == 1
 
 
-def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answered(tmp_path: Path) -> None:
+def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answered(tmp_path: Path, started: Started) -> None:
     file = marked_file(tmp_path, rows=4, judges=ASPECT)
     judge = PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False))
-    worker = Worker(judge.opened)
+    worker = started(judge)
     first, second = partitions(file, 2)
     worker.judge(0, first)
     worker.stop("enough")
@@ -41,13 +61,13 @@ def test_a_worker_that_is_stopped_tells_all_who_wait_and_has_kept_what_was_answe
             worker.judge(number, second)
     assert worker.news() is None
     assert PartitionJudge(file, tmp_path / "store", WorkerSettings(cache=False)).store.begun_with()
-    assert Worker(judge.opened).judge(0, first).asked == 0
+    assert started(judge).judge(0, first).asked == 0
 
 
-def test_a_worker_without_its_part_of_the_budget_asks_nothing(tmp_path: Path) -> None:
+def test_a_worker_without_its_part_of_the_budget_asks_nothing(tmp_path: Path, started: Started) -> None:
     file = marked_file(tmp_path, rows=2, judges=ASPECT)
     nothing = WorkerSettings(cache=False, budget=Budget(max_calls=0))
-    worker = Worker(PartitionJudge(file, tmp_path / "store", nothing).opened)
+    worker = started(PartitionJudge(file, tmp_path / "store", nothing))
     (chunk,) = partitions(file, 9)
     with pytest.raises(BudgetSpent):
         worker.judge(0, chunk)
