@@ -339,7 +339,7 @@ def test_sentences_are_in_the_language_of_the_project(suite: Suite) -> None:
     suite.provider.faults = lambda record, attempt: Says(lambda right: "no idea") if record == 9 else None
     suite.pytester.makepyfile(
         test_it=GROUP.format(bar=0.8, passing=51, cases=60, more=""),
-        test_text="""
+        test_one_answer="""
         def test_fails(judge):
             judge("Ответ вежлив.", "REC-00002-N", votes=1).must_pass()
 
@@ -349,7 +349,7 @@ def test_sentences_are_in_the_language_of_the_project(suite: Suite) -> None:
     )
     done = suite.run()
     done.stdout.fnmatch_lines(["*по оценке не проходит: *голосов 1 из 1*", "*= оценено =*", "оценено: не меньше 0,80: *0,847*"])
-    done.stdout.fnmatch_lines(["test_text.py::test_nobody_knows: не решено: *голосов 0 из 1*", "оценки лежат в *"])
+    done.stdout.fnmatch_lines(["test_one_answer.py::test_nobody_knows: не решено: *голосов 0 из 1*", "оценки лежат в *"])
     assert " votes" not in done.stdout.str().replace(", votes=1", "")
 
 
