@@ -322,7 +322,7 @@ def opened_at(browser: Browser, server: Server, troubles: list[str], path: str) 
     page.goto(server.access.url)
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.goto(f"http://127.0.0.1:{server.access.port}{path}")
+    page.goto(f"http://127.0.0.1:{server.access.port}{path}", wait_until="networkidle")  # a key is lost before buttons are ready
     return page
 
 
