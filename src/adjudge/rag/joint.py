@@ -59,7 +59,7 @@ def _of_the_same_fragments(cases: Sequence[Case]) -> tuple[list[JointCase], list
     taken = [case for case in cases if case.criteria.name == _IN_FRAGMENTS]
     fragments = tuple(map(_judged, help_to))
     same = all(case.instance.fields[_FRAGMENTS] == fragments for case in taken)
-    if not taken or not same or len(help_to) + len(taken) > MOST_AT_ONCE:
+    if not (help_to and taken and same) or len(help_to) + len(taken) > MOST_AT_ONCE:
         return [], list(cases)
     about, inside = help_to[0].criteria, taken[0].criteria
     lists = [Listed(about, _FRAGMENTS, len(help_to)), Listed(inside, inside.to_evaluate_field, len(taken))]
