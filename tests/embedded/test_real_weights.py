@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.local.onnx.made import precision
+from adjudge.local.onnx.made import made_path, precision
 from adjudge.local.weights.gguf import read_header
 from adjudge.local.weights.pull import pull
+from adjudge.local.weights.shipped import adapter_for
 from adjudge.local.weights.store import KNOWN, find
 
 NAME = "smollm2-135m"
@@ -18,7 +19,8 @@ NAME = "smollm2-135m"
 def _are_whole(path: Path) -> None:
     assert read_header(path).special_tokens["<|im_start|>"] == 1
     assert find(NAME) == path
-    (made,) = path.parent.glob(f"{NAME}.{precision()}.*.safetensors")
+    made = made_path(NAME, path, adapter_for(NAME), precision())
+    assert made.exists()
     assert made.with_suffix(".json").exists()
 
 
