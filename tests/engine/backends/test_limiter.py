@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 
 import pytest
 
+from adjudge.aio import event_loop
 from adjudge.engine.backends.ray import limiter as module
 from adjudge.engine.backends.ray.cluster import check_address
 from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError
@@ -83,7 +83,7 @@ def test_a_worker_spreads_its_requests_over_its_stretch(clock: Clock) -> None:
         for _ in range(5):
             await pace.wait(10)
 
-    asyncio.run(run())
+    event_loop.run(run())
     assert clock.now == pytest.approx(100 + 1.0 + 1.5 + 1.0)
     assert clock.waits == pytest.approx([1.0, 0.5, 0.5, 0.5, 1.0])
 
@@ -102,8 +102,21 @@ def test_slots_that_were_not_used_in_time_are_gone(clock: Clock) -> None:
         await pace.wait(10)
         await pace.wait(10)
 
-    asyncio.run(run())
+    event_loop.run(run())
     assert clock.waits == pytest.approx([0.0, 0.0, 5.0])
+
+
+def test_a_request_that_woke_late_waits_for_another_slot_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def lease(tokens: int) -> Lease:
+        return Lease(100, 0.0, 50.0)
+
+    async def overslept(seconds: float) -> None:
+        await clock.pause(seconds + 2.2)
+
+    monkeypatch.setattr(module, "pause", overslept)
+    pace = LeasedPace(lease, lambda seconds: None, Rate(120), 2)
+    event_loop.run(pace.wait(10))
+    assert clock.waits == pytest.approx([2.2, 2.2]), "on a machine that is always late, it is sent nevertheless"
 
 
 def test_a_worker_that_lost_the_limiter_keeps_to_its_own_part(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +134,7 @@ def test_a_worker_that_lost_the_limiter_keeps_to_its_own_part(clock: Clock, monk
         for _ in range(5):
             await pace.wait(10)
 
-    asyncio.run(run())
+    event_loop.run(run())
     assert clock.waits == pytest.approx([0.0, 2.0, 2.0, 2.0, 2.0])
     assert len(asked) == 2, "after five seconds it is looked for again"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple, Protocol
 
+from adjudge.gateway.http import http_client
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import Budget, More, OpenBudget, pause
 from adjudge.gateway.layers.limit import Pace, Rate, SharedPace, limits_of
@@ -22,6 +23,8 @@ _HEADROOM = 0.97
 """Of the limit is given out: requests that are sent evenly do not arrive so."""
 _RECOVERY = 0.95
 _SLOWEST = 64.0
+_LATE = 0.1
+"""Seconds after its slot at which a request waits for another, once: many that are late arrive together."""
 _PATIENCE = 5.0
 """Seconds before a limiter that is gone is looked for again."""
 
@@ -147,12 +150,20 @@ class LeasedPace:
 
     async def wait(self, tokens: int) -> None:
         """Wait for the next slot of what was leased."""
+        due = await self._awaited(tokens)
+        if monotonic() - due > _LATE:
+            await self._awaited(tokens)
+
+    async def _awaited(self, tokens: int) -> float:
+        """When the wait should have ended that has ended."""
         while True:
             now = monotonic()
             if now < self._alone_until:
-                return await self._alone(tokens)
+                await self._alone(tokens)
+                return monotonic()
             if (slot := self._taken(now)) is not None:
-                return await pause(max(0.0, slot - now))
+                await pause(max(0.0, slot - now))
+                return max(slot, now)
             async with self._renewing:
                 if not self._left or monotonic() > self._until:
                     await self._renew(tokens)
@@ -174,6 +185,7 @@ class LeasedPace:
         return slot
 
     async def _renew(self, tokens: int) -> None:
+        http_client()  # makes the connections' session: a first request that did would be late
         try:
             lease = await self._lease(tokens)
         except LimiterLostError:
