@@ -65,6 +65,17 @@ def test_a_run_to_compare_with_that_is_not_there_fails_before_anything_is_asked(
     assert suite.asked() == 0
 
 
+def test_a_folder_that_is_a_file_and_a_sum_that_is_none_are_told_in_words(suite: Suite) -> None:
+    suite.group(30, 30)
+    for option in ("--judged-run", "--judged-record"):
+        done = suite.run(f"{option}=test_it.py")
+        assert done.ret == 1
+        done.stdout.fnmatch_lines(["judged: at least 0.80: *test_it.py*"])
+    for sum in ("nan", "-1"):
+        assert suite.run(f"--judged-budget={sum}").ret == pytest.ExitCode.USAGE_ERROR
+    assert suite.asked() == 0
+
+
 def test_a_group_that_the_baseline_lacks_is_not_held_to_it_and_that_is_told(suite: Suite) -> None:
     suite.group(30, 30)
     assert suite.run("--judged-run=first").ret == 0

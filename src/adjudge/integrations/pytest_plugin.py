@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("adjudge", "judging with adjudge")
     add = group.addoption
     add("--judged-model", action="append", default=[], metavar="ID", help="the model that judges; several are a panel")
-    add("--judged-budget", type=float, metavar="USD", help="the most that judging may cost in the whole session")
+    add("--judged-budget", type=_usd, metavar="USD", help="the most that judging may cost in the whole session")
     add("--judged-replay", metavar="PATH", help="take replies from what --judged-record wrote; nothing is sent")
     add("--judged-record", metavar="FOLDER", help="keep all replies there, for --judged-replay")
     add("--judged-run", metavar="FOLDER", help="where judgments are kept; by default .adjudge/runs/pytest-<time>")
@@ -53,6 +53,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="pass",
         help="what becomes of the exit code when something cannot be decided",
     )
+
+
+def _usd(text: str) -> float:
+    """A sum of money; what is none is told by pytest, as of every option."""
+    if not (found := float(text)) >= 0:
+        raise ValueError(text)
+    return found
 
 
 def pytest_configure(config: pytest.Config) -> None:

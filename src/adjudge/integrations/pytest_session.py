@@ -212,7 +212,7 @@ class JudgingSession:
         except BudgetSpent as halt:
             why = self.told(f"stopped before all cases were judged: {halt}")
             return Decision(title, "inconclusive", why, [("adjudge.run", str(folder))])
-        except (AdjudgeError, AssertionError) as error:
+        except (AdjudgeError, AssertionError, OSError) as error:
             return Decision(title, "failed", self.told(str(error)))
 
     def end_recording(self) -> None:
