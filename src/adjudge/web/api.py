@@ -26,7 +26,8 @@ from adjudge.catalog.lint import lint
 from adjudge.domain.frozen import plain
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
-from adjudge.reading.values import Place, flag, list_of, mapping, number, text, texts
+from adjudge.reading.types import WholeNumber
+from adjudge.reading.values import Place, flag, list_of, mapping, one_of, text, texts
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_shelf import NoSuchRun, RunShelf
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
@@ -37,6 +38,7 @@ LARGEST = 1 << 20
 MOST_AT_ONCE = 32
 """Judgments under way; who asks for more is told to wait."""
 _PLACE = Place("request")
+_WHOLE = WholeNumber()
 _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
     NoSuchRun: (404, "no_such_run"),
     BudgetSpent: (402, "budget_spent"),
@@ -122,7 +124,8 @@ def _said(given: Mapping[str, object]) -> CriteriaLike:
 
 
 def _fields(given: Mapping[str, object]) -> Fields:
-    found = mapping(given.get("fields") or {}, _PLACE.at("fields"))
+    said = given.get("fields")
+    found = mapping({} if said is None else said, _PLACE.at("fields"))
     return {name: _field(value, _PLACE.at(f"fields.{name}")) for name, value in found.items()}
 
 
@@ -131,7 +134,7 @@ def _field(value: object, place: Place) -> str | list[str]:
 
 
 def _votes(given: Mapping[str, object]) -> int:
-    return int(number(given.get("votes", 1), _PLACE.at("votes")))
+    return _WHOLE.read(given.get("votes", 1), _PLACE.at("votes"))
 
 
 async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, object]:
@@ -147,6 +150,8 @@ async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, .
 
 async def _criteria(request: Request) -> Response:
     language, kind = request.query_params.get("language", "en"), request.query_params.get("kind")
+    if kind is not None:
+        one_of(kind, ("direct", "pairwise"), _PLACE.at("kind"))
     entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
     return _json({"criteria": [_entry(one) for one in entries if kind in (None, one.kind)]})
 
@@ -180,7 +185,7 @@ async def _run(request: Request) -> Response:
 
 async def _rows(request: Request) -> Response:
     asked, shelf, name = request.query_params, _api(request).shelf, request.path_params["name"]
-    limit = int(number(asked.get("limit", "20"), _PLACE.at("limit")))
+    limit = _WHOLE.read(asked.get("limit", 20), _PLACE.at("limit"))
     return _json(
         await run_in_threadpool(
             lambda: shelf.rows(
