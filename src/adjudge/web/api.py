@@ -26,8 +26,7 @@ from adjudge.catalog.lint import lint
 from adjudge.domain.frozen import plain
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
-from adjudge.reading.types import WholeNumber
-from adjudge.reading.values import Place, flag, list_of, mapping, one_of, text, texts
+from adjudge.reading.values import Place, flag, list_of, mapping, number, one_of, text, texts, what
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_shelf import NoSuchRun, RunShelf
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
@@ -38,7 +37,6 @@ LARGEST = 1 << 20
 MOST_AT_ONCE = 32
 """Judgments under way; who asks for more is told to wait."""
 _PLACE = Place("request")
-_WHOLE = WholeNumber()
 _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
     NoSuchRun: (404, "no_such_run"),
     BudgetSpent: (402, "budget_spent"),
@@ -134,7 +132,14 @@ def _field(value: object, place: Place) -> str | list[str]:
 
 
 def _votes(given: Mapping[str, object]) -> int:
-    return _WHOLE.read(given.get("votes", 1), _PLACE.at("votes"))
+    return _whole(given.get("votes", 1), _PLACE.at("votes"))
+
+
+def _whole(value: object, place: Place) -> int:
+    found = number(value, place)
+    if not found.is_integer():
+        raise place.wrong(f"must be a whole number, not {what(value)}")
+    return int(found)
 
 
 async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, object]:
@@ -185,7 +190,7 @@ async def _run(request: Request) -> Response:
 
 async def _rows(request: Request) -> Response:
     asked, shelf, name = request.query_params, _api(request).shelf, request.path_params["name"]
-    limit = _WHOLE.read(asked.get("limit", 20), _PLACE.at("limit"))
+    limit = _whole(asked.get("limit", 20), _PLACE.at("limit"))
     return _json(
         await run_in_threadpool(
             lambda: shelf.rows(
