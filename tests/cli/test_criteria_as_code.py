@@ -114,15 +114,19 @@ def test_a_lock_sees_every_change_of_wording(tmp_path: Path) -> None:
     assert "groundedness: locked, and not there" in done.stderr
 
 
-def test_a_package_brings_criteria(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "acme_criteria"
+def installed(site: Path, module: str, name: str, code: str = "") -> None:
+    """A package that brings the criteria ``name``/tone."""
+    package, about = site / module, site / f"{module}-1.0.dist-info"
     package.mkdir()
-    (package / "__init__.py").touch()
-    tone(package / "tone.yaml")
-    about = tmp_path / "acme_criteria-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-criteria\nVersion: 1.0\n", encoding="utf-8")
-    (about / "entry_points.txt").write_text("[adjudge.criteria]\nacme = acme_criteria\n", encoding="utf-8")
+    (package / "__init__.py").write_text(code, encoding="utf-8")
+    tone(package / "tone.yaml")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(f"[adjudge.criteria]\n{name} = {module}\n", encoding="utf-8")
+
+
+def test_a_package_brings_criteria(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(tmp_path, "acme_criteria", "acme")
     monkeypatch.syspath_prepend(tmp_path)
     assert entry("acme/tone").version == "1.0.0"
     with pytest.raises(SetupError, match="'acme' has no criteria 'ton'; it has tone"):
@@ -131,6 +135,17 @@ def test_a_package_brings_criteria(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         entry("other/tone")
     with pytest.raises(SetupError, match="no ready-made criteria"):
         entry("acme/../tone")
+
+
+def test_a_broken_package_and_two_of_one_name_are_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(tmp_path, "broken_criteria", "broken", "raise RuntimeError('boom')")
+    installed(tmp_path, "one_criteria", "same")
+    installed(tmp_path, "other_criteria", "same")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SetupError, match="the criteria of 'broken' cannot be loaded: boom"):
+        entry("broken/tone")
+    with pytest.raises(SetupError, match="bring criteria called 'same': one_criteria, other_criteria; remove all but one"):
+        entry("same/tone")
 
 
 def test_versions_and_golden_cases_may_stand_in_an_eval_file(tmp_path: Path) -> None:

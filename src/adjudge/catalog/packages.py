@@ -19,13 +19,18 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
     from importlib.metadata import entry_points  # takes long to load, and few criteria come from packages
 
     package, _, own = name.partition("/")
-    known = {one.name: one for one in entry_points(group=GROUP)}
-    if package not in known:
-        there = ", ".join(sorted(known)) or "none"
+    known = entry_points(group=GROUP)
+    modules = sorted({one.value for one in known if one.name == package})
+    if not modules:
+        there = ", ".join(sorted(known.names)) or "none"
         raise SetupError(f"no installed package brings criteria called {package!r} (entry point {GROUP}); there are: {there}")
+    if len(modules) > 1:
+        raise SetupError(
+            f"several installed packages bring criteria called {package!r}: {', '.join(modules)}; remove all but one"
+        )
     try:
-        folder = files(known[package].value)
-    except ModuleNotFoundError as error:
+        folder = files(modules[0])
+    except Exception as error:  # a package runs code of its own when it is imported
         raise SetupError(f"the criteria of {package!r} cannot be loaded: {error}") from error
     file = folder / f"{own}.yaml"
     if not file.is_file():
