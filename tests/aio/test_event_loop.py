@@ -203,6 +203,23 @@ def test_an_interrupt_stops_the_batch_before_it_is_raised(provider: FakeProvider
 
 
 @posix_only
+def test_an_interrupt_that_the_work_outlives_ends_the_caller_unless_somebody_was_told() -> None:
+    """Else Ctrl-C in a loop of short runs would only ever end one that is over."""
+
+    async def ends_in_good_order() -> int:
+        await stopped.wait()
+        return 1
+
+    stopped = asyncio.Event()
+    with interrupted_after(0.1), event_loop.stoppable(stopped.set), pytest.raises(KeyboardInterrupt):
+        event_loop.run(ends_in_good_order())
+    stopped, told = asyncio.Event(), []
+    with interrupted_after(0.1), event_loop.stoppable(stopped.set), event_loop.stopping_told(lambda: told.append(1)):
+        assert event_loop.run(ends_in_good_order()) == 1
+    assert told == [1]
+
+
+@posix_only
 def test_an_interrupt_before_the_work_has_begun_is_as_prompt() -> None:
     busy = threading.Event()
     event_loop.home_loop().call_soon_threadsafe(busy.wait, 20)

@@ -104,9 +104,13 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
             raise
         for stop in _stops:
             loop.call_soon_threadsafe(stop)
-        for tell in _tellers:
+        told = list(_tellers)
+        for tell in told:
             tell()
-        return future.result()
+        result = future.result()
+        if not told:
+            raise  # it ended in good order, and nobody else knows that the caller's own loop is to end, too
+        return result
 
 
 @contextmanager

@@ -155,7 +155,8 @@ class EvalRun:
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}, batch is not None) if self.folder else None
         if batch and run is None:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
-        with event_loop.holding(on_call, told_of_calls):
+        hears = event_loop.stopping_told(lambda: None)  # who listens is told by the event Stopping, and decides what that means
+        with event_loop.holding(on_call, told_of_calls), hears:
             event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
 
     def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
