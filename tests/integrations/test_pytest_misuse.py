@@ -70,7 +70,7 @@ def test_a_folder_that_is_a_file_and_a_sum_that_is_none_are_told_in_words(suite:
     for option in ("--judged-run", "--judged-record"):
         done = suite.run(f"{option}=test_it.py")
         assert done.ret == 1
-        done.stdout.fnmatch_lines(["judged: at least 0.80: *test_it.py*"])
+        done.stdout.fnmatch_lines(["test_answers, judged: at least 0.80: *test_it.py*"])
     for sum in ("nan", "-1"):
         assert suite.run(f"--judged-budget={sum}").ret == pytest.ExitCode.USAGE_ERROR
     assert suite.asked() == 0
@@ -86,7 +86,7 @@ def test_a_group_that_the_baseline_lacks_is_not_held_to_it_and_that_is_told(suit
     assert done.ret == 0
     done.stdout.fnmatch_lines(
         [
-            "judged: not worse: the baseline *first has no run of it",
+            "test_bare, judged: not worse: the baseline *first has no run of it",
             "*Gate holds*. the baseline *first has no run of it",
         ]
     )
@@ -124,7 +124,12 @@ def test_tests_of_one_group_that_are_marked_differently_are_not_judged_by_the_fi
 def test_a_group_without_cases_is_inconclusive(suite: Suite) -> None:
     suite.group(0, 0)
     done = suite.run()
-    done.stdout.fnmatch_lines(["*there is nothing to decide: its tests gave no cases to judged", "*3 passed, 1 inconclusive*"])
+    done.stdout.fnmatch_lines(
+        [
+            "test_answers, judged: *: there is nothing to decide: its tests gave no cases*",
+            "*3 passed, 1 inconclusive*",
+        ]
+    )
     assert suite.run("--judged-inconclusive=fail").ret == 1
 
 

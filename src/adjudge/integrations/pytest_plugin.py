@@ -254,7 +254,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 
 def _decide(session: pytest.Session, group: Group, state: _State) -> None:
     began = time.time()
-    decision = _judging(session.config).decide(group)
+    decision = replace(_judging(session.config).decide(group), test=group.name.rpartition("::")[2])
     state.decisions.append(decision)
     session.testscollected += 1
     for report in _reports(session.config, group, decision, time.time() - began):
@@ -306,7 +306,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     judging = _judging(config)
     terminalreporter.section(judging.told("judged"))
     for decision in state.decisions:
-        terminalreporter.line(f"{judging.told(decision.title)}: {decision.message}")
+        terminalreporter.line(f"{decision.test}, {judging.told(decision.title)}: {decision.message}")
     for nodeid, reason in undecided:
         if not any(reason.endswith(decision.message) for decision in state.decisions):
             terminalreporter.line(f"{nodeid}: {reason}")

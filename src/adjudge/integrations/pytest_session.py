@@ -56,6 +56,8 @@ class Decision:
     message: str
     properties: Sequence[tuple[str, object]] = ()
     """For JUnit."""
+    test: str = ""
+    """The test function whose cases they are."""
 
 
 @dataclass(frozen=True)
