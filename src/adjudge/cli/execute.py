@@ -25,9 +25,9 @@ from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
+from adjudge.engine.ask import OnCall
 from adjudge.engine.backends.batch.settings import BatchNews
 from adjudge.engine.backends.ray.place import kept_facts
-from adjudge.engine.calls import OnCall
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run

@@ -160,7 +160,7 @@ class Wanted(RowFlags):
 @cluster_options
 @batch_options
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags) -> int:
+def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags | None) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
@@ -173,9 +173,11 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
     if file is None:
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
-    settings = batch.settings()
+    settings = batch.settings() if batch else None
     if (wanted.on, wanted.workers, wanted.store) != (None, None, None):
-        check_alone(wanted.on, wanted.workers, wanted.store, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
+        check_alone(
+            wanted.on, wanted.workers, wanted.store, batch=batch is not None, fork=wanted.reused() is not None, watch=watch
+        )
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 

@@ -20,7 +20,6 @@ from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.backends.ray.place import On
-from adjudge.engine.provenance import plain_settings
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -28,7 +27,7 @@ from adjudge.judges.attributes import own_attributes
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
 from adjudge.judges.own import ask_own, in_batches
-from adjudge.judges.settings import OwnSettings, at_least, check_votes
+from adjudge.judges.settings import OwnSettings, at_least, check_votes, plain_settings
 from adjudge.ledger.changes import ATTRIBUTES
 from adjudge.ledger.ledger import key_of
 from adjudge.pooling.majority import notes_on
