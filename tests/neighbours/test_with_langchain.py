@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
+from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 
-from adjudge import PairwiseJudge, ScriptedModel
+from adjudge import DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.errors import RunError, SetupError
 from support.neighbours import BAD, GOOD, ODD, SCALE, critic, direct
+from support.neighbours import says as model
 
 pytest.importorskip("langchain_classic", reason="langchain-classic is not installed: make test-neighbours tries it")
+from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
+from langsmith.schemas import DataType, Example, Run
+
 from adjudge.integrations.langchain import AdjudgeEvaluator, AdjudgePairwiseEvaluator
 
 
@@ -41,3 +48,44 @@ def test_a_pair_without_a_verdict_raises() -> None:
     judge = PairwiseJudge(ScriptedModel(["nonsense"]), max_repairs=0)
     with pytest.raises(RunError):
         AdjudgePairwiseEvaluator(judge, "Which is better?").evaluate_string_pairs(prediction="one", prediction_b="two")
+
+
+def test_what_is_given_is_read_and_what_is_required_must_be_given() -> None:
+    asked: list[str] = []
+
+    def says(prompt: str) -> str:
+        asked.append(prompt)
+        return "A" if "two" in prompt else "all"
+
+    single = AdjudgeEvaluator(DirectJudge(says), SCALE)
+    pair = AdjudgePairwiseEvaluator(PairwiseJudge(says), "Which is better?")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # LangChain warns of what an evaluator ignores
+        single.evaluate_strings(prediction=GOOD, input="a question", reference="a reference")
+        pair.evaluate_string_pairs(prediction="one", prediction_b="two", input="a question", reference="a reference")
+    assert all("a question" in prompt and "a reference" in prompt for prompt in asked)
+    with pytest.raises(ValueError, match="requires a reference"):
+        AdjudgeEvaluator(critic(), requires_reference=True).evaluate_strings(prediction=GOOD)
+    with pytest.raises(ValueError, match="requires an input"):
+        AdjudgeEvaluator(critic(), requires_input=True).evaluate_strings(prediction=GOOD)
+
+
+@pytest.mark.parametrize(("answer", "score"), [(GOOD, 1.0), (BAD, 0.0), (ODD, None)])
+def test_langchains_runs_over_datasets_take_it_and_a_failure_has_no_score(answer: str, score: float | None) -> None:
+    asked: list[str] = []
+
+    def says(prompt: str) -> str:
+        asked.append(prompt)
+        return model(prompt)
+
+    evaluator = AdjudgeEvaluator(DirectJudge(says, max_repairs=0), SCALE, requires_input=True, requires_reference=True)
+    chain = StringRunEvaluatorChain.from_run_and_data_type(evaluator, "chain", DataType.kv)
+    started, id = datetime.now(UTC), uuid4()
+    run = Run(
+        id=id, trace_id=id, name="r", start_time=started, run_type="chain", inputs={"q": "the question"}, outputs={"a": answer}
+    )
+    example = Example(id=uuid4(), dataset_id=uuid4(), inputs={"q": "the question"}, outputs={"a": "the reference"})
+    for found in (chain.evaluate_run(run, example), asyncio.run(chain.aevaluate_run(run, example))):
+        assert (found.key, found.score) == ("years", score)
+        assert ("unreadable" in found.comment) == (score is None)
+    assert all("the question" in prompt and "the reference" in prompt for prompt in asked)
