@@ -12,7 +12,6 @@ import pytest
 from adjudge import DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.errors import RunError, SetupError
 from support.neighbours import BAD, GOOD, ODD, SCALE, critic, direct
-from support.neighbours import says as model
 
 pytest.importorskip("langchain_classic", reason="langchain-classic is not installed: make test-neighbours tries it")
 from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
@@ -70,22 +69,28 @@ def test_what_is_given_is_read_and_what_is_required_must_be_given() -> None:
         AdjudgeEvaluator(critic(), requires_input=True).evaluate_strings(prediction=GOOD)
 
 
-@pytest.mark.parametrize(("answer", "score"), [(GOOD, 1.0), (BAD, 0.0), (ODD, None)])
-def test_langchains_runs_over_datasets_take_it_and_a_failure_has_no_score(answer: str, score: float | None) -> None:
+def test_the_chain_over_runs_hands_over_the_question_and_the_reference_and_gets_no_score_without_a_verdict() -> None:
+    """A verdict does not get through it: this langsmith refuses the ``reasoning`` that LangChain's own evaluators return."""
     asked: list[str] = []
 
     def says(prompt: str) -> str:
         asked.append(prompt)
-        return model(prompt)
+        return "nonsense"
 
     evaluator = AdjudgeEvaluator(DirectJudge(says, max_repairs=0), SCALE, requires_input=True, requires_reference=True)
     chain = StringRunEvaluatorChain.from_run_and_data_type(evaluator, "chain", DataType.kv)
-    started, id = datetime.now(UTC), uuid4()
+    id, inputs = uuid4(), {"q": "the question"}
     run = Run(
-        id=id, trace_id=id, name="r", start_time=started, run_type="chain", inputs={"q": "the question"}, outputs={"a": answer}
+        id=id, trace_id=id, name="r", start_time=datetime.now(UTC), run_type="chain", inputs=inputs, outputs={"a": "the answer"}
     )
-    example = Example(id=uuid4(), dataset_id=uuid4(), inputs={"q": "the question"}, outputs={"a": "the reference"})
+    example = Example(id=uuid4(), dataset_id=uuid4(), inputs=inputs, outputs={"a": "the reference"})
     for found in (chain.evaluate_run(run, example), asyncio.run(chain.aevaluate_run(run, example))):
-        assert (found.key, found.score) == ("years", score)
-        assert ("unreadable" in found.comment) == (score is None)
-    assert all("the question" in prompt and "the reference" in prompt for prompt in asked)
+        assert (found.key, found.score) == ("years", None)
+        assert "unreadable" in found.comment
+    assert len(asked) == 2
+    assert all(text in prompt for prompt in asked for text in ("the question", "the reference", "the answer"))
+
+
+def test_what_langchains_own_chains_pass_on_is_taken() -> None:
+    found = AdjudgeEvaluator(critic()).evaluate_strings(prediction=GOOD, callbacks=[], include_run_info=True)
+    assert (found["score"], found["metadata"]["adjudge.option"]) == (1.0, "PASS")

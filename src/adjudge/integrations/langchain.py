@@ -39,7 +39,7 @@ class _ReadsWhatIsGiven(_EvalArgsMixin):  # type: ignore[misc]
 
 
 class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc]
-    """``evaluate_strings(prediction=, input=, reference=)`` → ``score`` from 0 to 1, ``value``, ``reasoning``."""
+    """``evaluate_strings(prediction=, input=, reference=)`` → ``score`` from 0 to 1, ``value``, ``reasoning``, ``metadata``."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
     ) -> None:
         """``requires_…``: whether the criteria reads one.
 
-        LangChain raises where it is missing, and its runs over datasets hand over only what is required.
+        LangChain raises where it is missing, and its chain over runs hands over only what is required.
         """
         super().__init__(requires_input, requires_reference)
         self._asked = Asked(judge, criteria)
@@ -70,7 +70,7 @@ class AdjudgeEvaluator(_ReadsWhatIsGiven, StringEvaluator):  # type: ignore[misc
         callbacks: object = None,  # noqa: ARG002
         include_run_info: bool = False,  # noqa: ARG002
     ) -> Evaluated:
-        """``callbacks`` and ``include_run_info`` come from LangChain's runs over datasets; no call of ours is a chain."""
+        """``callbacks`` and ``include_run_info`` come from LangChain's chain over runs; no call of ours is a chain."""
         return _evaluated(self._asked.verdict(_cells(prediction, reference, input)))
 
     async def _aevaluate_strings(
@@ -110,7 +110,7 @@ class AdjudgePairwiseEvaluator(_ReadsWhatIsGiven, PairwiseStringEvaluator):  # t
 
 def _evaluated(verdict: Verdict) -> Evaluated:
     found = verdict.scored_or_raise()
-    return {"score": found.score, "value": found.label, "reasoning": found.result.explanation, **found.facts}
+    return {"score": found.score, "value": found.label, "reasoning": found.result.explanation, "metadata": found.facts}
 
 
 def _cells(prediction: object, reference: object, question: object) -> dict[str, object]:
