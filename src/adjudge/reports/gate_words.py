@@ -35,6 +35,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "between {lower:+.3f} and {upper:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
         "worse few rows": "Gate undecided: {of} has {scored} rows with a score in both runs ({against} is the other); 8 are the "
         "fewest.",
+        "other judge": " That run had another judge (criteria, model or settings): part of the difference may be the judges'.",
         "no system": "Gate undecided: no system is called {of}.",
         "few missing": "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
         "many missing": "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
@@ -70,6 +71,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "от {lower:+.3f} до {upper:+.3f} при {level}, допустимая потеря {margin_allowed:.3f}.",
         "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих прогонах {scored} (другой: {against}), нужно хотя "
         "бы 8.",
+        "other judge": " В том прогоне был другой судья (критерий, модель или настройки): часть разницы может быть из-за этого.",
         "no system": "Порог не проверен: системы «{of}» нет.",
         "few missing": "Порог выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}.",
         "many missing": "Порог не выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}. "
