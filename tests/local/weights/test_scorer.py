@@ -25,7 +25,8 @@ pytest.importorskip("onnxruntime", reason="the extra adjudge[local] is not insta
 if TYPE_CHECKING:
     from adjudge.local.onnx.scorer import Scorer
 LABELS = ("Y", "N", "x")
-TEXTS = ["short", "a text that is somewhat longer than the others", "Привет!", "<|im_end|>", "", "one two three four five six"]
+IN_PIECES = "one two three four five six " * 12
+TEXTS = ["short", "a text that is somewhat longer", "Привет!", "<|im_end|>", "", "one two three four five six", IN_PIECES]
 
 
 def prompt(text: str) -> Prompt:
@@ -88,6 +89,23 @@ def test_its_tokens_are_those_of_xllamacpp(scorer: Scorer, base: Path) -> None:
 def test_a_score_is_the_same_to_the_last_bit_in_any_company(scorer: Scorer, texts: list[str]) -> None:
     alone = [score(scorer, [text])[0] for text in texts]
     assert score(scorer, texts) == (alone if machine() in MEASURED else [pytest.approx(one, abs=1e-4) for one in alone])
+
+
+def test_a_long_text_is_read_in_pieces(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    (in_pieces,) = score(scorer, [IN_PIECES])
+    monkeypatch.setattr("adjudge.local.onnx.network.PIECE", 512)
+    (whole,) = score(scorer, [IN_PIECES])
+    assert in_pieces == pytest.approx(whole, abs=1e-4 if scorer.precision == "fp32" else 0.1)
+
+
+@given(st.lists(st.integers(1, 4096), min_size=1, max_size=16))
+def test_no_pass_is_wider_than_what_one_long_text_takes(lengths: list[int]) -> None:
+    from adjudge.local.onnx.scorer import in_passes
+
+    passes = list(in_passes(list(enumerate(lengths))))
+    assert sorted(place for together in passes for place in together) == list(range(len(lengths)))
+    assert all(len(one) * max(lengths[place] for place in one) <= 4096 for one in passes)
+    assert all(len(one) == 1 for one in passes if any(lengths[place] > 256 for place in one))
 
 
 def test_only_what_is_new_is_read(scorer: Scorer) -> None:
