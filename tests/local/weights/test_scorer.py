@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from platform import machine
@@ -139,6 +140,12 @@ def test_weights_are_made_once_and_again_where_they_are_damaged(base: Path, cach
     for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
         path.write_bytes(damaged)
         assert made_weights("tiny", base, None, "fp32").read_bytes() == whole
+    kept, half = path.stat(), path.with_name(f"{path.name}.1-2.part")
+    half.write_bytes(b"of a process that was killed")
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert made_weights("tiny", base, None, "fp32", hashed=True).read_bytes() == whole
+    assert not half.exists()
     path.touch()
     made_weights("tiny", base, None, "fp32")
     assert json.loads(path.with_suffix(".json").read_bytes())["mtime_ns"] == path.stat().st_mtime_ns
