@@ -36,6 +36,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "worse few rows": "Gate undecided: {of} has {scored} rows with a score in both runs ({against} is the other); 8 are the "
         "fewest.",
         "no system": "Gate undecided: no system is called {of}.",
+        "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {rows}).",
         "few missing": "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
         "many missing": "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
         "Needed: scores for {needed} more.",
@@ -71,6 +72,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих прогонах {scored} (другой: {against}), нужно хотя "
         "бы 8.",
         "no system": "Порог не проверен: системы «{of}» нет.",
+        "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {rows}).",
         "few missing": "Порог выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}.",
         "many missing": "Порог не выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}. "
         "Нужны оценки ещё для {needed}.",
