@@ -15,7 +15,7 @@ from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices, with_weights
+from adjudge.cli.execute import Seen, check_resumed, gated, note_halt, resumable, skipped_rows, use_prices, with_weights
 from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
     LANGUAGE,
@@ -234,7 +234,8 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     except BatchesOpen as halt:
         say_open(halt, kept, file)
         return ExitCode.UNSCORED
-    except RunStopped:
+    except RunStopped as halt:
+        note_halt(halt, outcome)
         _tell(outcome, kept, (), as_json=wanted.as_json)
         raise
     for path in written:

@@ -128,8 +128,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
-        cluster whose workers ask, such as "ray"; it needs ``run``.
+        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with
+        each result as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         return await self.judge_items(self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on)
 
