@@ -676,6 +676,15 @@ def test_a_limit_holds_when_batches_are_planned(tmp_path: Path, batches: BatchPr
     assert is_right(tmp_path / "run")
 
 
+def test_a_request_that_failed_in_a_batch_counts_like_any_other(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "expired" if record == 0 else Status(429) if record == 1 else "ok"
+    with pytest.raises(BudgetSpent, match="max_calls=6"):
+        judged(eval_run(tmp_path, batches), budget=Budget(max_calls=6))
+    assert sizes(batches) == [6]
+    assert len(batches.requests) == 1  # no server has seen the one that expired
+    assert run_info(tmp_path / "run").failed_calls == 1
+
+
 def test_a_limit_in_dollars_is_not_passed_by_a_batch(tmp_path: Path, batches: BatchProvider) -> None:
     each = 458 * 0.15e-6 + 16 * 0.6e-6
     with pytest.raises(BudgetSpent):
