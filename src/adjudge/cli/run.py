@@ -204,6 +204,8 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     check_resumed(made.folder, resume=wanted.resume)
     outcome = gated(made, wanted)
     if wanted.dry_run:
+        if batch:
+            made.check_batches(batch)
         found = made.estimate(fork_of=fork, retry_failed=wanted.retry_failed)
         show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK

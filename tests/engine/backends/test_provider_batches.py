@@ -307,6 +307,7 @@ def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchPr
     run = eval_run(tmp_path, batches, models="scripted")
     with pytest.raises(SetupError, match="scripted has no batch API"):
         judged(run)
+    assert not (tmp_path / "run").exists()  # so that the folder is free for the next try
 
 
 # -- results ---------------------------------------------------------------------------
