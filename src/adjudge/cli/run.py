@@ -227,7 +227,7 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
                 told_of_calls=seen.told_of_calls,
             )
     except OtherConfiguration as error:
-        if not holds_run(kept):
+        if wanted.on or not holds_run(kept):
             raise  # it is a cluster's store that was made with another one
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"
         raise OtherConfiguration(f"{error}; {again} reuses the answers that still apply") from error
