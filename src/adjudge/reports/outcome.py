@@ -130,7 +130,8 @@ class Outcome:
 
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
-        check_against(self._setup.against)
+        if self._setup.against:
+            check_against(self._setup.against)
         known = list(dict.fromkeys(name for ready in self.run.judges for name in self._names(ready)))
         for ready in self.run.judges:
             bars = bars_of(self._gate(ready))
