@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import Instance, texts_beside
 from adjudge.errors import SetupError
 
@@ -105,10 +106,10 @@ class Judge:
         criteria: object,
         response: str,
         *,
+        votes: int = 3,
         user_input: str | None = None,
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
-        votes: int = 3,
     ) -> JudgedText:
         """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
         fields = {**texts_beside(user_input, reference, contexts), "response": response}
@@ -127,12 +128,12 @@ class Collect:
         *,
         user_input: str | None = None,
         reference: str | None = None,
+        fields: Fields = NOTHING,
         contexts: Sequence[str] | None = None,
-        fields: Fields | None = None,
     ) -> None:
         """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
         name = f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test
-        beside = {**texts_beside(user_input, reference, contexts), **(fields or {})}
+        beside = {**texts_beside(user_input, reference, contexts), **fields}
         self._cases.append(Case(name, dict(Instance({**beside, "response": response}).fields)))
 
 

@@ -196,16 +196,15 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
     for one in judgments_of_run(run, setup, votes=True):
         tally.add(one)
     made = tally.report()
-    gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
-    counts = _counts(info, setup.language)
-    return replace(
+    made = replace(
         made,
-        gates=gates,
+        gates=(*made.gates, *paired_gates(setup, Path(run))),
         used=info.usage,
-        counts=counts,
-        calibrations=calibrations,
+        counts=_counts(info, setup.language),
+        calibrations=calibrations_of(run),
         failed_calls=info.failed_calls,
     )
+    return made if info.state == "complete" else made.unfinished()
 
 
 def baseline_of(run: Path) -> Baseline:

@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 
 def check_against(other: str) -> None:
     """The run that another one is held to must be there."""
-    if other and not holds_run(Path(other)):
+    if not holds_run(Path(other)):
         raise RunError(f"the run that this one must not be worse than is not there: {other}")
 
 
