@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adjudge.data.sources.open import arrow_rows
-from adjudge.data.sources.row import Origin, Row, Rows
+from adjudge.data.sources.row import Origin, Row, Rows, arrow_rows
 from adjudge.errors import RunError, SetupError
 
 _AT_ONCE = 1000
