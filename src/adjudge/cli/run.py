@@ -206,6 +206,8 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     check_resumed(made.folder, resume=wanted.resume)
     outcome = gated(made, wanted)
     if wanted.dry_run:
+        if batch:
+            made.check_batches(batch)
         found = estimated(outcome, fork_of=fork, retry_failed=wanted.retry_failed)
         show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
@@ -227,7 +229,7 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
                 told_of_calls=seen.told_of_calls,
             )
     except OtherConfiguration as error:
-        if not holds_run(kept):
+        if wanted.on or not holds_run(kept):
             raise  # it is a cluster's store that was made with another one
         again = f"--run OTHER --fork {shlex.quote(str(kept))}"
         raise OtherConfiguration(f"{error}; {again} reuses the answers that still apply") from error

@@ -65,6 +65,8 @@ class GateResult:
     is held by each criteria by itself."""
     cluster: str = ""
     """The column whose equal values belong together, where rows are not independent."""
+    same_judge: bool = True
+    """Where two runs are compared: whether both have the very same judge."""
     stopped: bool = False
     """Whether the run has not come to its end: rows that nobody was asked about yet could change it."""
 
@@ -119,7 +121,7 @@ class GateResult:
         }
         if self.enough is not None:
             values["more"] = words["more rows"].format(**values)
-        return words[self._said].format(**values)
+        return words[self._said].format(**values) + ("" if self.same_judge else words["other judge"])
 
     def _level(self, words: Mapping[str, str]) -> str:
         """How sure the limits are, over what, and which rows pass for one."""

@@ -14,7 +14,7 @@ from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.paired_gate import paired_gates
+from adjudge.reports.paired_gate import check_against, paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally
 from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.trusted import calibrations_of
@@ -130,6 +130,8 @@ class Outcome:
 
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
+        if self._setup.against:
+            check_against(self._setup.against)
         known = list(dict.fromkeys(name for ready in self.run.judges for name in self._names(ready)))
         for ready in self.run.judges:
             bars = bars_of(self._gate(ready))

@@ -172,8 +172,9 @@ class PartitionJudge:
         """The store, open for as many partitions as come."""
         prices = PriceTable.load()
         check_prices(self._settings.budget, prices, *self.configuration.values())
-        name, buffer = self._settings.writer or _own_name(), self._settings.buffer
-        ledger = SharedLedger(self.store, name, {"judges": self.configuration}, buffer)
+        named, buffer = self._settings.writer, self._settings.buffer
+        configuration = {"judges": self.configuration}
+        ledger = SharedLedger(self.store, named or _own_name(), configuration, buffer, started_anew=named is not None)
         try:
             async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
                 if limits := self._settings.limits:

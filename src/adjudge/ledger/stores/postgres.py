@@ -19,7 +19,7 @@ from weakref import finalize
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
-from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord
+from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord, is_new
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -48,11 +48,17 @@ CREATE TABLE IF NOT EXISTS adjudge_lanes (run text NOT NULL, model text NOT NULL
 CREATE TABLE IF NOT EXISTS adjudge_ranges (run text NOT NULL, first_row bigint NOT NULL, last_row bigint NOT NULL,
     holder text, until timestamptz, done boolean NOT NULL DEFAULT false, PRIMARY KEY (run, first_row));
 ALTER TABLE adjudge_ranges ADD COLUMN IF NOT EXISTS rows text;
+ALTER TABLE adjudge_runs ADD COLUMN IF NOT EXISTS widest bigint;
 """
-_BEGIN = "INSERT INTO adjudge_runs (run, configuration) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_BEGIN = "INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0) ON CONFLICT DO NOTHING"
 _APPEND = "INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line) VALUES (%s, %s, %s, %s, %s, %s)"
-_VOTES = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s
-    AND (writer = %s OR (first_row <= %s AND last_row >= %s)) ORDER BY number LIMIT %s"""
+_NEAR = "first_row BETWEEN %s AND %s AND last_row >= %s"
+_VOTES_AND_OWN, _VOTES = (
+    f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND {near} ORDER BY number + 0 LIMIT %s"  # noqa: S608
+    for near in (f"(writer = %s OR ({_NEAR}))", _NEAR)
+)
+"""Found by their rows; + 0 has the server sort the few of them, in place of going through all records in their order."""
+_WIDER = "UPDATE adjudge_runs SET widest = %s WHERE run = %s AND widest < %s"
 _RECORDS = """SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND (%s::text IS NULL OR writer = %s)
     ORDER BY number LIMIT %s"""
 _OFFER = """INSERT INTO adjudge_ranges AS known (run, first_row, last_row, rows) VALUES (%s, %s, %s, %s)
@@ -86,6 +92,8 @@ class PostgresStore:
         if not self.run:
             raise SetupError(f"{self.name.partition(',')[0]} does not say which run it is: write postgresql://host/database#NAME")
         self._connection: Connection | None = None
+        self._widest = -1
+        """How far apart the rows of one of our appended pieces are at most: the server knows."""
 
     @property
     def name(self) -> str:
@@ -100,7 +108,7 @@ class PostgresStore:
             connection.execute(_TABLES)
             connection.execute(_BEGIN, (self.run, json.dumps(configuration)))
         known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration)
+        refuse_other(self.name, known, configuration, "give the run another name behind the #")
         return known
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
@@ -115,24 +123,37 @@ class PostgresStore:
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
         """All of them in one transaction, which the server has on its disk when this returns."""
         rows = [(self.run, *session, *span, line_of(record)) for record in records]
+        wide = span.last - span.first
 
         def write(connection: Connection) -> None:
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL synchronous_commit = on")
                 cursor.executemany(_APPEND, rows)
+                if wide > self._widest:
+                    cursor.execute(_WIDER, (wide, self.run, wide))
 
         self._lasting(write)
+        self._widest = max(self._widest, wide)
 
     def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
-        """Those about these rows, and of ``writer``."""
-        last = 0
-        while rows := self._read(_VOTES, (self.run, last, writer, span.last, span.first, _READ_AT_ONCE)):
+        """Those about these rows, and the first time of ``writer``."""
+        last, first, own = 0, self._first_near(span), is_new(writer, seen)
+        while rows := self._read(
+            _VOTES_AND_OWN if own else _VOTES,
+            (self.run, last, *([writer] if own else []), first, span.last, span.first, _READ_AT_ONCE),
+        ):
             for number, line in rows:
                 last = number
                 record = record_of(line)
                 if isinstance(record, VoteRecord) and str(number) not in seen:
                     seen.add(str(number))
                     yield record.values
+
+    def _first_near(self, span: Span) -> int:
+        """Before which no record begins that is about these rows; earlier versions did not note how wide they are."""
+        asked = "SELECT widest FROM adjudge_runs WHERE run = %s"
+        row = self._lasting(lambda connection: connection.execute(asked, (self.run,)).fetchone())
+        return 0 if row is None or row[0] is None else max(0, span.first - int(row[0]))
 
     def records(self, writer: str | None = None) -> Iterator[Record]:
         """Everything, or what ``writer`` wrote, the oldest first."""
