@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from adjudge.data.sources.row import Origin, Row, Rows, arrow_rows, numbered
+from adjudge.data.sources.row import Origin, Row, Rows, numbered
 from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError
@@ -31,8 +31,11 @@ def table_rows(table: Any) -> Iterator[Row]:
     if is_frame(table):
         yield from frame_rows(table)
         return
-    rows = arrow_rows(table) if hasattr(table, "to_pylist") else table
-    for number, cells in enumerate(rows, 1):
+    if hasattr(table, "to_pylist"):
+        from adjudge.data.sources.parquet import arrow_rows
+
+        table = arrow_rows(table)
+    for number, cells in enumerate(table, 1):
         yield Row(number, cells)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -12,7 +12,6 @@ from adjudge.errors import RunError
 
 _NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 """White space, no-break spaces among it, and characters that are not seen at all."""
-_ARROW_ROWS = 1000
 
 
 def is_blank(text: str) -> bool:
@@ -89,55 +88,6 @@ def numbered(names: Iterable[str]) -> list[str]:
         count = 1 + sum(known == name or known.startswith(f"{name} (") for known in header)
         header.append(name if name not in header else f"{name} ({count})")
     return header
-
-
-class ArrowColumn(Protocol):
-    """A column of an Arrow table."""
-
-    def to_pylist(self) -> list[object]:
-        """Its values as Python's own."""
-        ...
-
-
-class ArrowSchema(Protocol):
-    """What an Arrow table says of its columns."""
-
-    @property
-    def names(self) -> list[str]:
-        """Their names; one may stand twice."""
-        ...
-
-
-class ArrowTable(Protocol):
-    """An Arrow table, or a batch of its rows."""
-
-    @property
-    def num_rows(self) -> int:
-        """How many there are."""
-        ...
-
-    @property
-    def schema(self) -> ArrowSchema:
-        """What is said of the columns."""
-        ...
-
-    @property
-    def columns(self) -> Sequence[ArrowColumn]:
-        """The columns."""
-        ...
-
-    def slice(self, offset: int, length: int) -> Self:
-        """Some of the rows, without a copy."""
-        ...
-
-
-def arrow_rows(table: ArrowTable) -> Iterator[dict[str, object]]:
-    """The rows of an Arrow table or a part of one, a few in memory at once."""
-    names = numbered(table.schema.names)
-    for start in range(0, table.num_rows, _ARROW_ROWS):
-        part = table.slice(start, _ARROW_ROWS)
-        for values in zip(*(column.to_pylist() for column in part.columns), strict=True):
-            yield dict(zip(names, values, strict=True))
 
 
 @light_dataclass(frozen=True)
