@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from adjudge.aio.files import cache_folder
-from adjudge.cli.inputs import is_ours, signed
+from adjudge.cli.inputs import command_line, is_ours, signed
 from adjudge.cli.main import main
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.runs.folder import run_info
@@ -284,3 +284,18 @@ def test_the_signature_is_not_shown_as_anything_but_itself(adjudge: Adjudge) -> 
     command = json.loads(adjudge("runs", "show", "kept", "--json")[1])["run"]["command"]
     assert command["argv"][:2] == ["check", "x"]
     assert set(command) == {"argv", "cwd", "signature"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("postgresql://me:pass@host:5432/db#run", "postgresql://me@host:5432/db#run"),
+        ("--on=postgres://me:pass@host/db#run", "--on=postgres://me@host/db#run"),
+        ("postgresql://host:5432/db?user=me&password=pass#run", "postgresql://host:5432/db?user=me#run"),
+        ("postgresql://host/db?password=pass&user=me#run", "postgresql://host/db?user=me#run"),
+        ("postgresql://me@host:5432/db#run", "postgresql://me@host:5432/db#run"),
+    ],
+)
+def test_the_password_of_a_postgres_server_is_not_kept(monkeypatch: pytest.MonkeyPatch, typed: str, kept: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["adjudge", "run", "eval.yaml", typed])
+    assert command_line()["argv"] == ["run", "eval.yaml", kept]

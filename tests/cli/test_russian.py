@@ -236,3 +236,9 @@ def _texts() -> list[str]:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.append(node.value)
     return found
+
+
+def test_what_changed_in_a_configuration_is_said_in_russian() -> None:
+    changes = "judges.a is not there any more; judges.b was not there; judges.c.settings.strictness: 1 → 3"
+    told = in_russian(f"the run x was made with another configuration: {changes}. Restore the settings, or use another folder")
+    assert "judges.a больше нет; judges.b раньше не было; judges.c.settings.strictness: 1 → 3. Верните" in told

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,11 +17,12 @@ from adjudge import Instance, ScriptedModel
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import OtherConfiguration
 from adjudge.judges.aspect import AspectCritic
-from adjudge.ledger.ledger import Ledger
+from adjudge.ledger.ledger import Ledger, vote_row
 from adjudge.ledger.stores.merge import merge
+from adjudge.ledger.stores.places import Folder
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
-from adjudge.ledger.stores.store import Span, Store
+from adjudge.ledger.stores.store import Session, Span, Store, VoteRecord
 from adjudge.runs.folder import judgments, run_info
 from support.stores import STORES, opened
 
@@ -124,6 +125,66 @@ def test_a_vote_that_failed_elsewhere_does_not_hide_an_answer(tmp_path: Path) ->
     within(store, fail, "b")
     (found,) = judgments(run_folder(store, tmp_path / "run"), votes=True)
     assert [one["outcome"] for one in found["votes"]] == ["ok"]
+
+
+def test_what_a_writer_wrote_is_read_again_only_by_the_next_process_of_its_name(store: Store | Path) -> None:
+    if isinstance(store, Path):
+        pytest.skip("one process has one file")
+    store.begin(CONFIGURATION)
+    session, span, far = Session("a", "0" * 12), Span(0, 999), Span(5_000_000, 5_000_999)
+
+    def known(span: Span, writer: str, seen: set[str]) -> int:
+        return len(list(store.votes(span, writer, seen)))
+
+    store.append(session, span, [record(1), record(2)])
+    seen: set[str] = set()
+    assert known(far, "a", seen) == 2
+    store.append(session, span, [record(3)])
+    assert (known(far, "a", seen), known(far, "", set()), known(far, "b", set())) == (0, 0, 0)
+    assert (known(span, "a", seen), known(span, "b", set()), known(far, "a", set())) == (1, 3, 3)
+
+
+def record(number: int) -> VoteRecord:
+    return VoteRecord(vote_row(number, number.to_bytes(16, "big"), vote()))
+
+
+class Listing(Folder):
+    """Counts the files that it names."""
+
+    listed = 0
+
+    def paths(self, under: str) -> Iterator[str]:
+        for path in super().paths(under):
+            self.listed += 1
+            yield path
+
+
+def test_what_is_listed_does_not_grow_with_the_segments(tmp_path: Path) -> None:
+    folder = Listing(tmp_path / "store")
+    store = SegmentStore(folder)
+    store.begin(CONFIGURATION)
+    for number in range(60):
+        store.append(Session("a", "0" * 12), Span(1000 * number, 1000 * number + 999), [record(number)])
+    wide = Span(100, 9000)
+    store.append(Session("b", "1" * 12), wide, [record(60)])
+    for number in range(60):
+        folder.listed = 0
+        found = list(store.votes(Span(1000 * number, 1000 * number + 999), "", set()))
+        assert len(found) == (2 if number < 10 else 1)
+        assert folder.listed <= 5
+    assert len(list(store.votes(Span(0, 10**9), "", set()))) == 61
+
+
+def test_segments_of_an_earlier_version_are_known(tmp_path: Path) -> None:
+    store = SegmentStore(tmp_path / "store")
+    store.begin(CONFIGURATION)
+    store.append(Session("a", "0" * 12), Span(0, 999), [record(1)])
+    (segment,) = (tmp_path / "store").rglob("*.gz")
+    (tmp_path / "store" / "segments" / "a").mkdir(parents=True)
+    segment.rename(tmp_path / "store" / "segments" / "a" / segment.name)
+    assert len(list(store.votes(Span(5, 5), "b", {"b"}))) == len(list(store.records())) == 1
+    store.clear()
+    assert not (tmp_path / "store").exists()
 
 
 def test_another_configuration_is_refused(store: Store | Path) -> None:

@@ -168,6 +168,20 @@ def test_three_processes_keep_to_one_rate(tmp_path: Path, provider: FakeProvider
     assert busiest <= 1.05 * per_second
 
 
+def test_a_name_that_another_eval_file_has_is_refused_and_its_answers_stay_where_they_are(tmp_path: Path) -> None:
+    url = f"{postgres_server()}#taken"
+    for name, mark in (("a", "Y"), ("b", "N")):
+        judge = f"judges: [{{kind: aspect, name: {name}, criteria: The mark must end in {mark}.}}]\n"
+        marked_file(tmp_path / name, rows=3, judges=judge)
+    ended(started(tmp_path / "a" / "eval.yaml", url, tmp_path / "a" / "run"))
+    other = started(tmp_path / "b" / "eval.yaml", url, tmp_path / "b" / "run", "--language", "ru")
+    said = other.communicate()[1].decode()
+    assert other.returncode == 1
+    assert "judges.a больше нет; judges.b раньше не было" in said and "прогон taken" in said
+    assert "дайте прогону другое имя после #" in said
+    assert not (tmp_path / "b" / "run").exists()
+
+
 def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="needs psycopg: make test-scale")
     with pytest.raises(SetupError, match="which run"):

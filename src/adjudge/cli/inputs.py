@@ -29,6 +29,8 @@ from adjudge.gateway.redact import without_secrets
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 _ADDRESS = re.compile(r"(?:--?[\w-]+=?)?\s*https?://\S+\s*", re.IGNORECASE)
 """A word that is an address and nothing else: an address in a judged text stays as it is."""
+_POSTGRES = re.compile(r"(?:--on=)?postgres(?:ql)?://", re.IGNORECASE)
+_PASSWORD = re.compile(r"(?<!:):(?!//)[^@/?#]*(?=@)|(?<=[?&])password=[^&#]*&?|[?&]password=[^&#]*(?=#|$)", re.IGNORECASE)
 
 
 @contextmanager
@@ -55,7 +57,14 @@ def command_line() -> dict[str, object]:
     hidden = {place + 1 for place, word in enumerate(words) if word == "--api-key"}
     hidden |= {place - 1 for place in hidden}
     kept = [word for place, word in enumerate(words) if place not in hidden and not word.startswith("--api-key=")]
-    return signed([without_secrets(word) if _ADDRESS.fullmatch(word) else word for word in kept], str(Path.cwd()))
+    return signed(list(map(_harmless, kept)), str(Path.cwd()))
+
+
+def _harmless(word: str) -> str:
+    """Of the address of a Postgres server all but the password is needed to go on."""
+    if _POSTGRES.match(word):
+        return _PASSWORD.sub("", word)
+    return without_secrets(word) if _ADDRESS.fullmatch(word) else word
 
 
 def is_rows(file: Path | None) -> bool:

@@ -30,8 +30,8 @@ def serve_model(model: str, port: int, api_key: str | None, context: int, max_to
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)  # a shell may have left it ignored
     server = load(path, adapter, options)
-    click.echo(f"{server.listening_address}/v1#{options.alias}")
     try:
+        click.echo(f"{server.listening_address}/v1#{options.alias}")
         while True:
             time.sleep(3600)
     except KeyboardInterrupt:

@@ -20,8 +20,8 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
+from adjudge.engine.ask import OnCall, on_call
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
-from adjudge.engine.calls import OnCall, on_call
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.reply import backend
 from adjudge.engine.run import OpenRun, Run, begun
@@ -29,6 +29,7 @@ from adjudge.engine.schedule import PutOff
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, current
+from adjudge.gateway.open import OpenModel
 from adjudge.ledger.file import holds_run
 from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
@@ -155,6 +156,8 @@ class EvalRun:
         run = Run(self.folder, fork_of, retry_failed, {**self.facts, **kept()}, batch is not None) if self.folder else None
         if batch and run is None:
             raise SetupError("batches are kept in a run: say where, with --run FOLDER")
+        if batch:
+            self.check_batches(batch)
         with event_loop.holding(on_call, told_of_calls):
             event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
 
@@ -184,6 +187,15 @@ class EvalRun:
                 f"{self.folder} holds {rows} judged rows, and a limit of {limit} would take the others from it: leave the limit "
                 "out, or use another folder"
             )
+
+    def check_batches(self, settings: BatchSettings) -> None:
+        """Refuse batches where none of the models has them, before there is a run."""
+        from adjudge.engine.backends.batch.backend import batchable  # not loaded by those who ask at once
+
+        batchable(self._models(), settings)
+
+    def _models(self) -> list[OpenModel]:
+        return [model for ready in self.judges for model in ready.judge.panel.values()]
 
     def first_row(self) -> Instance | None:
         """The first that will be judged; None where there is none, or reading it would take it away."""
@@ -246,8 +258,7 @@ class EvalRun:
         """
         from adjudge.engine.backends.batch.backend import Batches  # not loaded by those who ask at once
 
-        models = [model for ready in self.judges for model in ready.judge.panel.values()]
-        batches = Batches(settings, models, run, run.ledger.path.parent, listen)
+        batches = Batches(settings, self._models(), run, run.ledger.path.parent, listen)
         left = [(ready, PutOff()) for ready in self.judges]
         for ready in self.judges:
             listen(JudgeStarted(ready.name))

@@ -55,9 +55,9 @@ class Partition:
     """Judgments without a score."""
     asked: int
     """Votes that were asked for; what the store knew was not."""
+    spent: Spent
     bad_rows: tuple[BadRow, ...]
     """Rows that cannot be judged."""
-    spent: Spent
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,9 @@ class PartitionJudge:
         """The store, open for as many partitions as come."""
         prices = PriceTable.load()
         check_prices(self._settings.budget, prices, *self.configuration.values())
-        name, buffer = self._settings.writer or _own_name(), self._settings.buffer
-        ledger = SharedLedger(self.store, name, {"judges": self.configuration}, buffer)
+        named, buffer = self._settings.writer, self._settings.buffer
+        configuration = {"judges": self.configuration}
+        ledger = SharedLedger(self.store, named or _own_name(), configuration, buffer, started_anew=named is not None)
         try:
             async with recorded(ledger, Run(self.store.name), self._settings.budget, prices) as run:
                 if limits := self._settings.limits:
@@ -275,7 +276,7 @@ class _Told:
 
     def result(self, spent: Spent) -> Partition:
         """All of it."""
-        return Partition(self.rows, self._judgments, self._unscored, self._asked, tuple(self._bad), spent)
+        return Partition(self.rows, self._judgments, self._unscored, self._asked, spent, tuple(self._bad))
 
 
 def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:

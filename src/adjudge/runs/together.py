@@ -54,6 +54,7 @@ def judge_together(made: EvalRun, url: str, *, share: int, budget: Budget | None
     if holds_run(folder):
         refuse_newer(folder)
     worker = _Worker(made, url, limits, share, cache)
+    worker.begin()  # what another eval file was answered is not merged into this one's folder
     keep_facts(folder, made.facts)
     try:
         worker.judge(tell)
@@ -79,10 +80,13 @@ class _Worker:
         check_prices(budget, PriceTable.load(), *self._judge.configuration.values())
         self._spent = Spent()
 
+    def begin(self) -> None:
+        """Refuse a run of that name that is another one."""
+        self.store.begin({"judges": self._judge.configuration})
+
     def judge(self, tell: Tell) -> None:
         """Take part until nothing is left."""
         made, store = self._made, self.store
-        store.begin({"judges": self._judge.configuration})
         store.offer([_offered(rows) for rows in partitions(made.file, _ROWS, made.limit)])
         store.join(self._holder, self._writer)
         with event_loop.stopping_told(lambda: tell(Stopping())):

@@ -160,8 +160,9 @@ def test_a_cluster_that_lets_in_anybody_is_refused(monkeypatch: pytest.MonkeyPat
     for where in ("ray://10.0.0.7:10001", "ray://head.example:10001"):
         with pytest.raises(SetupError, match="RAY_AUTH_MODE=token"):
             check_address(where)
-    with pytest.raises(SetupError, match="--on is ray, ray://"):
-        check_address("dask")
+    for where in ("dask", "ray://", "ray://localhost", "ray://localhost:port"):
+        with pytest.raises(SetupError, match="--on is ray, ray://"):
+            check_address(where)
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.7:6379")
     with pytest.raises(SetupError, match="lets in anybody"):
         check_address("ray")

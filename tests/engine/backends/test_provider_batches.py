@@ -307,6 +307,7 @@ def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchPr
     run = eval_run(tmp_path, batches, models="scripted")
     with pytest.raises(SetupError, match="scripted has no batch API"):
         judged(run)
+    assert not (tmp_path / "run").exists()  # so that the folder is free for the next try
 
 
 # -- results ---------------------------------------------------------------------------
@@ -674,6 +675,15 @@ def test_a_limit_holds_when_batches_are_planned(tmp_path: Path, batches: BatchPr
     judged(eval_run(tmp_path, batches), budget=Budget(max_calls=6))
     assert sizes(batches) == [4, 2]
     assert is_right(tmp_path / "run")
+
+
+def test_a_request_that_failed_in_a_batch_counts_like_any_other(tmp_path: Path, batches: BatchProvider) -> None:
+    batches.outcome = lambda record, attempt: "expired" if record == 0 else Status(429) if record == 1 else "ok"
+    with pytest.raises(BudgetSpent, match="max_calls=6"):
+        judged(eval_run(tmp_path, batches), budget=Budget(max_calls=6))
+    assert sizes(batches) == [6]
+    assert len(batches.requests) == 1  # no server has seen the one that expired
+    assert run_info(tmp_path / "run").failed_calls == 1
 
 
 def test_a_limit_in_dollars_is_not_passed_by_a_batch(tmp_path: Path, batches: BatchProvider) -> None:

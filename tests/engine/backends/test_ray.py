@@ -230,26 +230,40 @@ def _processes(driver: int) -> dict[str, list[int]]:
     return found
 
 
+def _kill_one(driver: int, chance: random.Random) -> str | None:
+    """A process of those that are there, the workers twice as likely; None where all are gone."""
+    there = _processes(driver)
+    kinds = [kind for kind in ("worker", "worker", "limiter", "driver") if there[kind]]
+    if not there["worker"]:  # none to be killed, or to notice
+        return None
+    kind = chance.choice(kinds)
+    os.kill(chance.choice(there[kind]), signal.SIGKILL)
+    return kind
+
+
 def test_kills_of_workers_driver_and_limiter_lose_nothing(tmp_path: Path, provider: FakeProvider) -> None:
-    """The driver is a process of its own, with a cluster of its own; it is started again until the run is complete."""
-    file = marked_file(tmp_path, rows=ROWS, models=at(provider), judges=JUDGES)
+    """The driver is a process of its own, with a cluster of its own; it is started again until the run is complete.
+
+    A rate limit and four times as many rows as pass between two kills see to it that all kills happen before the end.
+    """
+    rows, between = 60 + 16 * KILLS, 20
+    file = marked_file(tmp_path, rows=rows, models=at(provider, ", requests_per_minute: 3000"), judges=JUDGES)
     command = ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "3", "--no-cache", "-q"]
-    chance, kills, killed = random.Random(7), KILLS, Counter[str]()
-    for _ in range(4 * KILLS + 2):
+    chance, killed = random.Random(7), Counter[str]()
+    for _ in range(KILLS + 2):
         driver = _driver(command)
-        before, target = len(provider.requests), chance.choice(["worker", "worker", "limiter", "driver"])
-        while kills and driver.poll() is None:
+        before = len(provider.requests)
+        while killed.total() < KILLS and driver.poll() is None:
             time.sleep(0.05)
-            there = _processes(driver.pid)[target]
-            if len(provider.requests) > before + 20 and there:
-                os.kill(chance.choice(there), signal.SIGKILL)
-                kills, killed[target] = kills - 1, killed[target] + 1
-                before, target = len(provider.requests), chance.choice(["worker", "worker", "limiter", "driver"])
+            if len(provider.requests) > before + between and (kind := _kill_one(driver.pid, chance)):
+                killed[kind] += 1
+                before = len(provider.requests)
         said = driver.communicate()
         if driver.returncode in (0, 3):
             break
     assert driver.returncode in (0, 3), said
-    again = len(provider.requests) - (ROWS - 1) * 5
+    assert killed.total() == KILLS, "the rows ran out before all kills"
+    again = len(provider.requests) - (rows - 1) * 5
     bound = BUFFER * (killed["worker"] + 3 * killed["driver"])
     print(f"killed {dict(killed)}; asked again {again} (bound {bound})")
     assert 0 <= again <= bound

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from adjudge.domain.instance import Instance
+from adjudge.engine.backends.ray import cluster
 from adjudge.engine.backends.ray.place import Cluster, keep_facts, kept_facts
 from adjudge.engine.backends.ray.worker import Worker
 from adjudge.errors import HALTS, BudgetSpent, RunStopped, SetupError
@@ -81,6 +82,17 @@ def test_what_a_cluster_needs_is_said_before_one_is_looked_for(tmp_path: Path) -
         judge.evaluate(["x"], on="ray://10.0.0.7:10001", run=tmp_path / "run")
     with pytest.raises(SetupError, match="cannot be sent to the workers"):
         AspectCritic("It is short.", models=lambda prompt: "PASS").evaluate(["x"], on="ray", run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("missing", "on"), [("ray", "ray"), ("grpc", "ray://127.0.0.1:10001")])
+def test_a_cluster_that_cannot_be_used_leaves_no_folder_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, on: str
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(SetupError, match=r"pip install 'adjudge\[ray\]'"):
+        AspectCritic("It is short.", models="scripted").evaluate(["x"], on=on, run=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -85,6 +85,8 @@ class Line:
     id: str
     reply: Reply | None = None
     error: ModelError | None = None
+    asked: bool = True
+    """Whether a server has seen the request, whatever came of it."""
 
 
 class BatchApi(ABC):
@@ -204,7 +206,7 @@ class BatchApi(ABC):
 
     def unanswered(self, id: str, why: str = EXPIRED) -> Line:
         """A request that was not answered, nor paid for."""
-        return Line(id, error=self.endpoint.error(Unavailable, why))
+        return Line(id, error=self.endpoint.error(Unavailable, why), asked=False)
 
 
 def as_json(path: Path, secrets: Iterable[str]) -> Json:

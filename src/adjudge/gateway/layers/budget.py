@@ -160,13 +160,16 @@ class OpenBudget:
         self.raise_if_halted()
 
     def _settle(self, model: str, request: Request, usage: Usage | None) -> None:
+        self._count(model, usage)
+        if usage is not None and self.budget.by_size:
+            self.learn(model, request, usage)
+
+    def _count(self, model: str, usage: Usage | None) -> None:
         self._spent = None
         if usage is None:
             self.account.failed += 1
-            return
-        self.account.add(model, usage)
-        if self.budget.by_size:
-            self.learn(model, request, usage)
+        else:
+            self.account.add(model, usage)
 
     # -- batches: set aside when they are planned, counted when they are collected ------
 
@@ -193,13 +196,13 @@ class OpenBudget:
         self._in_batches -= amount
         self._wake()
 
-    def collect(self, model: str, usage: Usage) -> None:
-        """A reply came in a batch."""
-        self._spent = None
-        self.account.add(model, usage)
-        self.account.leased += usage.calls
-        self._begun += usage.calls
-        self._leased += usage.calls
+    def collect(self, model: str, usage: Usage | None) -> None:
+        """A reply came in a batch; None: the request failed at its server."""
+        self._count(model, usage)
+        calls = 1 if usage is None else usage.calls
+        self.account.leased += calls
+        self._begun += calls
+        self._leased += calls
 
     def learn(self, model: str, request: Request, usage: Usage) -> None:
         """How a model's prompts and answers turn out."""
@@ -283,14 +286,11 @@ class OpenBudget:
 
     async def _begin(self, model: str, request: Request) -> None:
         """Count a request in, first come first served, as soon as the disk knows of it."""
-        if self._keep is None:
-            return
-        each = self.account.each
         if self._leased > self._begun and not self._line and not self._entering:
             self._begun += 1
         else:
             await self._in_line(model, request)
-        if self._leased - self._begun < self._block(each) // 2:
+        if self._leased - self._begun < self._block(self.account.each) // 2:
             self._lease(model, request)
 
     async def _in_line(self, model: str, request: Request) -> None:

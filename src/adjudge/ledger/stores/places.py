@@ -42,6 +42,10 @@ class Place(Protocol):
         """All files under a folder."""
         ...
 
+    def folders(self, under: str) -> list[str]:
+        """The names of the folders in a folder; none where there is no such folder."""
+        ...
+
     def delete(self, paths: Sequence[str]) -> None:
         """Take them away; those that are gone already do not matter."""
         ...
@@ -100,6 +104,13 @@ class Folder:
             if path.is_file():
                 yield path.relative_to(self._folder).as_posix()
 
+    def folders(self, under: str) -> list[str]:
+        """The names of those in a folder."""
+        try:
+            return [path.name for path in (self._folder / under).iterdir() if path.is_dir()]
+        except FileNotFoundError:
+            return []
+
     def delete(self, paths: Sequence[str]) -> None:
         """With the folders that are empty then, and what killed processes left half written."""
         for path in paths:
@@ -150,6 +161,13 @@ class ObjectStore:
 
         found: list[list[dict[str, str]]] = _told(lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000)))
         return (one["path"] for page in found for one in page)
+
+    def folders(self, under: str) -> list[str]:
+        """The next parts of the paths under a prefix."""
+        import obstore
+
+        found: list[str] = _told(lambda: list(obstore.list_with_delimiter(self._store, f"{under}/")["common_prefixes"]))
+        return [path.rpartition("/")[2] for path in found]
 
     def delete(self, paths: Sequence[str]) -> None:
         """Take them away."""

@@ -1,7 +1,8 @@
 """A store in a folder or an object store: append-only segments that are whole or absent.
 
 Many processes, on one machine or on several that see the place, write at once and never wait for each other. The name of a
-segment says which rows it is about and what its bytes hash to.
+segment says which rows it is about and what its bytes hash to; the folder that it lies in tells roughly the former, so that
+whoever wants to know about some rows lists a few folders, however many segments there are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -21,13 +22,20 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
 from adjudge.ledger.stores.places import Place, place_of
-from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord
+from adjudge.ledger.stores.store import Record, Session, Span, Values, VoteRecord, is_new
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
-_FORMAT = 1
+_FORMAT = 2
 """Of the store: one with a higher number was made by an adjudge that is newer than this one."""
-_SEGMENTS = "segments"
+_FLAT = "segments"
+"""Where format 1 had all of them, by their writer."""
+_ROWS = "rows"
+"""Where they are since: ``rows/SIZE/N/WRITER``, about no more than SIZE rows, of which the first is the (N × SIZE)th or later."""
+_SIZE, _GROWTH = 1024, 8
+_MOST_FOLDERS = 64
+"""That are listed one by one."""
+_EVERYWHERE = (_FLAT, _ROWS)
 _NAME = re.compile(r"(\d{12})-(\d{12})-(\d{15})-([0-9a-f]+)-(\d{6})-([0-9a-f]{16})\.jsonl\.gz")
 _WRITER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -75,7 +83,7 @@ class SegmentStore:
             except OSError as error:
                 raise self._trouble(error) from error
         known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration)
+        refuse_other(self.name, known, configuration, "use another store")
         return known
 
     def begun_with(self) -> tuple[Mapping[str, object], float]:
@@ -103,33 +111,48 @@ class SegmentStore:
         rows = f"{span.first:012d}-{span.last:012d}"
         name = f"{rows}-{time.time_ns() // 1_000_000:015d}-{session.id}-{next(self._numbers):06d}-{digest}.jsonl.gz"
         try:
-            self._place.put(f"{_SEGMENTS}/{session.writer}/{name}", content)
+            self._place.put(f"{_folder_of(span)}/{session.writer}/{name}", content)
         except OSError as error:
             raise self._trouble(error) from error
 
     def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
-        """Those of segments about these rows, and of all segments of ``writer``."""
-        for segment in self._segments():
-            if segment.path not in seen and (segment.writer == writer or segment.span.meets(span)):
+        """Those of segments about these rows, and the first time of all segments of ``writer``."""
+        first = is_new(writer, seen)
+        for segment in self._segments(_EVERYWHERE if first else self._near(span)):
+            if segment.path not in seen and (segment.span.meets(span) or (first and segment.writer == writer)):
                 seen.add(segment.path)
                 yield from (record.values for record in self._read(segment) if isinstance(record, VoteRecord))
 
     def records(self) -> Iterator[Record]:
         """Everything, the oldest segment first."""
-        for segment in self._segments():
+        for segment in self._segments(_EVERYWHERE):
             yield from self._read(segment)
 
     def clear(self) -> None:
         """Delete the segments: their records are in a ledger."""
+        paths = [segment.path for segment in self._segments(_EVERYWHERE)]
         try:
-            self._place.delete([*(segment.path for segment in self._segments()), BEGUN])
+            self._place.delete([*paths, BEGUN])
         except OSError as error:
             raise self._trouble(error) from error
 
-    def _segments(self) -> list[_Segment]:
+    def _near(self, span: Span) -> list[str]:
+        """The folders in which there may be segments about these rows."""
+        try:
+            sizes = [int(name) for name in self._place.folders(_ROWS) if name.isdecimal() and int(name)]
+        except OSError as error:
+            raise self._trouble(error) from error
+        found = [_FLAT]
+        for size in sizes:
+            numbers = range(max(0, span.first // size - 1), span.last // size + 1)
+            many = len(numbers) > _MOST_FOLDERS
+            found += [f"{_ROWS}/{size}"] if many else [f"{_ROWS}/{size}/{number}" for number in numbers]
+        return found
+
+    def _segments(self, folders: Iterable[str]) -> list[_Segment]:
         found = []
         try:
-            paths = list(self._place.paths(_SEGMENTS))
+            paths = [path for folder in folders for path in self._place.paths(folder)]
         except OSError as error:
             raise self._trouble(error) from error
         for path in paths:
@@ -154,3 +177,10 @@ class SegmentStore:
 
     def _trouble(self, error: OSError) -> RunError:
         return RunError(f"the store {self.name} cannot be used: {error.strerror or error}")
+
+
+def _folder_of(span: Span) -> str:
+    size = _SIZE
+    while size <= span.last - span.first:
+        size *= _GROWTH
+    return f"{_ROWS}/{size}/{span.first // size}"

@@ -37,8 +37,18 @@ class Buffer:
 class SharedLedger(Ledger):
     """The votes of this process, and of others about the same rows, in a scratch file; all that is new goes to the store."""
 
-    def __init__(self, store: Store, writer: str, configuration: Mapping[str, object], buffer: Buffer | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        writer: str,
+        configuration: Mapping[str, object],
+        buffer: Buffer | None = None,
+        *,
+        started_anew: bool = True,
+    ) -> None:
+        """``started_anew``: whether processes of this name may have written before, so that what they wrote is known, too."""
         self.store = store
+        self._before = writer if started_anew else ""
         self.session = Session(writer, uuid4().hex[:12])
         self._buffer = buffer or Buffer()
         begun_with = store.begin(configuration)
@@ -59,7 +69,7 @@ class SharedLedger(Ledger):
         await self._ship()
         self._span = span
         rows = await asyncio.get_running_loop().run_in_executor(
-            self._thread, lambda: list(self.store.votes(span, self.session.writer, self._seen))
+            self._thread, lambda: list(self.store.votes(span, self._before, self._seen))
         )
         for row in rows:
             values = self._read(lambda row=row: checked("votes", row))  # type: ignore[misc]

@@ -55,6 +55,14 @@ class Session(NamedTuple):
     id: str
 
 
+def is_new(writer: str, seen: set[str]) -> bool:
+    """Whether a reader is yet to be given what the writer wrote; it is taken down that it is given now."""
+    mark = f"all of {writer}"
+    new = bool(writer) and mark not in seen
+    seen.add(mark)
+    return new
+
+
 class Store(Protocol):
     """A place that many processes append to at once. What ``append`` returned from outlives all of them."""
 
@@ -72,8 +80,8 @@ class Store(Protocol):
         ...
 
     def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
-        """The votes about rows of ``span``, and those of ``writer``. ``seen``: what this reader was given before, for the store
-        to add to."""
+        """The votes about rows of ``span``, and those that ``writer`` wrote before this reader began; "" is nobody. ``seen``:
+        what this reader was given before, for the store to add to."""
         ...
 
     def records(self) -> Iterator[Record]:

@@ -64,6 +64,8 @@ class Collector:
         assert line.error is not None
         if known.batch != batch.id:
             return None  # the batch that it is in may answer it yet
+        if line.asked:
+            self._budget.collect(model, None)
         state = Asked.RETRY if line.error.retryable else Asked.FAILED
         return replace(known, state=state, reply=json.dumps(error_data(line.error)))
 

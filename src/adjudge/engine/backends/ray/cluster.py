@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import re
 import sys
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = "RAY_ADDRESS"
 _AUTHENTICATION = "RAY_AUTH_MODE"
+_NAMED = re.compile(r"ray://([\w.-]+|\[[\da-fA-F:.]+\]):\d+")
 _UNDER_WAY = 2
 """Chunks that a worker has at once: one to judge, and the next."""
 _LOOK = 0.2
@@ -75,16 +78,17 @@ class Spread(Generic[C, D, N]):
     whole: Budget | None
     """What that is left of."""
 
-    def over(self, cluster: Cluster, chunks: Callable[[int], Iterator[tuple[int, C]]], hearing: Hearing[D, N]) -> None:
-        """Judge all chunks, each by the worker whose number stands before it. Raises what ended a worker, when all stopped."""
-        with connected(cluster.where) as most:
-            count = cluster.workers or most
-            _Driver(self, count, min(1.0, most / count), hearing).judge(chunks(count))
+    def over(self, count: int, most: int, chunks: Iterator[tuple[int, C]], hearing: Hearing[D, N]) -> None:
+        """Judge all chunks, each by the worker whose number stands before it. Raises what ended a worker, when all stopped.
+
+        ``count``: of the workers; there is room for ``most``.
+        """
+        _Driver(self, count, min(1.0, most / count), hearing).judge(chunks)
 
 
 def check_address(where: str) -> str:
     """What Ray is to connect to. A cluster that others may reach must know who calls: whoever does can run code there."""
-    if where != RAY and not where.startswith("ray://"):
+    if where != RAY and not _NAMED.fullmatch(where):
         raise SetupError(f"--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}")
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
     _refuse_open(address)
@@ -108,12 +112,33 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
+def check_installed(address: str) -> None:
+    """Refuse what this installation of Ray cannot do."""
+    if find_spec("ray") is None:
+        raise SetupError("--on ray needs Ray: pip install 'adjudge[ray]'")
+    if address.startswith("ray://") and find_spec("grpc") is None:
+        raise SetupError("--on ray://HOST:PORT needs Ray with its client: pip install 'adjudge[ray]'")
+
+
+def _connect(address: str) -> None:
+    import ray
+
+    ours = {"include_dashboard": False} if address == "local" else {}
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ray.init(address=address, log_to_driver=False, configure_logging=False, **ours)
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        why = str(error).strip().split("\n")[0].rstrip(".")
+        raise RunError(
+            f"the Ray cluster at {address} cannot be reached: {why}. Is it running, with the same version of Ray? Where it asks "
+            f"for a token, set {_AUTHENTICATION}=token here too"
+        ) from error
+
+
 @contextmanager
 def connected(where: str) -> Iterator[int]:
     """A connection to the cluster, or one of our own on this machine. Says how many workers it has room for."""
     address = check_address(where)
-    if find_spec("ray") is None:
-        raise SetupError("--on ray needs Ray: pip install 'adjudge[ray]'")
     if address == "local" and "ray" not in sys.modules:
         os.environ[_AUTHENTICATION] = "token"  # it listens to the network, whatever it is told; read when Ray is loaded
     import ray
@@ -121,8 +146,7 @@ def connected(where: str) -> Iterator[int]:
     own = not ray.is_initialized()
     if own:
         logging.getLogger("ray").setLevel(logging.ERROR)
-        ours = {"include_dashboard": False} if address == "local" else {}
-        ray.init(address=address, log_to_driver=False, configure_logging=False, **ours)
+        _connect(address)
     try:
         if not own or address == "local":
             _refuse_open(ray.get_runtime_context().gcs_address)

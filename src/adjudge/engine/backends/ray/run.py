@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from adjudge.aio import event_loop, threads
-from adjudge.engine.backends.ray.cluster import Hearing, Spread, check_address
+from adjudge.engine.backends.ray.cluster import Hearing, Spread, check_address, check_installed, connected
 from adjudge.engine.backends.ray.limiter import SharedLimits, left_of, nothing_of, rates_of
 from adjudge.engine.backends.ray.place import Cluster, forget_facts, keep_facts
 from adjudge.engine.backends.ray.worker import Opened, Worker
@@ -57,7 +57,7 @@ class ClusterRun(Generic[C, D, N]):
         Raises what ended the workers before the end; what they were answered until then is in the ledger too. The first interrupt
         stops them gently, the second at once.
         """
-        check_address(self.cluster.where)
+        check_installed(check_address(self.cluster.where))
         with event_loop.stoppable(hearing.stop.gently.set):
             driver = threads.started(lambda: self._judge(hearing), "adjudge driver")
             try:
@@ -72,21 +72,28 @@ class ClusterRun(Generic[C, D, N]):
         forget_facts(self.folder)
 
     def _judge(self, hearing: Hearing[D, N]) -> None:
-        store = self._begun()
-        _, started = store.begun_with()
-        make = partial(_worker, self.open, store.name, started, self.budget)
-        work = Spread(make, rates_of(self.models), left_of(self.budget, spent_so_far(store)), self.budget)
-        try:
-            work.over(self.cluster, self.chunks, hearing)
-        except (*HALTS, RunError):
-            merge(store, self.folder, {**self.facts, "ended": None})
-            raise
+        self._check()
+        with connected(self.cluster.where) as most:  # what cannot be reached leaves no folder behind
+            store = self._begun()
+            _, started = store.begun_with()
+            make = partial(_worker, self.open, store.name, started, self.budget)
+            work = Spread(make, rates_of(self.models), left_of(self.budget, spent_so_far(store)), self.budget)
+            count = self.cluster.workers or most
+            try:
+                work.over(count, most, self.chunks(count), hearing)
+            except (*HALTS, RunError):
+                merge(store, self.folder, {**self.facts, "ended": None})
+                raise
         merge(store, self.folder, {**self.facts, "ended": "complete"})
 
-    def _begun(self) -> SegmentStore:
+    def _check(self) -> None:
         if holds_run(self.folder):
             refuse_newer(self.folder)
         check_prices(self.budget, PriceTable.load(), *self.judges.values())
+        if self.store.is_begun:
+            self._begun()
+
+    def _begun(self) -> SegmentStore:
         store = self.store
         store.begin({"judges": dict(self.judges)})
         keep_facts(self.folder, self.facts)
