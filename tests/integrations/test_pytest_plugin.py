@@ -106,7 +106,9 @@ def test_a_baseline_is_compared_row_by_row(suite: Suite) -> None:
     suite.group(80, 100, bar=0.5)
     done = suite.run("--judged-run=second", "--judged-baseline=first")
     assert done.ret == 1
-    done.stdout.fnmatch_lines(["*worse by 20.0 points (95 % −*100 shared rows*"])
+    done.stdout.fnmatch_lines(
+        ["*at least 0.50: test_answers: worse by 20.0 points (95 % −*100 shared rows. Gate holds: *", "FAILED *"]
+    )
     suite.group(100, 100)
     assert suite.run("--judged-run=third", "--judged-baseline=first").ret == 0
 

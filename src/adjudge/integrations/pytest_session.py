@@ -257,14 +257,15 @@ class JudgingSession:
             "run": str(folder),
             "lock": " ".join(run_info(folder).identities.values()),
         }
+        worst_first = sorted(report.gates, key=lambda gate: _ORDER.index(gate.verdict))  # pytest's summary cuts off the end
         told = [
             self.told(difference_told(gate)) if gate.measure == "difference" else gate.sentence(self.language)
-            for gate in report.gates
+            for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):
             told.append(self._not_compared())
         named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
-        return Decision(title, worst_of(report.gates), " ".join(told), named)
+        return Decision(title, worst_of(report.gates), " ".join(f"{one.removesuffix('.')}." for one in told), named)
 
     def _not_compared(self) -> str:
         return self.told(f"the baseline {self.baseline} has no run of it")
