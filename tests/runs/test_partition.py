@@ -274,3 +274,13 @@ def test_a_partition_without_a_row_that_can_be_judged_says_so_and_is_done(tmp_pa
         0,
         ["the data, row 8: there is nothing in 'answer'"],
     )
+
+
+def test_a_run_that_was_made_of_another_store_is_not_replaced(tmp_path: Path) -> None:
+    file = marked_file(tmp_path, judges=ONE)
+    for name in ("a", "b"):
+        judge_partition([(0, {"answer": name})], file, tmp_path / name, cache=False)
+    merge_partitions(tmp_path / "a", tmp_path / "run")
+    merge_partitions(tmp_path / "a", tmp_path / "run")
+    with pytest.raises(RunError, match="was not made of this store alone"):
+        merge_partitions(tmp_path / "b", tmp_path / "run")

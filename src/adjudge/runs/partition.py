@@ -103,10 +103,10 @@ def merge_partitions(store: str | Path | Store, folder: str | Path, *, complete:
 
     ``complete``: whether all rows were judged. The store stays as it is.
     """
-    place = Path(folder)
+    place, opened = Path(folder), opened_store(store)
     if (place / FILE).exists():
-        refuse_newer(place)
-    return merge(opened_store(store), place, {"ended": "complete" if complete else None})
+        refuse_newer(place, opened)
+    return merge(opened, place, {"ended": "complete" if complete else None})
 
 
 def partitions(
