@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge.cli.main import app
+from adjudge.reports.export import to_markdown
 from adjudge.runs.folder import run_info
 from support import commands
 
@@ -86,6 +87,42 @@ def test_a_spent_budget_names_the_command_that_resumes_it(tmp_path: Path, name: 
     assert stopped.stderr.splitlines()[-1] == said
     unkept = adjudge(tmp_path, *args, "--max-calls", "1", "--no-cache")
     assert unkept.stderr.count("the budget is spent: max_calls=1") == 1
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "run"])
+def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided(tmp_path: Path, name: str) -> None:
+    rows, args = COMMANDS.get(name, (ROWS, ("run", "eval.yaml")))
+    (tmp_path / "rows.csv").write_text(rows.replace(",too,many", ""))
+    judges = [{"kind": "direct", "criteria": "Is it short?"}]
+    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    bar = "response_a=0.5" if name == "compare" else "0.5"
+    calls = {"rag": "6", "judge": "4"}.get(name, "1")
+    stopped = adjudge(
+        tmp_path, *args, "--run", "kept", "--max-calls", calls, "--no-cache", "--json", "--fail-under", bar, "-o", "out.csv"
+    )
+    assert (stopped.returncode, bool(stopped.stdout)) == (1, True), stopped.stderr
+    found = json.loads(stopped.stdout)
+    assert found["results"]
+    assert found["notes"][0] == f"Stopped before the end: the budget is spent: max_calls={calls}."
+    assert {gate["verdict"] for gate in found["gates"]} == {"inconclusive"}
+    assert found["run"]["state"] == f"the budget is spent: max_calls={calls}"
+    assert stopped.stderr.splitlines()[-1].endswith("Resume it with: adjudge resume kept")
+    assert "Undecided" in _page(tmp_path)
+    assert not [path for path in tmp_path.rglob("*.csv") if path.is_file() and path.name != "rows.csv"], (
+        "it is written when whole"
+    )
+
+
+def _page(folder: Path) -> str:
+    to_markdown(folder / "kept", folder / "page.md")
+    return (folder / "page.md").read_text()
+
+
+def test_a_run_of_one_row_tells_what_came_of_it(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\na,one\n")
+    judges = [{"kind": "direct", "criteria": "Is it short?"}]
+    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges}))
+    assert "Yes 1" in adjudge(tmp_path, "run", "eval.yaml").stdout
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -21,6 +21,7 @@ from adjudge import (
 from adjudge.domain.results import AspectResult
 from adjudge.errors import SetupError
 from adjudge.integrations.frames import rows_of, to_arrow, to_pandas, to_polars
+from adjudge.reports.export import column_types
 
 SAID = '{"explanation": "so", "selected_option": "PASS"}'
 
@@ -78,3 +79,9 @@ def test_polars_and_arrow_know_what_is_missing() -> None:
     for rows in (frame.select("question", "answer"), table.select(["question", "answer"])):
         again = AspectCritic("It is good.", ScriptedModel()).evaluate(rows)
         assert [one.score for one in again] == [1.0, 1.0]
+
+
+def test_where_every_judgment_failed_the_score_is_still_a_column_of_numbers() -> None:
+    """Else frames of two runs cannot be put together, and a mean is an error instead of a missing value."""
+    failed = [one for one in results() if one.score is None]
+    assert column_types(rows_of(failed))["score"] == column_types(rows_of(failed))["agreement"] == "float64"

@@ -6,8 +6,6 @@ import json
 import os
 import sys
 import tomllib
-from importlib import import_module
-from importlib.metadata import entry_points
 from math import comb
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,55 +18,11 @@ from adjudge.cli.init import starters
 from adjudge.errors import RunError
 from adjudge.reports.summary import Sureness
 from adjudge.stats.gates import Gate, gate
-from support.fake_provider import KEY, FakeProvider, Says
+from support.fake_provider import Says
+from support.suites import BARE, GROUP, INSTALLED, NAMED, PLUGIN, Suite
 
 pytest_plugins = ["pytester"]
 WORKERS = os.environ.get("ADJUDGE_WORKERS", "2")
-PLUGIN = "adjudge.integrations.pytest_plugin"
-INSTALLED = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
-BARE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:asyncio", "-p", "no:anyio")
-NAMED = () if INSTALLED else ("-p", PLUGIN)
-LOADED = ("integrations.pytest_session", "judges.aspect", "judges.direct", "gateway.providers.openai_compatible", "runs.diff")
-for module in (*LOADED, "trust.comparison"):
-    import_module(f"adjudge.{module}")  # what a session in this process loads is forgotten with it: these stay
-GROUP = """
-import pytest
-
-@pytest.mark.judged(criteria="Names a date.", at_least={bar}, {more})
-@pytest.mark.parametrize("part", range(3))
-def test_answers(part, judged):
-    for number in range(part, {cases}, 3):
-        judged(f"answer REC-{{number:05}}-{{'Y' if number < {passing} else 'N'}}", user_input="When?")
-"""
-
-
-class Suite:
-    """A test suite of a user, whose judge is a real server."""
-
-    def __init__(self, pytester: pytest.Pytester, provider: FakeProvider) -> None:
-        self.pytester, self.provider = pytester, provider
-        pytester.path.joinpath("adjudge.toml").write_text(
-            f'model = "openai/gpt-4o-mini"\nbase_url = "{provider.base_url("openai")}"\n', encoding="utf-8"
-        )
-
-    def group(self, passing: int, cases: int, bar: float = 0.8, more: str = "") -> None:
-        self.pytester.makepyfile(test_it=GROUP.format(bar=bar, passing=passing, cases=cases, more=more))
-
-    def run(self, *words: str) -> pytest.RunResult:
-        """In this process, with the plugins that a user would have."""
-        return self.pytester.runpytest_inprocess(*NAMED, *BARE, *words)
-
-    def asked(self) -> int:
-        return len(self.provider.bodies)
-
-
-@pytest.fixture
-def suite(
-    pytester: pytest.Pytester, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Suite:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path_factory.mktemp("own_cache")))
-    return Suite(pytester, provider)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +52,7 @@ def test_a_group_is_decided_once_and_no_case_fails_alone(
     assert {"adjudge.lower", "adjudge.upper", "adjudge.cost_usd", "adjudge.run", "adjudge.lock"} <= properties.keys()
 
 
-def test_inconclusive_is_an_outcome_of_its_own_and_fails_on_request(suite: Suite) -> None:
+def test_inconclusive_is_an_outcome_of_its_own_and_fails_on_a_request(suite: Suite) -> None:
     suite.group(51, 60)
     done = suite.run("-v")
     done.stdout.fnmatch_lines(["*test_answers?judged: at least 0.80? INCONCLUSIVE*", "*3 passed, 1 inconclusive*"])

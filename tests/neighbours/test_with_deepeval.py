@@ -45,12 +45,14 @@ def test_what_has_no_verdict_is_an_error_and_no_score() -> None:
         assert_test(case(ODD), [AdjudgeMetric(critic())])
 
 
-def test_evaluate_goes_on_past_an_error() -> None:
-    quiet = DisplayConfig(show_indicator=False, print_results=False)
+@pytest.mark.parametrize("indicator", [True, False])
+@pytest.mark.parametrize("run_async", [True, False])
+def test_evaluate_goes_on_past_an_error(run_async: bool, indicator: bool) -> None:
+    quiet = DisplayConfig(show_indicator=indicator, print_results=False)
     found = evaluate(
         [case(GOOD), case(ODD)],
         [AdjudgeMetric(critic())],
-        async_config=AsyncConfig(run_async=False),
+        async_config=AsyncConfig(run_async=run_async),
         display_config=quiet,
         error_config=ErrorConfig(ignore_errors=True),
     )

@@ -10,6 +10,8 @@ from adjudge.errors import RunError
 from support.neighbours import BAD, GOOD, ODD, SCALE, critic, direct
 
 pytest.importorskip("ragas", reason="ragas is not installed: make test-neighbours tries it")
+from ragas import Dataset, experiment
+
 from adjudge.integrations.ragas import AdjudgeMetric
 
 
@@ -32,3 +34,15 @@ def test_many_are_scored_by_ragas_own_batches() -> None:
 def test_what_has_no_verdict_raises() -> None:
     with pytest.raises(RunError, match="unreadable"):
         AdjudgeMetric(critic()).score(response=ODD)
+
+
+def test_an_experiment_of_ragas_goes_on_without_the_row_that_has_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    metric = AdjudgeMetric(critic())
+
+    async def judged(row: dict[str, str]) -> dict[str, object]:
+        return {**row, "score": (await metric.ascore(response=row["response"])).value}
+
+    rows = Dataset("answers", backend="inmemory", data=[{"response": text} for text in (GOOD, BAD, ODD)])
+    found = {row["response"]: row["score"] for row in asyncio.run(experiment()(judged).arun(rows, name="years"))}
+    assert found == {GOOD: 1.0, BAD: 0.0}
+    assert "unreadable" in capsys.readouterr().out

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.stats.intervals import FEWEST, Interval, mean_interval, rows_interval, wilson
+from adjudge.stats import FEWEST
+from adjudge.stats.intervals import Interval, mean_interval, rows_interval, wilson
 
 shares = st.floats(0, 1)
 

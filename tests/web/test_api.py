@@ -201,6 +201,8 @@ def test_the_server_says_how_it_stands(api: Served) -> None:
         (400, "/v1/runs/nightly/one/rows?limit=1000", {}),
         (400, "/v1/runs/nightly/one/rows?status=odd", {}),
         (400, "/v1/criteria/nothing_like_it", {}),
+        (400, "/v1/criteria?kind=odd", {}),
+        (400, "/v1/runs/nightly/one/rows?limit=1.5", {}),
     ],
 )
 def test_a_request_that_must_not_be_answered_is_refused(
@@ -219,6 +221,9 @@ def test_a_request_that_must_not_be_answered_is_refused(
         (400, {"criteria": "Is it polite?"}, {}),
         (400, {"criteria": "Is it polite?", "response": "x", "vote": 3}, {}),
         (400, {"criteria": "Is it polite?", "response": "x", "votes": 1000}, {}),
+        (400, {"criteria": "Is it polite?", "response": "x", "votes": 1.5}, {}),
+        (400, {"criteria": "Is it polite?", "response": "x", "fields": []}, {}),
+        (400, {"criteria": "Is it polite?", "response": "x", "fields": {"response": "y"}}, {}),
         (400, {"criteria": "Is it polite?", "response": ["x"]}, {}),
         (400, {"criteria": "Is it polite?", "response": "x" * 200_001}, {}),
         (400, {"criteria": "../../etc/passwd.yaml", "response": "x"}, {}),

@@ -30,13 +30,11 @@ class BatchFlags(BatchSettings):
 
     batch: bool = False
 
-    def settings(self) -> BatchSettings | None:
-        """How batches are used; None where they are not."""
-        if self.batch:
-            return replace(self, poll_most=max(300.0, self.poll) if self.poll >= 1 else self.poll)
-        if any((self.detach, self.batch_only, self.orphans, self.api, self.command, self.most_requests)):
+    def settings(self) -> BatchSettings:
+        """How batches are used."""
+        if not self.batch:
             raise UsageError("--detach and the --batch-… options say how batches are used: add --batch")
-        return None
+        return replace(self, poll_most=max(300.0, self.poll) if self.poll >= 1 else self.poll)
 
 
 batch_options = given_as(
@@ -74,8 +72,9 @@ batch_options = given_as(
             help="Seconds before batches are looked at again; doubled each time, up to five minutes.",
         ),
     ),
+    if_typed=True,
 )
-"""Gives the command ``batch``: its BatchFlags."""
+"""Gives the command ``batch``: its BatchFlags, or None."""
 
 
 def say_news(news: BatchNews, language: str, *, quiet: bool) -> None:

@@ -25,9 +25,9 @@ from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
+from adjudge.engine.ask import OnCall
 from adjudge.engine.backends.batch.settings import BatchNews
 from adjudge.engine.backends.ray.place import kept_facts
-from adjudge.engine.calls import OnCall
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
@@ -279,16 +279,21 @@ def _traces(run: EvalRun) -> Traces:
 def judge_all(seen: Seen, prepare: Callable[[], None] | None = None) -> Judgments:
     """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can be read.
 
-    Where it is stopped and not kept, those that there are: what was paid for is not lost.
+    Where it is stopped, those that there are: what was paid for is not lost.
     """
     outcome = seen.outcome
-    with resumable(outcome.run.folder, outcome.run.file.language), seen:
-        try:
-            outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare, told_of_calls=seen.told_of_calls)
-        except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
-            if outcome.run.folder is not None or not len(seen.judged):
-                raise
-            _tell_of(halt, outcome)
+    try:
+        with resumable(outcome.run.folder, outcome.run.file.language), seen:
+            try:
+                outcome.run.execute(seen.keep, kept=outcome.facts, prepare=prepare, told_of_calls=seen.told_of_calls)
+            except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
+                if outcome.run.folder is not None or not len(seen.judged):
+                    raise
+                _tell_of(halt, outcome)
+    except RunStopped as halt:
+        if not len(seen.judged):
+            raise
+        note_halt(halt, outcome)
     if outcome.skipped:
         click.echo(skipped_rows(outcome), err=True)
     return seen.judged
@@ -301,6 +306,20 @@ def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     outcome.stopped = sentence("stopped at once", language) if at_once else sentence("stopped early", language, reason=why)
     outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
     click.echo(clean(outcome.stopped), err=True)
+
+
+def note_halt(halt: RunStopped, outcome: Outcome) -> None:
+    """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is told."""
+    language = outcome.run.file.language
+    outcome.stopped = sentence("stopped early", language, reason=localised(str(halt.__cause__ or halt), language))
+    outcome.halted = halt
+
+
+def exit_code(outcome: Outcome) -> int:
+    """Whether it is good enough; raises what stopped a run that can be resumed."""
+    if outcome.halted:
+        raise outcome.halted
+    return outcome.exit_code()
 
 
 def skipped_rows(outcome: Outcome) -> str:
@@ -318,18 +337,29 @@ def finish(
 ) -> int:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None prints JSON.
 
-    ``aggregates``: of each row that was judged by several criteria, for the JSON.
+    ``aggregates``: of each row that was judged by several criteria, for the JSON. What can be resumed is written when
+    it is whole.
     """
     report, rows = outcome.report(), judgments_of(outcome, judged)
+    output = None if outcome.halted else output
     unwritten = _written(rows, report, output) if output else None
     if show is None:
-        print_json(report, rows, aggregates, (output,) if output and not unwritten else ())
+        print_json(report, rows, aggregates, (output,) if output and not unwritten else (), kept_in(outcome.run.folder))
     else:
         _show(outcome, report, show, None if unwritten else output)
     warn(report)
     if unwritten:
         raise unwritten
-    return outcome.exit_code()
+    return exit_code(outcome)
+
+
+def kept_in(folder: Path | None) -> Mapping[str, object] | None:
+    """The run folder, for the JSON."""
+    if folder is None:
+        return None
+    from adjudge.cli.run_data import run_with_configuration  # loaded only where a run is kept
+
+    return run_with_configuration(folder)
 
 
 def _written(rows: Again[Judgment], report: Report, output: Path) -> RunError | None:
@@ -360,6 +390,6 @@ def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Pa
     many = report.total > _MOST_SHOWN
     if not many:
         show()
-    show_report(report)
+    show_report(report, rows_shown=not many)
     if many:
         say_where(report.language, output, outcome.run.folder)

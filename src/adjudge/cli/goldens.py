@@ -16,7 +16,7 @@ from adjudge.cli.execute import use_prices, with_weights
 from adjudge.cli.options import FROM_ONE, PATH, argument, command, max_usd, models, no_cache, prices, server
 from adjudge.cli.show import told
 from adjudge.domain.results import Result
-from adjudge.engine.calls import Call
+from adjudge.engine.ask import Call
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.reports.exit_code import ExitCode

@@ -20,7 +20,7 @@ from adjudge.data.dataset import STDIN
 from adjudge.errors import AdjudgeError, OtherConfiguration, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.reports.exit_code import ExitCode
-from adjudge.runs.criteria_said import CRITERIA_FILES
+from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DirectEntry, EvalFile, PairwiseEntry, RagEntry
 from adjudge.runs.project import find_project
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from adjudge.cli.shell_names import criteria_names, model_names
-from adjudge.cli.typed_values import bars, headers, known_encoding, variable, writable
+from adjudge.cli.typed_values import bar, header_line, known_encoding, variable, writable
 from adjudge.domain.light import light_dataclass
 
 if TYPE_CHECKING:
@@ -120,20 +121,26 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def given_as(
-    name: str, make: Callable[..., object], taken: Sequence[str], *options: Decorator[Any]
+    name: str, make: Callable[..., object], taken: Sequence[str], *options: Decorator[Any], if_typed: bool = False
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of the ``taken`` values."""
+    """``options`` for a command that is given them as one thing, ``name``: what ``make`` makes of the ``taken`` values.
+    ``if_typed``: None where none was."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
         def call(**typed: Any) -> int:
-            made = make(**{one: typed.pop(one) for one in taken})
+            values = {one: typed.pop(one) for one in taken}
+            made = make(**values) if not if_typed or any(map(_was_typed, taken)) else None
             return function(**{name: made}, **typed)
 
         decorated: Callable[..., int] = together(*options)(call)
         return decorated
 
     return decorate
+
+
+def _was_typed(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _beside(user_input: str | None, reference: str | None, context: Sequence[str] | None) -> dict[str, str | Sequence[str]]:
@@ -153,13 +160,11 @@ models = click.option("-m", "--model", multiple=True, shell_complete=model_names
 
 
 base_url = click.option("--base-url", help="Another address to ask the models at, such as a company's gateway: https://host/v1.")
-api_key_env = click.option(
-    "--api-key-env", callback=variable, metavar="NAME", help="The environment variable that holds the key."
-)
+api_key_env = click.option("--api-key-env", type=variable, metavar="NAME", help="The environment variable that holds the key.")
 header = click.option(
     "--header",
     multiple=True,
-    callback=headers,
+    type=header_line,
     metavar="'NAME: VALUE'",
     help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
 )
@@ -211,9 +216,14 @@ seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
 at_once = click.option("-j", "--max-concurrency", type=FROM_ONE, help="Requests at once, per model; 32 by default.")
 
 
+def _bars(context: click.Context, parameter: click.Parameter, given: Sequence[tuple[str, float]]) -> FailUnder | None:  # noqa: ARG001
+    """One for everything is a number."""
+    return given[0][1] if len(given) == 1 and not given[0][0] else tuple(given) or None
+
+
 def gate(help: str) -> Decorator[Any]:
     """``--fail-under``, which one command explains otherwise than another."""
-    return click.option("--fail-under", multiple=True, callback=bars, metavar="[NAME=]NUMBER", help=help)
+    return click.option("--fail-under", multiple=True, type=bar, callback=_bars, metavar="[NAME=]NUMBER", help=help)
 
 
 fail_under = gate("Exit with 4 when the mean score by a criteria is below this; NAME: only that criteria, or system. Repeatable.")
@@ -237,7 +247,7 @@ no_cache = click.option("--no-cache", is_flag=True, help="Neither read nor keep 
 
 
 encoding = click.option(
-    "--encoding", callback=known_encoding, help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic."
+    "--encoding", type=known_encoding, metavar="TEXT", help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic."
 )
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",

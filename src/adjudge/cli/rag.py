@@ -12,7 +12,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, data_entry, gated, judge_all, judgments_of, ready, typed
+from adjudge.cli.execute import Seen, data_entry, exit_code, gated, judge_all, judgments_of, kept_in, ready, typed
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
 from adjudge.cli.show import print_json, say_columns, show_report, warn
@@ -119,15 +119,15 @@ def rag(
     judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel), partial(_check_folder, output))
     judgments = judgments_of(outcome, judged)
     report = outcome.report()
-    paths = write_reports(report, judgments, output)
+    paths = [] if outcome.halted else write_reports(report, judgments, output)
     if as_json:
-        print_json(report, judgments, files=paths)
+        print_json(report, judgments, files=paths, run=kept_in(outcome.run.folder))
     elif not flags.quiet:
         show_report(report)
     for path in () if as_json else paths:
         click.echo(str(path))
     warn(report)
-    return outcome.exit_code()
+    return exit_code(outcome)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

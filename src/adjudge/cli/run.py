@@ -15,7 +15,7 @@ from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import Seen, check_resumed, gated, resumable, skipped_rows, use_prices, with_weights
+from adjudge.cli.execute import Seen, check_resumed, gated, note_halt, resumable, skipped_rows, use_prices, with_weights
 from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
     LANGUAGE,
@@ -160,7 +160,7 @@ class Wanted(RowFlags):
 @cluster_options
 @batch_options
 @given_as("wanted", Wanted, [one.name for one in fields(Wanted)])
-def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags) -> int:
+def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch: BatchFlags | None) -> int:
     """Carry out an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a crash, it is resumed by the same
@@ -173,9 +173,11 @@ def run(file: Path | None, show_schema: bool, watch: bool, wanted: Wanted, batch
     if file is None:
         click.echo(f"adjudge: {told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n{EXAMPLE}", err=True)
         return ExitCode.USAGE
-    settings = batch.settings()
+    settings = batch.settings() if batch else None
     if (wanted.on, wanted.workers, wanted.store) != (None, None, None):
-        check_alone(wanted.on, wanted.workers, wanted.store, batch=batch.batch, fork=wanted.reused() is not None, watch=watch)
+        check_alone(
+            wanted.on, wanted.workers, wanted.store, batch=batch is not None, fork=wanted.reused() is not None, watch=watch
+        )
     return _on_change(file, wanted, settings) if watch else _carry_out(wanted.file(file), wanted, settings)
 
 
@@ -234,7 +236,8 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     except BatchesOpen as halt:
         say_open(halt, kept, file)
         return ExitCode.UNSCORED
-    except RunStopped:
+    except RunStopped as halt:
+        note_halt(halt, outcome)
         _tell(outcome, kept, (), as_json=wanted.as_json)
         raise
     for path in written:

@@ -16,9 +16,14 @@ from adjudge.runs.folder import RunInfo, run_info
 
 def print_run(report: Report, folder: Path, files: Sequence[Path] = (), *, votes: bool = False) -> None:
     """A run folder: its report, how it was set up, every judgment, and on request their votes."""
+    rows = judgments_of_run(folder, report.setup, votes=votes)
+    print_json(report, rows, files=files, run=run_with_configuration(folder))
+
+
+def run_with_configuration(folder: Path) -> dict[str, object]:
+    """A run folder, and how its judges are set up."""
     info = run_info(folder)
-    run = {**run_data(info), "configuration": info.configuration}
-    print_json(report, judgments_of_run(folder, report.setup, votes=votes), files=files, run=run)
+    return {**run_data(info), "configuration": info.configuration}
 
 
 def run_data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:

@@ -222,10 +222,10 @@ _MOST_OPTIONS = 6
 _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
 
 
-def show_report(report: Report) -> None:
-    """The figures on standard output; what nobody should miss on standard error."""
+def show_report(report: Report, *, rows_shown: bool = False) -> None:
+    """The figures; of a single row only where ``rows_shown`` does not say that it stands above."""
     console = Console(highlight=False, emoji=False, soft_wrap=False)
-    for table in _tables(report):
+    for table in _tables(report, rows_shown=rows_shown):
         console.print(table)
     for section in report.sections:
         if section.contests:
@@ -303,9 +303,9 @@ def say_columns(columns: Mapping[str, str], language: str) -> None:
     click.echo(f"{word('columns', language)}: {taken}", err=True)
 
 
-def _tables(report: Report) -> Iterable[Table]:
+def _tables(report: Report, *, rows_shown: bool) -> Iterable[Table]:
     plain = [one for one in report.sections if not one.rag and not one.contests]
-    if len(plain) > 1 or any(one.summary.attempted > 1 for one in plain):
+    if len(plain) > 1 or any(one.summary.attempted > rows_shown for one in plain):
         yield _criteria(plain, report.language, named=len({one.judge for one in report.sections}) > 1)
     for one in report.sections:
         if one.rag:

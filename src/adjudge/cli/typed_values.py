@@ -6,14 +6,10 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from adjudge.errors import SetupError
-
-if TYPE_CHECKING:
-    from adjudge.runs.eval_file import FailUnder
 
 SHARE = click.FloatRange(0, 1)
 _WRITTEN = (".csv", ".jsonl", ".ndjson", ".md", ".html", "")
@@ -30,35 +26,28 @@ def _refused() -> Iterator[None]:
         raise click.BadParameter(str(error)) from None
 
 
-def headers(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
-    """``Name: value`` of each."""
-    if not given:
-        return ()
+def header_line(given: str) -> tuple[str, str]:
+    """Of ``Name: value``."""
     from adjudge.gateway.headers import parse_header
 
     with _refused():
-        return tuple(map(parse_header, given))
+        return parse_header(given)
 
 
-def variable(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
+def variable(given: str) -> str:
     """The name of an environment variable."""
-    if given is None:
-        return None
     from adjudge.gateway.headers import check_variable
 
     with _refused():
         return check_variable(given)
 
 
-def bars(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> FailUnder | None:
+def bar(given: str) -> tuple[str, float]:
     """``0.8`` for everything, ``NAME=0.8`` for what is called so."""
-    found = []
-    for text in given:
-        name, _, number = text.rpartition("=")
-        if not _is_number(number):
-            raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8", context, parameter)
-        found.append((name, float(SHARE(number, parameter, context))))
-    return found[0][1] if len(found) == 1 and not found[0][0] else tuple(found) or None
+    name, _, number = given.rpartition("=")
+    if not _is_number(number):
+        raise click.BadParameter(f"{number!r} is no number from 0 to 1; write 0.8, or NAME=0.8")
+    return name, float(SHARE(number))
 
 
 def _is_number(text: str) -> bool:
@@ -68,10 +57,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def known_encoding(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
+def known_encoding(given: str) -> str:
     """One that there is."""
-    if given is None:
-        return None
     from adjudge.data.sources.text import check_encoding
 
     with _refused():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from adjudge.data.ids import ID_ALIASES
@@ -136,17 +136,21 @@ class Columns:
                 raise RunError(f"{name} has no column {column!r} (wanted as {field}); {has}")
         if self._id is not None and column_in(found, self._id) is None:
             raise RunError(f"{name} has no column {self._id!r} (wanted as id); {has}")
-        for field, column in self.chosen.items():
-            if field not in self._wanted and (other := f"{column} (2)") in found:
-                raise RunError(
-                    f"{name} has the columns {column!r} and {other!r}, one name for two columns: rename one, or say which is "
-                    f"meant with --column {field}={shlex.quote(column)} or --column {field}={shlex.quote(other)}"
-                )
+        self.refuse_doubles(found, name)
         for field in self._needed:
             if field not in self.chosen:
                 raise RunError(
                     f"{name} has no {field} column: name it with --column {field}=COLUMN "
                     f"(columns={{{field!r}: 'COLUMN'}}). I{has[1:]}"
+                )
+
+    def refuse_doubles(self, found: Collection[str], name: str) -> None:
+        """Say so when two columns have the name of a field that is read: nobody knows which one is meant."""
+        for field, column in self.chosen.items():
+            if field not in self._wanted and (other := f"{column} (2)") in found:
+                raise RunError(
+                    f"{name} has the columns {column!r} and {other!r}, one name for two columns: rename one, or say which is "
+                    f"meant with --column {field}={shlex.quote(column)} or --column {field}={shlex.quote(other)}"
                 )
 
     def fields(self, cells: Mapping[str, object]) -> dict[str, str | list[str]]:
@@ -207,7 +211,7 @@ def text_of(value: object, column: str, field: str = "") -> str | list[str] | No
         return chat(value)
     write = _shown if nested else _written
     if isinstance(value, list | tuple):
-        return [item if isinstance(item, str) else write(item, column) for item in value]
+        return [item if isinstance(item, str) else "" if _is_missing(item) else write(item, column) for item in value]
     return None if _is_missing(value) else write(value, column)
 
 

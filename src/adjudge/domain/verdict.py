@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Literal, Self, TypedDict
+from typing import Literal, TypedDict
 
 from adjudge.domain.light import light_dataclass
 
@@ -79,18 +79,8 @@ class Details(TypedDict, total=False):
     each: list[KeptSupport]
 
 
-class _Explainable:
-    """What every verdict is, whatever its kind: it can be given a reason."""
-
-    __slots__ = ()
-
-    def explained(self, explanation: str | None) -> Self:
-        """The same for this reason."""
-        return replace(self, explanation=explanation)  # type: ignore[type-var]
-
-
 @dataclass(frozen=True, slots=True)
-class Chosen(_Explainable):
+class Chosen:
     """One of the offered options; where a text was asked for, that text."""
 
     option: str
@@ -106,7 +96,7 @@ class Chosen(_Explainable):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared(_Explainable):
+class Compared:
     """The best of the compared responses."""
 
     winner: int | None
@@ -128,7 +118,7 @@ class Compared(_Explainable):
 
 
 @dataclass(frozen=True, slots=True)
-class Rated(_Explainable):
+class Rated:
     """A number."""
 
     number: float

@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.calls import complete
-from adjudge.engine.likelihood import ask_likelihood, likelihood_prompt, likelihood_requests
-from adjudge.engine.reply import so_far
+from adjudge.engine.likelihood import (
+    Read,
+    labels_read,
+    likelihood_prompt,
+    likelihood_requests,
+    likelihood_vote,
+    neutral_ballots,
+    prior_key,
+    prior_of,
+    prior_on_disk,
+    takes_prior,
+)
+from adjudge.engine.reply import backend, so_far
 from adjudge.errors import HALTS, ModelError, Refused
-from adjudge.gateway.model import Model
+from adjudge.gateway.model import Model, Replying
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
 from adjudge.verdicts.read import read_ballot, read_written
 from adjudge.verdicts.reading import Reading
 
 
+@light_dataclass(frozen=True, kw_only=True)
+class Call:
+    """A model was asked. Tries that were repeated are one call; a kept reply is none."""
+
+    model: str
+    request: Request
+    ballot: Ballot | None
+    """What the call was for; None where it was for no vote of one row."""
+    started: int
+    """Nanoseconds since 1970, waiting for a free place included."""
+    ended: int
+    reply: Reply | None = None
+    error: ModelError | None = None
+
+
+OnCall = Callable[[Call], None]
+on_call: ContextVar[OnCall | None] = ContextVar("on_call", default=None)
+"""Who is told of every call that is made in this context."""
+
+
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
     """The model's vote, in writing or by log-probability, as the ballot says."""
     if ballot.mode == "likelihood":
-        return _or_failed(ballot, ask_likelihood(ballot, model))
+        return _or_failed(ballot, _by_likelihood(ballot, model))
     return _in_writing(ballot, model, max_repairs)
 
 
@@ -39,7 +74,7 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
 
 def reply_to(request: Request, model: Model) -> Coroutine[object, object, Reply]:
     """What the model answers. For those whose own machinery reads it; everybody else asks for a vote."""
-    return complete(request, model)
+    return _complete(request, model)
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
@@ -84,7 +119,7 @@ def _ask_for_verdict(ballot: Ballot, model: Model, prompt: Prompt) -> Awaitable[
 
 
 async def _ask_once(ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]) -> Vote:
-    reply = await complete(request, model, ballot)
+    reply = await _complete(request, model, ballot)
     reading = read(reply)
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)
@@ -145,3 +180,67 @@ def _counted_on(earlier: Mapping[str, object], later: Mapping[str, object]) -> M
     return (
         FrozenDict({**later, **{name: counts.get(name, 0) + now.get(name, 0) for name in {*counts, *now}}}) if counts else later
     )
+
+
+# -- by log-probability --------------------------------------------------------
+
+_priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] = WeakKeyDictionary()
+
+
+async def _by_likelihood(ballot: Ballot, model: Model) -> Vote:
+    read = await _read(ballot, model)
+    prior = await _prior(ballot, model) if read.logprobs and takes_prior(ballot, model) else None
+    return likelihood_vote(ballot, read, prior, model)
+
+
+async def _read(ballot: Ballot, model: Model) -> Read:
+    asked = likelihood_requests(ballot)
+    replies = await asyncio.gather(*(_complete(request, model, ballot) for _, request in asked))
+    return labels_read(asked, replies, model)
+
+
+async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
+    """What the model says of neutral texts under these criteria: asked once, then the same for every instance."""
+    key, known = prior_key(ballot), _priors.setdefault(model, {})
+    if key not in known or _broken(known[key]):
+        known[key] = asyncio.create_task(_estimate(ballot, model))
+    return await asyncio.shield(known[key])
+
+
+async def _estimate(ballot: Ballot, model: Model) -> Mapping[str, float]:
+    neutral = neutral_ballots(ballot)
+    if (kept := prior_on_disk(ballot, neutral, model)) is not None:
+        return kept
+    return prior_of(await asyncio.gather(*(_read(one, model) for one in neutral)), neutral, model)
+
+
+def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
+
+
+# -- the one way a model is asked, and who is told of it -----------------------
+
+
+def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
+    """What the model answers."""
+    told = on_call.get()
+    return _reply(request, model) if told is None else _told_of(request, model, ballot, told)
+
+
+def _reply(request: Request, model: Model) -> Replying:
+    other = backend.get()
+    return model.complete(request) if other is None else other.complete(request, model)
+
+
+async def _told_of(request: Request, model: Model, ballot: Ballot | None, told: OnCall) -> Reply:
+    started = time.time_ns()
+    try:
+        reply = await _reply(request, model)
+    except HALTS:
+        raise  # nobody was asked
+    except ModelError as error:
+        told(Call(model=model.name, request=request, ballot=ballot, started=started, ended=time.time_ns(), error=error))
+        raise
+    if reply.usage.calls:
+        told(Call(model=model.name, request=request, ballot=ballot, started=started, ended=time.time_ns(), reply=reply))
+    return reply

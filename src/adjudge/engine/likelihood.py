@@ -1,20 +1,17 @@
-"""One ballot → one vote by log-probability: the offered options are compared, nothing is written, nothing can be unreadable."""
+"""A vote by log-probability: the offered options are compared, nothing is written, nothing can be unreadable."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 from adjudge.domain.frozen import FrozenDict, content_hash
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.message import Prompt, Reply, Request, Usage
+from adjudge.domain.message import Calibration, Prompt, Reply, Request, Usage
 from adjudge.domain.question import Comparison
 from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.calls import complete
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.local.priors import keep_prior, kept_prior
@@ -34,7 +31,7 @@ _ALTERNATIVES = 20
 
 
 @light_dataclass(frozen=True)
-class _Read:
+class Read:
     """Log-probability of each option, or None where no label was among the alternatives."""
 
     logprobs: Mapping[str, float] | None
@@ -44,18 +41,33 @@ class _Read:
     """Of the first prompt, where letters are read in both orders."""
 
 
-async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
-    """The more likely option, with the probability of each; the vote's text keeps what was read before the prior went out.
+def labels_read(asked: Sequence[tuple[Labels, Request]], replies: Sequence[Reply], model: Model) -> Read:
+    """The options' log-probabilities; letters are read in both orders and averaged, since small models favour the first.
 
     Raises SetupError when the model reports no log-probabilities.
     """
-    read = await _read(ballot, model)
+    found = [label_logprobs(_first_token(reply, model), labels) for reply, (labels, _) in zip(replies, asked, strict=True)]
+    readings = [reading for reading in found if reading is not None]
+    return Read(
+        logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
+        usage=sum((reply.usage for reply in replies), Usage()),
+        latency=sum(reply.latency for reply in replies),
+        prompt_hash=asked[0][1].prompt.hash,
+    )
+
+
+def takes_prior(ballot: Ballot, model: Model) -> bool:
+    """Whether what the model says of neutral texts is taken out."""
+    return model.capabilities.exact_logprobs and _calibration(ballot, model).prior_weight > 0
+
+
+def likelihood_vote(ballot: Ballot, read: Read, prior: Mapping[str, float] | None, model: Model) -> Vote:
+    """The more likely option, with the probability of each; the vote's text keeps what was read before the prior went out."""
     if read.logprobs is None:
         reason = "none of the labels was among the likeliest tokens"
         return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=reason, usage=read.usage, latency=read.latency)
-    calibration = model.capabilities.calibration.get(_orders(ballot)[0].kind, AS_READ)
-    wanted = model.capabilities.exact_logprobs and calibration.prior_weight > 0
-    shares = distribution(read.logprobs, await _prior(ballot, model) if wanted else None, calibration)
+    calibration = _calibration(ballot, model)
+    shares = distribution(read.logprobs, prior, calibration)
     return Vote(
         ballot=ballot,
         outcome=Outcome.OK,
@@ -69,18 +81,8 @@ async def ask_likelihood(ballot: Ballot, model: Model) -> Vote:
     )
 
 
-async def _read(ballot: Ballot, model: Model) -> _Read:
-    """The options' log-probabilities; letters are read in both orders and averaged, since small models favour the first."""
-    asked = likelihood_requests(ballot)
-    replies = await asyncio.gather(*(complete(request, model, ballot) for _, request in asked))
-    found = [label_logprobs(_first_token(reply, model), labels) for reply, (labels, _) in zip(replies, asked, strict=True)]
-    readings = [reading for reading in found if reading is not None]
-    return _Read(
-        logprobs=mean_logprobs(readings) if len(readings) == len(asked) else None,
-        usage=sum((reply.usage for reply in replies), Usage()),
-        latency=sum(reply.latency for reply in replies),
-        prompt_hash=asked[0][1].prompt.hash,
-    )
+def _calibration(ballot: Ballot, model: Model) -> Calibration:
+    return model.capabilities.calibration.get(_orders(ballot)[0].kind, AS_READ)
 
 
 def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict:
@@ -120,32 +122,31 @@ def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
 
 # -- the prior ---------------------------------------------------------------
 
-_priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] = WeakKeyDictionary()
+
+def prior_key(ballot: Ballot) -> str:
+    """Ballots of one key have one prior."""
+    return content_hash(ballot.criteria, ballot.language, ballot.persona, _fields(ballot), ballot.question)
 
 
-async def _prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
-    """What the model says of neutral texts under these criteria: asked once, then the same for every instance."""
-    fields = tuple(shown_fields(ballot.criteria, ballot.instance))
-    key = content_hash(ballot.criteria, ballot.language, ballot.persona, fields, ballot.question)
-    known = _priors.setdefault(model, {})
-    if key not in known or _broken(known[key]):
-        known[key] = asyncio.create_task(_estimate(ballot, model, fields))
-    return await asyncio.shield(known[key])
-
-
-async def _estimate(ballot: Ballot, model: Model, fields: tuple[str, ...]) -> Mapping[str, float]:
+def neutral_ballots(ballot: Ballot) -> list[Ballot]:
+    """The same question about texts that say nothing."""
     question, compared = ballot.question, None
     if isinstance(question, Comparison):
         question, compared = question.listed(), (ballot.criteria.to_evaluate_field, len(question.order))
-    instances = neutral_instances(ballot.language, fields, compared)
-    neutral = [replace(ballot, instance=instance, question=question) for instance in instances]
+    instances = neutral_instances(ballot.language, _fields(ballot), compared)
+    return [replace(ballot, instance=instance, question=question) for instance in instances]
+
+
+def prior_on_disk(ballot: Ballot, neutral: Sequence[Ballot], model: Model) -> Mapping[str, float] | None:
+    """What an earlier process, or the package, kept of these answers."""
     key = _kept_under(neutral, model)
-    kept = kept_prior(key, _orders(ballot)[0].options) if key else None
-    if kept is not None:
-        return kept
-    reads = await asyncio.gather(*(_read(one, model) for one in neutral))
+    return kept_prior(key, _orders(ballot)[0].options) if key else None
+
+
+def prior_of(reads: Sequence[Read], neutral: Sequence[Ballot], model: Model) -> Mapping[str, float]:
+    """What the answers about neutral texts come to; the next process does not ask for them again."""
     prior = mean_logprobs([read.logprobs for read in reads if read.logprobs is not None])
-    if key:
+    if key := _kept_under(neutral, model):
         keep_prior(key, prior)
     return prior
 
@@ -156,5 +157,5 @@ def _kept_under(neutral: Sequence[Ballot], model: Model) -> str:
     return content_hash(weights, [[request.key for _, request in likelihood_requests(one)] for one in neutral]) if weights else ""
 
 
-def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
+def _fields(ballot: Ballot) -> tuple[str, ...]:
+    return tuple(shown_fields(ballot.criteria, ballot.instance))

@@ -284,7 +284,7 @@ async def begun(
     ``judges``: label → configuration; it need not be known where neither a run nor a budget is given.
     """
     if budget is not None and not isinstance(budget, Budget):
-        raise SetupError(f"budget says which limit it is, such as Budget(max_calls=100), not {budget!r}")
+        raise SetupError(f"budget says which limit it is, such as adjudge.runs.Budget(max_calls=100), not {budget!r}")
     if run is not None:
         async with opened(Run.of(run), judges, budget) as under_way:
             yield under_way

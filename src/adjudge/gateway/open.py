@@ -19,9 +19,8 @@ from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
-from adjudge.gateway.layers.allowed import Allowed
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
-from adjudge.gateway.layers.limit import Guarded, Limited, Rate, Timed
+from adjudge.gateway.layers.limit import Allowed, Guarded, Limited, Rate, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
 from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying

@@ -30,11 +30,11 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
         """The criteria."""
         return self._asked.name
 
-    def measure(self, test_case: LLMTestCase) -> float:
-        """The score; a RunError where there is no verdict."""
+    def measure(self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False) -> float:
+        """The score; a RunError where there is no verdict. What begins with ``_`` is DeepEval's own."""
         return self._keep(self._asked.verdict(_cells(test_case)))
 
-    async def a_measure(self, test_case: LLMTestCase, _show_indicator: bool = True) -> float:
+    async def a_measure(self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False) -> float:
         """The same, awaited."""
         return self._keep(await self._asked.averdict(_cells(test_case)))
 

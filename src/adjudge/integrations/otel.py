@@ -18,7 +18,7 @@ from adjudge.data.columns import column_in
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.calls import Call
+from adjudge.engine.ask import Call
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.integrations import otel_names as names

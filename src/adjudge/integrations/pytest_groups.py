@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
+from os import PathLike
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from adjudge.domain.instance import texts_beside
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import NOTHING
+from adjudge.domain.instance import Instance, texts_beside
+from adjudge.errors import SetupError
 
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_text import JudgedText
@@ -26,10 +31,29 @@ class GroupSettings:
     """How sure that must be."""
     votes: int = 1
     """Votes per case and model."""
-    not_worse_than: str | None = None
+    not_worse_than: str | PathLike[str] | None = None
     """A run folder of earlier answers to the same cases."""
     margin: float = 0.0
     """By how much the group may be worse than that run."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.criteria, str | Criteria):
+            raise SetupError(f"criteria must be a text or a Criteria, not {type(self.criteria).__name__}")
+        if isinstance(self.criteria, str) and not self.criteria.strip():
+            raise SetupError("the criterion is empty: say in a sentence what is to be judged")
+        for name, value in (("at_least", 0.0 if self.at_least is None else self.at_least), ("margin", self.margin)):
+            if not _number(value) or not 0 <= value <= 1:
+                raise SetupError(f"{name} must be a number from 0 to 1, not {value!r}")
+        if not _number(self.confidence) or not 0 < self.confidence < 1:
+            raise SetupError(f"confidence must lie between 0 and 1, not {self.confidence!r}")
+        if not isinstance(self.votes, int) or isinstance(self.votes, bool) or self.votes < 1:
+            raise SetupError(f"votes must be a whole number from 1 up, not {self.votes!r}")
+        if self.not_worse_than is not None and not isinstance(self.not_worse_than, str | PathLike):
+            raise SetupError(f"not_worse_than must be the folder of a run, not {self.not_worse_than!r}")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -50,6 +74,14 @@ class Group:
     line: int
     cases: dict[str, list[Case]] = field(default_factory=dict)
     """Test → its cases: a test that runs again gives them anew."""
+    marked_alike: bool = True
+    """Whether all its tests say the same of it: one group is judged by one criteria."""
+
+    def join(self, other: Group) -> Group:
+        """Take over the cases of the same group, as another test or another process has it."""
+        self.marked_alike = self.marked_alike and other.marked_alike and self.settings == other.settings
+        self.cases.update(other.cases)
+        return self
 
 
 Fields = Mapping[str, str | Sequence[str]]
@@ -74,10 +106,10 @@ class Judge:
         criteria: object,
         response: str,
         *,
+        votes: int = 3,
         user_input: str | None = None,
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
-        votes: int = 3,
     ) -> JudgedText:
         """Judge a text now; ``must_pass`` and its like of what comes back are the assertion."""
         fields = {**texts_beside(user_input, reference, contexts), "response": response}
@@ -96,13 +128,13 @@ class Collect:
         *,
         user_input: str | None = None,
         reference: str | None = None,
+        fields: Fields = NOTHING,
         contexts: Sequence[str] | None = None,
-        fields: Fields | None = None,
     ) -> None:
         """Put a case into the test's group, which is judged after the last test. ``fields``: others that the criteria read."""
         name = f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test
-        beside = {**texts_beside(user_input, reference, contexts), **(fields or {})}
-        self._cases.append(Case(name, {**beside, "response": response}))
+        beside = {**texts_beside(user_input, reference, contexts), **fields}
+        self._cases.append(Case(name, dict(Instance({**beside, "response": response}).fields)))
 
 
 class Worker(Protocol):

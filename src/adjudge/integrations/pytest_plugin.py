@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("adjudge", "judging with adjudge")
     add = group.addoption
     add("--judged-model", action="append", default=[], metavar="ID", help="the model that judges; several are a panel")
-    add("--judged-budget", type=float, metavar="USD", help="the most that judging may cost in the whole session")
+    add("--judged-budget", type=_usd, metavar="USD", help="the most that judging may cost in the whole session")
     add("--judged-replay", metavar="PATH", help="take replies from what --judged-record wrote; nothing is sent")
     add("--judged-record", metavar="FOLDER", help="keep all replies there, for --judged-replay")
     add("--judged-run", metavar="FOLDER", help="where judgments are kept; by default .adjudge/runs/pytest-<time>")
@@ -53,6 +53,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="pass",
         help="what becomes of the exit code when something cannot be decided",
     )
+
+
+def _usd(text: str) -> float:
+    """A sum of money; what is none is told by pytest, as of every option."""
+    if not (found := float(text)) >= 0:
+        raise ValueError(text)
+    return found
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -115,6 +122,7 @@ def rows(path: str | Path) -> list[dict[str, object]]:
 
 
 def _group(request: pytest.FixtureRequest) -> Group:
+    from adjudge.errors import SetupError
     from adjudge.integrations.pytest_groups import Group, GroupSettings
 
     node: pytest.Function = request.node
@@ -124,13 +132,14 @@ def _group(request: pytest.FixtureRequest) -> Group:
     name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
     try:
         settings = GroupSettings(**marker.kwargs)
-    except TypeError as error:
+    except (TypeError, SetupError) as error:
         raise pytest.UsageError(f"{name}: @pytest.mark.judged: {str(error).removeprefix('GroupSettings.__init__() ')}") from None
     if marker.args or (
         settings.at_least is None and settings.not_worse_than is None and not request.config.option.judged_baseline
     ):
         raise pytest.UsageError(f"{name}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name")
-    return request.config.stash[_STATE].groups.setdefault(name, Group(name, settings, node.location[1] or 0))
+    own = Group(name, settings, node.location[1] or 0)
+    return request.config.stash[_STATE].groups.setdefault(name, own).join(own)
 
 
 def _judging(config: pytest.Config) -> JudgingSession:
@@ -220,7 +229,7 @@ def pytest_report_from_serializable(config: pytest.Config, data: dict[str, objec
 
         groups = config.stash[_STATE].groups
         for group in pickle.loads(sent):  # noqa: S301 - our own worker wrote it
-            groups.setdefault(group.name, group).cases.update(group.cases)
+            groups.setdefault(group.name, group).join(group)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -239,8 +248,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     state = session.config.stash[_STATE]
     if not _worker(session.config):
         for group in sorted(state.groups.values(), key=lambda one: one.name):
-            if any(group.cases.values()):
-                _decide(session, group, state)
+            _decide(session, group, state)
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,14 +18,13 @@ from adjudge.catalog.golden_update import update_golden
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import Reply, Request
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.layers.cache import JsonlCache, read_replies
 from adjudge.gateway.open import ModelLike, default_model
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.providers.replay import NOT_RECORDED
+from adjudge.integrations.pytest_cassette import Cassette, join_parts, replayed
 from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.reports.gate import GateResult
@@ -34,7 +34,7 @@ from adjudge.reports.workflow_commands import defused
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import AspectEntry, CascadeEntry, DataEntry, DirectEntry, EvalFile, Gates, JudgeEntry, load_eval
-from adjudge.runs.execute import EvalRun, Event, Judged
+from adjudge.runs.execute import EvalRun, Event, Judged, Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, find_project
@@ -42,7 +42,6 @@ from adjudge.runs.project import ModelEntry, find_project
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_groups import Group, GroupSettings
 
-_REPLIES, _PART = "replies.jsonl", ".part.jsonl"
 _FILES = (".yaml", ".yml", ".json")
 _ORDER = ("failed", "inconclusive", "holds")
 
@@ -116,31 +115,13 @@ def worst_of(gates: Sequence[GateResult]) -> str:
 
 def difference_told(gate: GateResult) -> str:
     """In points: "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
-    shared = f"{gate.rows - gate.missing} shared rows"
+    shared = f"{gate.rows - gate.missing} shared rows{'' if gate.same_judge else ', by another judge'}"
     if gate.value is None or not gate.sure:
         return f"{gate.name}: cannot be told from {gate.against}, {shared}"
     word = "differs" if not gate.value else "worse" if gate.value < 0 else "better"
     points = (100 * gate.lower, 100 * gate.upper)
     limits = f"{100 * (gate.confidence or 0):.0f} % {points[0]:+.1f}…{points[1]:+.1f}".replace("-", "−")
     return f"{gate.name}: {word} by {abs(100 * gate.value):.1f} points ({limits}), {shared}"
-
-
-class Cassette:
-    """Replies that are recorded: those of earlier sessions are given again, new ones go into this process's own file."""
-
-    def __init__(self, folder: Path, process: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        before = folder / _REPLIES
-        self._before = {(model, key): reply for model, key, reply in read_replies(before)} if before.exists() else {}
-        self._own = JsonlCache(folder / f"{process}{_PART}")
-
-    def get(self, model: str, request: Request) -> Reply | None:
-        """The reply that was recorded."""
-        return self._own.get(model, request) or self._before.get((model, request.key))
-
-    def put(self, model: str, request: Request, reply: Reply) -> None:
-        """Record a reply."""
-        self._own.put(model, request, reply)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,31 +208,38 @@ class JudgingSession:
         settings, folder = group.settings, self.folder / self._slug(group.name)
         title = f"judged: at least {settings.at_least:.2f}" if settings.at_least is not None else "judged: not worse"
         try:
-            file = self._file(self._entry(settings.criteria, group.name.rpartition("::")[2], settings.votes), folder, (), Gates())
-            rows = tuple(Instance(one.fields, one.id) for test in sorted(group.cases) for one in group.cases[test])
-            results: list[Result] = []
-            outcome = self._execute(
-                replace(file, rows=rows, gates=self._gates(settings, group.name)),
-                lambda event: results.append(event.result) if isinstance(event, Judged) else None,
-            )
-            self._check_recorded(results)
+            return self._decided(title, group, folder)
         except BudgetSpent as halt:
             why = self.told(f"stopped before all cases were judged: {halt}")
             return Decision(title, "inconclusive", why, [("adjudge.run", str(folder))])
-        except (AdjudgeError, AssertionError) as error:
+        except (AdjudgeError, AssertionError, OSError) as error:
             return Decision(title, "failed", self.told(str(error)))
-        return self._decision(title, outcome, folder)
 
     def end_recording(self) -> None:
         """Put what all processes recorded into one file."""
-        if self.record is None or not self.record.is_dir():
-            return
-        with (self.record / _REPLIES).open("ab") as whole:
-            for part in sorted(self.record.glob(f"*{_PART}")):
-                whole.write(part.read_bytes())
-                part.unlink()
+        if self.record is not None:
+            join_parts(self.record)
 
     # -- how it is done ------------------------------------------------------------------
+
+    def _decided(self, title: str, group: Group, folder: Path) -> Decision:
+        settings = group.settings
+        if not group.marked_alike:
+            raise SetupError("the tests of one group are marked differently: give each criteria its own test function")
+        rows = tuple(Instance(one.fields, one.id) for test in sorted(group.cases) for one in group.cases[test])
+        if not rows:
+            return Decision(title, "inconclusive", self.told("there is nothing to decide: its tests gave no cases to judged"))
+        gates = self._gates(settings, group.name)
+        if gates.fail_under is None and gates.not_worse_than is None:
+            return Decision(title, "inconclusive", self._not_compared())
+        entry = self._entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
+        results: list[Result] = []
+        outcome = self._execute(
+            self._file(entry, folder, rows, gates),
+            lambda event: results.append(event.result) if isinstance(event, Judged) else None,
+        )
+        self._check_recorded(results)
+        return self._decision(title, outcome, folder)
 
     def _decision(self, title: str, outcome: Outcome, folder: Path) -> Decision:
         report = outcome.report()
@@ -267,12 +255,17 @@ class JudgingSession:
             "run": str(folder),
             "lock": " ".join(run_info(folder).identities.values()),
         }
-        told = (
+        told = [
             self.told(difference_told(gate)) if gate.measure == "difference" else gate.sentence(self.language)
             for gate in report.gates
-        )
+        ]
+        if self.baseline is not None and not any(gate.against for gate in report.gates):
+            told.append(self._not_compared())
         named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
         return Decision(title, worst_of(report.gates), " ".join(told), named)
+
+    def _not_compared(self) -> str:
+        return self.told(f"the baseline {self.baseline} has no run of it")
 
     def _execute(self, file: EvalFile, listen: Callable[[Event], object] | None = None) -> Outcome:
         folder = file.run_folder
@@ -282,8 +275,12 @@ class JudgingSession:
             outcome = Outcome(run)
             outcome.check_gates()
 
+            interrupted = threading.Event()
+
             def heard(event: Event) -> None:
                 outcome.see(event)
+                if isinstance(event, Stopping):
+                    interrupted.set()
                 if listen:
                     listen(event)
 
@@ -291,6 +288,8 @@ class JudgingSession:
                 run.execute(heard, budget=self._left(folder), kept=outcome.facts)
             finally:
                 self._note_cost(folder)
+                if interrupted.is_set():
+                    raise KeyboardInterrupt  # the run ended in good order; the session that it is a part of is to end, too
         return outcome
 
     @contextmanager
@@ -332,20 +331,12 @@ class JudgingSession:
 
     def _open(self, entry: ModelEntry) -> ModelLike:
         if self.replay is not None:
-            return open_entry(ModelEntry(model=self._replayed(entry.model)))
+            return open_entry(ModelEntry(model=replayed(self.replay, entry.model)))
         return open_entry(entry, cache=self._cassette or True)
 
     @cached_property
     def _cassette(self) -> Cassette | None:
         return Cassette(self.record, self.process) if self.record else None
-
-    def _replayed(self, model: str) -> str:
-        """The recorded replies; where several models were recorded, those of this one."""
-        assert self.replay is not None
-        file = self.replay / _REPLIES if self.replay.is_dir() else self.replay
-        recorded = {name for name, _, _ in read_replies(file)} if file.is_file() else set()
-        own = [name for name in recorded if name == model or name.startswith(model)]
-        return f"replay/{file}#{own[0]}" if len(recorded) > 1 and own else f"replay/{file}"
 
     @cached_property
     def _entries(self) -> tuple[ModelEntry, ...]:
@@ -380,9 +371,18 @@ class JudgingSession:
 
     def _gates(self, settings: GroupSettings, group: str) -> Gates:
         against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
-        if self.baseline is not None and holds_run(self.baseline / self._slug(group)):
-            against = str((self.baseline / self._slug(group)).absolute())
+        before = self._before(group)
+        if before is not None and holds_run(before):
+            against = str(before.absolute())
         return Gates(fail_under=settings.at_least, confidence=settings.confidence, not_worse_than=against, margin=settings.margin)
+
+    def _before(self, group: str) -> Path | None:
+        """Where the session that this one is held to has its run of this group, if it has one."""
+        if self.baseline is None:
+            return None
+        if not self.baseline.is_dir() or not any(holds_run(one) for one in self.baseline.iterdir()):
+            raise SetupError(f"there is no session to compare with in {self.baseline}: name the --judged-run FOLDER of one")
+        return self.baseline / self._slug(group)
 
     @staticmethod
     def _slug(group: str) -> str:

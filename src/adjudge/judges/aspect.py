@@ -251,9 +251,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         """Judge a text, an Instance, or a list of them (→ a list).
 
         ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder in which every answer is
-        kept; what it holds already is not asked again. ``budget``: what may be spent; at its limit BudgetSpent is raised.
-        ``progress`` is called with each result as it comes. ``on``: a Ray
-        cluster whose workers ask, such as "ray"; it needs ``run``.
+        kept; what it holds already is not asked again. ``budget``: what may be spent, an ``adjudge.runs.Budget``; at
+        its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray cluster whose
+        workers ask, such as "ray"; it needs ``run``.
         """
         beside = texts_beside(user_input, reference, contexts)
         items = [self.prepare(item, beside) for item in items_of(instances)]

@@ -17,7 +17,6 @@ from adjudge.domain.results import AspectResult, DirectInstanceResult, Result, S
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.identity import step_identities
-from adjudge.engine.provenance import provenance
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -27,7 +26,7 @@ from adjudge.judges.direct import DirectJudge
 from adjudge.judges.inputs import items_of
 from adjudge.judges.judge import I, Judge, Progress, R
 from adjudge.judges.learnt import CascadeThresholds, Learnt
-from adjudge.judges.settings import OTHERWISE, ModelPanel, OnFailure, OnTooFew, Otherwise, one_of
+from adjudge.judges.settings import OTHERWISE, ModelPanel, OnFailure, OnTooFew, Otherwise, one_of, provenance
 from adjudge.pooling.confidence import confidence
 
 

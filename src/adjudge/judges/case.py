@@ -20,7 +20,6 @@ from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.engine.backends.ray.place import On
-from adjudge.engine.provenance import plain_settings
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
@@ -28,7 +27,7 @@ from adjudge.judges.attributes import own_attributes
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
 from adjudge.judges.own import ask_own, in_batches
-from adjudge.judges.settings import OwnSettings, at_least, check_votes
+from adjudge.judges.settings import OwnSettings, at_least, check_votes, plain_settings
 from adjudge.ledger.changes import ATTRIBUTES
 from adjudge.ledger.ledger import key_of
 from adjudge.pooling.majority import notes_on
@@ -129,8 +128,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
-        cluster whose workers ask, such as "ray"; it needs ``run``.
+        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with
+        each result as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         return await self.judge_items(self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on)
 

@@ -123,8 +123,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """A result for each instance: mappings or Instances with the text and its sources.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
-        cluster whose workers ask, such as "ray"; it needs ``run``.
+        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with
+        each result as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         many = [instances] if isinstance(instances, Instance) else instances
         found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]

@@ -87,6 +87,7 @@ def row_instance(row: Row) -> Instance:
         fields = columns.fields(cells) or texts_of({name: cell for name, cell in cells.items() if not is_id(name)})
     except ValueError as error:
         raise SetupError(f"{place}: {error}") from None
+    columns.refuse_doubles(cells, "the data frame")
     if not fields:
         raise SetupError(f"{place} holds nothing; its columns are {', '.join(cells)}")
     return Instance(fields, columns.name(cells) or place, {"place": place, "row": cells})

@@ -21,7 +21,6 @@ from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.estimate import Estimate, Known, Questions, estimate
-from adjudge.engine.provenance import provenance
 from adjudge.engine.run import Ask, Asker, LiveVotes, OpenRun, Run, RunLike, answering
 from adjudge.engine.schedule import PutOff, judge_each
 from adjudge.errors import RunError, SetupError
@@ -37,6 +36,7 @@ from adjudge.judges.settings import (
     check_picklable,
     check_samples,
     one_of,
+    provenance,
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of

@@ -133,7 +133,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         """The full result with every sample. ``agent``, where given, says what was asked for and whether it writes code.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with the result.
+        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with the result.
         """
         (result,) = await self.judge_items([self._instance(code, agent)], run=run, budget=budget, progress=progress)
         for hear in (self.on_result, _SAMPLING.get().hear):

@@ -1,15 +1,18 @@
-"""What is set of judges, and what may be: the models, the fields that several kinds share, and the checks of their values."""
+"""What is set of judges, and what may be: the models, the fields that several kinds share, the checks of their values, and what
+a run stores of them."""
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal, TypedDict, TypeGuard, TypeVar
 
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.domain.vote import Ballot, Mode
@@ -17,6 +20,9 @@ from adjudge.engine.ask import requests_for
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import ModelLike, OpenModel, open_model, open_panel
+from adjudge.pooling import VERSION as POOLING
+from adjudge.prompts.render import wordings
+from adjudge.verdicts import VERSION as READER
 
 if TYPE_CHECKING:
     from adjudge.judges.unitxt_engine import EngineLike, UnitxtEngine
@@ -236,3 +242,34 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
     if not any(weights.values()):
         raise SetupError("weights: all of them are 0: nobody would count")
     return {name: float(weights[name]) for name in models}
+
+
+def provenance(
+    judge: str, settings: Mapping[str, object], models: Mapping[str, OpenModel], criteria: Iterable[Criteria], language: str
+) -> dict[str, object]:
+    """Everything that decides what is asked and what is made of the answers."""
+    return {
+        "judge": judge,
+        "settings": plain_settings(settings),
+        "models": {name: _model(model) for name, model in models.items()},
+        "criteria": [plain(one) for one in criteria],
+        "templates": wordings(language),
+        "versions": {**_installed(), "reader": READER, "pooling": POOLING},
+    }
+
+
+@cache
+def _installed() -> dict[str, str]:
+    import platform
+    from importlib.metadata import version
+
+    return {"adjudge": version("adjudge"), "python": platform.python_version()}
+
+
+def plain_settings(settings: Mapping[str, object]) -> object:
+    """Settings as JSON-ready data; of anything else, the name of its type."""
+    return json.loads(json.dumps(plain(settings), default=lambda thing: type(thing).__name__))
+
+
+def _model(model: OpenModel) -> dict[str, object]:
+    return {"identity": model.identity, "temperature": model.temperature, "seed": model.seed}

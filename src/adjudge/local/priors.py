@@ -33,7 +33,7 @@ def _usable(found: object, options: Sequence[str]) -> Mapping[str, float] | None
         prior = {option: float(found[option]) for option in options} if isinstance(found, Mapping) else {}
     except (ValueError, TypeError, KeyError):
         return None
-    return prior if prior and all(map(math.isfinite, prior.values())) else None
+    return prior if prior and all(-math.inf < value <= 0 for value in prior.values()) else None
 
 
 def keep_prior(key: str, prior: Mapping[str, float]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -14,8 +15,7 @@ from adjudge.prompts.render import load, shown_fields
 _LONGEST_TEXT = 4000
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A row of which judge and people say different things."""
 
     instance: Instance

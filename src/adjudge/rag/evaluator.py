@@ -225,8 +225,8 @@ class RagEvaluator(AskSettings, RagPlans):
 
         ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes only the first rows.
         ``run``: a folder in which every answer is kept; what it holds already is not asked again. ``budget``: what may be
-        spent; at its limit BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
-        cluster whose workers ask, such as "ray"; it needs ``run``.
+        spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress`` is called with
+        each result as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         found = self._instances(rows, columns, limit)
         results = await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)

@@ -35,6 +35,7 @@ from adjudge.runs.folder import RunInfo, judgments, judgments_in, reading, run_i
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that decides its verdicts."""
 _BATCH = 1000
+_NUMBERS: Mapping[str, set[type]] = {"score": {float}, "agreement": {float}}
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
 
@@ -195,16 +196,15 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
     for one in judgments_of_run(run, setup, votes=True):
         tally.add(one)
     made = tally.report()
-    gates, calibrations = (*made.gates, *paired_gates(setup, Path(run))), calibrations_of(run)
-    counts = _counts(info, setup.language)
-    return replace(
+    made = replace(
         made,
-        gates=gates,
+        gates=(*made.gates, *paired_gates(setup, Path(run))),
         used=info.usage,
-        counts=counts,
-        calibrations=calibrations,
+        counts=_counts(info, setup.language),
+        calibrations=calibrations_of(run),
         failed_calls=info.failed_calls,
     )
+    return made if info.state == "complete" else made.unfinished()
 
 
 def baseline_of(run: Path) -> Baseline:
@@ -254,13 +254,14 @@ def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
 
 
 def column_types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
-    """Parquet wants one type a column: the one that all its values have, else text."""
+    """Parquet wants one type a column: the one that all its values have, else text. Scores are numbers also where all failed."""
     seen: dict[str, set[type]] = {}
     for row in rows:
         for name, value in row.items():
             seen.setdefault(name, set()).update([] if value is None else [type(value)])
+    kinds = {name: found or _NUMBERS.get(name, set()) for name, found in seen.items()}
     return {
-        name: next((kind for kind, fits in _KINDS.items() if kinds and kinds <= fits), "string") for name, kinds in seen.items()
+        name: next((kind for kind, fits in _KINDS.items() if found and found <= fits), "string") for name, found in kinds.items()
     }
 
 

@@ -65,10 +65,16 @@ class GateResult:
     is held by each criteria by itself."""
     cluster: str = ""
     """The column whose equal values belong together, where rows are not independent."""
+    same_judge: bool = True
+    """Where two runs are compared: whether both have the very same judge."""
+    stopped: bool = False
+    """Whether the run has not come to its end: rows that nobody was asked about yet could change it."""
 
     @property
     def verdict(self) -> Verdict:
         """Decided only where the rows without a score could not change it."""
+        if self.stopped:
+            return "inconclusive"
         if self.measure == "missing":
             return "failed" if self.missing > self.bar * self.rows else "holds"
         if self.confidence is not None and not self.sure:
@@ -115,7 +121,7 @@ class GateResult:
         }
         if self.enough is not None:
             values["more"] = words["more rows"].format(**values)
-        return words[self._said].format(**values)
+        return words[self._said].format(**values) + ("" if self.same_judge else words["other judge"])
 
     def _level(self, words: Mapping[str, str]) -> str:
         """How sure the limits are, over what, and which rows pass for one."""
@@ -140,6 +146,8 @@ class GateResult:
 
     @property
     def _said(self) -> str:
+        if self.stopped:
+            return "stopped"
         if self.confidence is not None and self.measure != "missing" and self.rows:
             few = "few rows" if not self.sure or self.value is None else self.verdict
             kind = "worse " if self.measure == "difference" else "" if few == "few rows" else "sure "

@@ -35,7 +35,9 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "between {lower:+.3f} and {upper:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
         "worse few rows": "Gate undecided: {of} has {scored} rows with a score in both runs ({against} is the other); 8 are the "
         "fewest.",
+        "other judge": " That run had another judge (criteria, model or settings): part of the difference may be the judges'.",
         "no system": "Gate undecided: no system is called {of}.",
+        "stopped": "Gate undecided: the run has not come to its end (rows of {of} so far: {rows}).",
         "few missing": "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
         "many missing": "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
         "Needed: scores for {needed} more.",
@@ -70,7 +72,9 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "от {lower:+.3f} до {upper:+.3f} при {level}, допустимая потеря {margin_allowed:.3f}.",
         "worse few rows": "Порог не проверен: «{of}»: строк с оценкой в обоих прогонах {scored} (другой: {against}), нужно хотя "
         "бы 8.",
+        "other judge": " В том прогоне был другой судья (критерий, модель или настройки): часть разницы может быть из-за этого.",
         "no system": "Порог не проверен: системы «{of}» нет.",
+        "stopped": "Порог не проверен: прогон не дошёл до конца (строк по «{of}» пока {rows}).",
         "few missing": "Порог выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}.",
         "many missing": "Порог не выдержан: без оценки {missing} из {rows} («{of}»), допустимо {allowed}. "
         "Нужны оценки ещё для {needed}.",

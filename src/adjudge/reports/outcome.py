@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adjudge.data.dataset import BadRow, BlankRows
-from adjudge.errors import SetupError
+from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.file import holds_labels, holds_run
 from adjudge.ledger.rows import INPUT, input_from, input_of
 from adjudge.reading.values import nearest
 from adjudge.reports.exit_code import ExitCode
 from adjudge.reports.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
 from adjudge.reports.judgment import Judgment
-from adjudge.reports.paired_gate import paired_gates
+from adjudge.reports.paired_gate import check_against, paired_gates
 from adjudge.reports.report import ENTRIES, Report, ReportTally
 from adjudge.reports.setup import KEPT, Baseline, Setup
 from adjudge.reports.trusted import calibrations_of
@@ -38,6 +38,8 @@ class Outcome:
     stopped: str = ""
     """Why it ended before the end, where what there is of it is reported all the same."""
     stopped_code: int = ExitCode.OK
+    halted: RunStopped | None = None
+    """What is raised when all of it is told, where it is kept: it says how to resume it."""
     _tally: ReportTally = field(init=False, repr=False)
     _made: Report | None = field(init=False, repr=False, default=None)
     _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
@@ -88,11 +90,10 @@ class Outcome:
     def report(self) -> Report:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
         made, folder = self._seen_so_far(), self.run.folder
-        made = replace(made, notes=(self.stopped, *made.notes)) if self.stopped else made
-        if folder is None:
-            return made
-        labelled = calibrations_of(folder) if holds_labels(folder) else ()
-        return replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=labelled)
+        if folder is not None:
+            labelled = calibrations_of(folder) if holds_labels(folder) else ()
+            made = replace(made, gates=(*made.gates, *self._paired(folder)), calibrations=labelled)
+        return replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
 
     def _seen_so_far(self) -> Report:
         """Made once, after the last judgment."""
@@ -129,6 +130,8 @@ class Outcome:
 
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
+        if self._setup.against:
+            check_against(self._setup.against)
         known = list(dict.fromkeys(name for ready in self.run.judges for name in self._names(ready)))
         for ready in self.run.judges:
             bars = bars_of(self._gate(ready))

@@ -19,6 +19,12 @@ CONFIDENCE = 0.95
 """Where none is asked for."""
 
 
+def check_against(other: str) -> None:
+    """The run that another one is held to must be there."""
+    if not holds_run(Path(other)):
+        raise RunError(f"the run that this one must not be worse than is not there: {other}")
+
+
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     """A gate for each judge and criteria that both runs have; none where no other run was named."""
     if not setup.against or not holds_run(folder):
@@ -26,8 +32,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     from adjudge.runs.diff import run_diff
     from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
-    if not holds_run(Path(setup.against)):
-        raise RunError(f"the run that this one must not be worse than is not there: {setup.against}")
+    check_against(setup.against)
     level = setup.confidence or CONFIDENCE
     with run_diff(setup.against, folder, setup.cluster or None) as found:
         compared = compare_runs(setup.against, folder, found, ComparisonSettings(level=level, noise=False))
@@ -57,6 +62,7 @@ def _gate(found: RunComparison, against: str, margin: float, highest: float | No
         sure=shown.lower is not None,
         against=against,
         among=among,
+        same_judge=found.same_judge,
     )
 
 

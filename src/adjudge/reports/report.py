@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
@@ -122,6 +122,10 @@ class Report(Shown):
     def language(self) -> str:
         """Of the pages."""
         return self.setup.language
+
+    def unfinished(self) -> Self:
+        """The same of a run that has not come to its end: no gate is decided."""
+        return replace(self, gates=tuple(replace(one, stopped=True) for one in self.gates))
 
     @property
     def usage(self) -> Usage:

@@ -14,6 +14,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.reports.judgment import Judgment, number_of
+from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -202,11 +203,11 @@ def interval_dict(interval: Interval | None) -> dict[str, float] | None:
 
 
 def interval_of(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Interval | None:
-    """Of the mean of ``values`` from 0 to 1, where there are enough. One judgment needs none, and no time to load it.
+    """Of the mean of ``values`` from 0 to 1, where there are enough. Fewer need no time to load it.
 
     ``groups``: the cluster of each; nothing where all are independent.
     """
-    if len(values) < 2:
+    if len(values) < FEWEST:
         return None
     from adjudge.stats.intervals import rows_interval
 

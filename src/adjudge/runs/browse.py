@@ -62,6 +62,7 @@ class Filters:
     """Which judgments of one judge, and in which order."""
 
     judge: str
+    words: str = ""
     status: str | None = None
     verdict: str | None = None
     least: float | None = None
@@ -69,7 +70,6 @@ class Filters:
     flag: Flag | None = None
     criteria: str | None = None
     """Of a judge that has several."""
-    words: str = ""
     sort: Sort = "worst"
 
     def __post_init__(self) -> None:

@@ -22,8 +22,7 @@ from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.values import Place, WrongValue
-from adjudge.runs.criteria_entry import Aspect, Said
-from adjudge.runs.criteria_said import criteria_of_entry
+from adjudge.runs.criteria_entry import Aspect, Said, criteria_said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
     AspectEntry,
@@ -113,9 +112,8 @@ def needed_fields(file: EvalFile) -> list[str]:
     read: list[str] = []
     for entry in file.judges:
         if isinstance(entry, DirectEntry):
-            read += [
-                name for one in criteria_of_entry(file, entry) for name in (one.to_evaluate_field, *(one.context_fields or ()))
-            ]
+            asked = criteria_said(entry.criteria, "direct", file)
+            read += [name for one in asked for name in (one.to_evaluate_field, *(one.context_fields or ()))]
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
         else:
@@ -350,9 +348,10 @@ _MAKERS: Mapping[type[JudgeEntry], Callable[[EvalFile, Any, Models], list[ReadyJ
 
 
 def _with_criteria(file: EvalFile, entry: DirectEntry | PairwiseEntry, judge: CaseJudge[Any, Any]) -> list[ReadyJudge]:
-    criteria = criteria_of_entry(file, entry)
+    compares = isinstance(entry, PairwiseEntry)
+    criteria = criteria_said(entry.criteria, "pairwise" if compares else "direct", file)
     ready = _labelled(file, entry, entry.name or ", ".join(one.name for one in criteria), judge)
-    return [replace(ready, criteria=criteria, compares=isinstance(entry, PairwiseEntry))]
+    return [replace(ready, criteria=criteria, compares=compares)]
 
 
 def _labelled(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:

@@ -1,16 +1,25 @@
-"""What stands under ``criteria`` in an eval file: a text, or a criteria written out."""
+"""What stands under ``criteria`` in an eval file: a text, or a criteria written out; and the criteria that are meant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry
+from adjudge.catalog.criteria import criteria_of
+from adjudge.catalog.criteria import entry as from_catalog
+from adjudge.catalog.criteria_file import KEYS, PAIRWISE_KEYS, parse_entry, read_entries
+from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.light import light_dataclass
+from adjudge.errors import SetupError
 from adjudge.reading.types import Schema, Text
 from adjudge.reading.values import Place, mapping, phrase
 
+if TYPE_CHECKING:
+    from adjudge.runs.eval_file import EvalFile
+
+CRITERIA_FILES = (".yaml", ".yml", ".json")
 _ASPECT_KEYS = ("name", "description")
 
 
@@ -62,6 +71,35 @@ class CriteriaType:
             raise place.at("kind").wrong(f"must be {self.kind}, as the judge is, not {given['kind']!r}")
         else:
             parse_entry(given, place)
+
+
+def criteria_said(said: Sequence[Said], kind: Kind, file: EvalFile) -> tuple[Criteria, ...]:
+    """The criteria that are meant, wherever they stand."""
+    found = [(one.place, each) for one in said for each in _entries(one, kind, file)]
+    for place, each in found:
+        if each.kind != kind:
+            raise place.wrong(f"criteria {each.criteria.name!r} are for {each.kind} judges, and this one is {kind}")
+    names = [each.criteria.name for _, each in found]
+    for index, (place, each) in enumerate(found):
+        if each.criteria.name in names[:index]:
+            raise place.wrong(f"criteria {each.criteria.name!r} stand here twice")
+    return tuple(each.criteria for _, each in found)
+
+
+def _entries(said: Said, kind: Kind, file: EvalFile) -> list[CatalogEntry]:
+    """A file's, one of the catalogue, one written out, or a question."""
+    if isinstance(said.what, Criteria):
+        return [CatalogEntry(said.what, kind, file.language)]
+    if not isinstance(said.what, str):
+        return [parse_entry(said.what, said.place, file.language)]
+    try:
+        if Path(said.what).suffix.lower() in CRITERIA_FILES:
+            return read_entries(file.beside(said.what), kind)
+        if len(said.what.split()) == 1:
+            return [from_catalog(said.what, file.language)]
+    except SetupError as error:
+        raise said.place.wrong(str(error)) from error
+    return [CatalogEntry(criteria_of(said.what, kind, file.language), kind, file.language)]
 
 
 _TEXTS: Schema = {"type": "array", "items": Text().schema()}

@@ -20,8 +20,8 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
+from adjudge.engine.ask import OnCall, on_call
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
-from adjudge.engine.calls import OnCall, on_call
 from adjudge.engine.estimate import Estimate
 from adjudge.engine.reply import backend
 from adjudge.engine.run import OpenRun, Run, begun

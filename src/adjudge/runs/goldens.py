@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import CriteriaExample
@@ -16,8 +17,7 @@ from adjudge.runs.criteria_entry import Said
 from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
 
-@dataclass(frozen=True)
-class Tried:
+class Tried(NamedTuple):
     """A golden case, and what the judge made of it."""
 
     case: CriteriaExample

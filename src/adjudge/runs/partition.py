@@ -57,9 +57,9 @@ class Partition:
     """Judgments without a score."""
     asked: int
     """Votes that were asked for; what the store knew was not."""
+    spent: Spent
     bad_rows: tuple[BadRow, ...]
     """Rows that cannot be judged."""
-    spent: Spent
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class _Told:
 
     def result(self, spent: Spent) -> Partition:
         """All of it."""
-        return Partition(self.rows, self._judgments, self._unscored, self._asked, tuple(self._bad), spent)
+        return Partition(self.rows, self._judgments, self._unscored, self._asked, spent, tuple(self._bad))
 
 
 def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:

@@ -57,7 +57,7 @@ class JudgingService:
     def judge(self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1) -> Result:
         """One text, by one criteria. A failure is a result; SetupError says what is wrong with the question."""
         asked = self.criteria(criteria, "direct")
-        row = Instance({**(fields or {}), asked.to_evaluate_field: response})
+        row = Instance({**_beside(fields, asked), asked.to_evaluate_field: response})
         return self._ask(DirectEntry(kind="direct", criteria=(Said(asked),), strictness=_votes(votes), early_stop=votes > 1), row)
 
     def compare(
@@ -73,7 +73,7 @@ class JudgingService:
         if not 2 <= len(responses) <= MOST_RESPONSES:
             raise SetupError(f"a comparison has 2 to {MOST_RESPONSES} responses, and {len(responses)} were given")
         asked = self.criteria(criteria, "pairwise")
-        row = PairwiseInstance({**(fields or {}), asked.to_evaluate_field: list(responses)})
+        row = PairwiseInstance({**_beside(fields, asked), asked.to_evaluate_field: list(responses)})
         said = (Said(asked),)
         return self._ask(
             PairwiseEntry(kind="pairwise", criteria=said, strictness=_votes(votes), check_positional_bias=both_orders), row
@@ -126,6 +126,13 @@ def paid_for(models: Sequence[ModelEntry]) -> list[str]:
     prices = PriceTable.load()
     found = [(name, prices.of(name)) for name in (open_entry(entry).name for entry in models)]
     return [name for name, price in found if price is None or price.input or price.output]
+
+
+def _beside(fields: Fields | None, asked: Criteria) -> Fields:
+    """What else is read; what is judged stands in one place only."""
+    if fields and asked.to_evaluate_field in fields:
+        raise SetupError(f"fields holds {asked.to_evaluate_field!r} too, which is what is judged: give it once")
+    return fields or {}
 
 
 def _votes(wanted: int) -> int:

@@ -17,12 +17,13 @@ from statistics import fmean, stdev
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
+from adjudge.stats import FEWEST
 from adjudge.stats.correction import label_interval
 from adjudge.stats.correlation import pearson
 from adjudge.stats.difference import Difference, compare
 from adjudge.stats.distributions import sign_test, z_two_sided
 from adjudge.stats.estimate import Estimate, Figure, undefined
-from adjudge.stats.intervals import FEWEST, Clusters, wilson
+from adjudge.stats.intervals import Clusters, wilson
 from adjudge.stats.linear import solve
 from adjudge.stats.student import t_cdf, t_quantile
 

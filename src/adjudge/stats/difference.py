@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, variance
 
+from adjudge.stats import FEWEST
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import FEWEST, Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
+from adjudge.stats.intervals import Clusters, Interval, count_units, design_effect, mean_with_ends, variance_of_mean
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.student import t_cdf, t_quantile
 

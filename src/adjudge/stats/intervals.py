@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.stats import FEWEST
 from adjudge.stats.distributions import beta_quantile, z_two_sided
 from adjudge.stats.student import t_quantile
 
@@ -58,8 +59,6 @@ PART_OF_END = 0.6
 """How much of a value at the far end of the scale a limit is computed with. Measured from 0.3 to 1 over scores with and without
 a rare 0: with less a rare 0 is missed in more than one sample of ten, with more evenly spread scores have limits that nearly
 always hold."""
-FEWEST = 8
-"""Fewer rows have no interval: whatever is computed of them is too narrow to be believed, or too wide to say anything."""
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import cast
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
-from adjudge.engine.provenance import provenance
 from adjudge.engine.run import OpenRun
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.judges.sampled import SampledCriteria
+from adjudge.judges.settings import provenance
 from adjudge.strategy.agent import Agent, Tool
 from adjudge.strategy.candidate import Candidate, Selection, State
 from adjudge.strategy.llm import LLM

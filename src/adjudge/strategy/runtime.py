@@ -91,8 +91,8 @@ class Runtime:
         """Have code written for the task, choose, run, and give its checked output; with ``detail`` the whole Selection.
 
         ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds already is not asked again.
-        ``budget``: what may be spent; at its limit BudgetSpent is raised. Raises NoValidCandidate when no candidate may
-        be used.
+        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. Raises
+        NoValidCandidate when no candidate may be used.
         """
         selection, _ = await event_loop.visit(self._selected(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output

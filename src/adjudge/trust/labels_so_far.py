@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from adjudge.domain.label import Label, LabelScale
+from adjudge.stats import FEWEST
 from adjudge.stats.correction import labels_only
-from adjudge.stats.intervals import FEWEST
 from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import Answer, agreed_value, by_row
 

@@ -199,7 +199,7 @@ def _judged(key: str, said: object, data: Mapping[str, object], mended: bool, qu
     if others and any(_match_under(name, data[name], question) not in (None, verdict) for name in others):
         return Reading(Outcome.UNREADABLE, reason="the reply names several verdicts at once")
     outcome = Outcome.REPAIRED if mended else Outcome.OK
-    return Reading(outcome, verdict.explained(_explanation(data)), data=data)
+    return Reading(outcome, replace(verdict, explanation=_explanation(data)), data=data)
 
 
 def _unmatched(said: object, question: Question) -> Reading:
@@ -254,7 +254,7 @@ def _from_line(text: str, place: int, question: Question, *, only_labelled: bool
     verdict = _match_under(word, said, question) if certain else question.match(said)
     if verdict is None:
         return _unmatched(said, question) if labelled else None
-    return Reading(Outcome.OK, verdict.explained(_clean("\n".join(lines)) or None))
+    return Reading(Outcome.OK, replace(verdict, explanation=_clean("\n".join(lines)) or None))
 
 
 def _clean(text: str) -> str:

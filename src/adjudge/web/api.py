@@ -26,7 +26,7 @@ from adjudge.catalog.lint import lint
 from adjudge.domain.frozen import plain
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
-from adjudge.reading.values import Place, flag, list_of, mapping, number, text, texts
+from adjudge.reading.values import Place, flag, list_of, mapping, number, one_of, text, texts, what
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_shelf import NoSuchRun, RunShelf
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
@@ -122,7 +122,8 @@ def _said(given: Mapping[str, object]) -> CriteriaLike:
 
 
 def _fields(given: Mapping[str, object]) -> Fields:
-    found = mapping(given.get("fields") or {}, _PLACE.at("fields"))
+    said = given.get("fields")
+    found = mapping({} if said is None else said, _PLACE.at("fields"))
     return {name: _field(value, _PLACE.at(f"fields.{name}")) for name, value in found.items()}
 
 
@@ -131,7 +132,14 @@ def _field(value: object, place: Place) -> str | list[str]:
 
 
 def _votes(given: Mapping[str, object]) -> int:
-    return int(number(given.get("votes", 1), _PLACE.at("votes")))
+    return _whole(given.get("votes", 1), _PLACE.at("votes"))
+
+
+def _whole(value: object, place: Place) -> int:
+    found = number(value, place)
+    if not found.is_integer():
+        raise place.wrong(f"must be a whole number, not {what(value)}")
+    return int(found)
 
 
 async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, object]:
@@ -147,6 +155,8 @@ async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, .
 
 async def _criteria(request: Request) -> Response:
     language, kind = request.query_params.get("language", "en"), request.query_params.get("kind")
+    if kind is not None:
+        one_of(kind, ("direct", "pairwise"), _PLACE.at("kind"))
     entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
     return _json({"criteria": [_entry(one) for one in entries if kind in (None, one.kind)]})
 
@@ -180,7 +190,7 @@ async def _run(request: Request) -> Response:
 
 async def _rows(request: Request) -> Response:
     asked, shelf, name = request.query_params, _api(request).shelf, request.path_params["name"]
-    limit = int(number(asked.get("limit", "20"), _PLACE.at("limit")))
+    limit = _whole(asked.get("limit", 20), _PLACE.at("limit"))
     return _json(
         await run_in_threadpool(
             lambda: shelf.rows(

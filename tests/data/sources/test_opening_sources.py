@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+from adjudge import AspectCritic, ScriptedModel
 from adjudge.data.dataset import BadRow, read_instances
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError, SetupError
@@ -64,6 +65,37 @@ def test_a_frame_of_polars_is_read_row_by_row() -> None:
         ("x", "one"),
         ("row 2", "two"),
     ]
+
+
+class Doubled:
+    """A frame after a careless join."""
+
+    columns = ("answer", "answer")
+
+    def itertuples(self, index: bool, name: str | None) -> Iterator[Any]:
+        yield ("one", "another")
+
+
+def test_of_two_columns_of_one_name_none_is_judged_unless_it_is_said_which() -> None:
+    with pytest.raises(RunError, match="one name for two columns"):
+        list(read_instances(cast(Any, Doubled())))
+    with pytest.raises(RunError, match="one name for two columns"):
+        AspectCritic("It is good.", ScriptedModel()).evaluate(cast(Any, Doubled()))
+    (chosen,) = read_instances(cast(Any, Doubled()), {"response": "answer"})
+    assert chosen.fields == {"response": "one"}
+
+
+def test_columns_of_one_name_in_an_arrow_table_do_not_hide_each_other(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: make test-parquet")
+    table = arrow.Table.from_arrays([arrow.array(["one"]), arrow.array(["another"])], names=["answer", "answer"])
+    for given in (table, table.to_batches()[0]):
+        (chosen,) = read_instances(given, {"response": "answer (2)"})
+        assert chosen.fields == {"response": "another"}
+
+
+def test_what_is_missing_in_a_list_keeps_its_place_and_is_no_text() -> None:
+    (row,) = read_instances([{"answer": "a", "contexts": ["x", None, float("nan"), "y"]}])
+    assert row.fields["contexts"] == ("x", "", "", "y")
 
 
 def test_real_frames_are_read() -> None:
@@ -124,7 +156,7 @@ def test_anything_that_can_be_gone_through_is_read_as_it_is_asked_for() -> None:
 def test_values_of_other_kinds_become_text() -> None:
     row = {"response": Array("a", 2, None), "reference": NAType(), "user_input": 3, "contexts": ({"x": 1}, "y")}
     (instance,) = read_instances([row])
-    assert instance.fields == {"response": ("a", "2", "null"), "user_input": "3", "contexts": ("x: 1", "y")}
+    assert instance.fields == {"response": ("a", "2", ""), "user_input": "3", "contexts": ("x: 1", "y")}
     with pytest.raises(RunError, match="the data, row 1: column 'response' holds bytes"):
         list(read_instances([{"response": b"x"}]))
 

@@ -18,7 +18,7 @@ from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.cache import JsonlCache, read_replies
 from adjudge.gateway.open import open_model
 from support.asking import a_request, ask, critic, marked, open_at
-from support.fake_provider import EMPTY, REFUSES, TRUNCATED, FakeProvider, Fault, Status
+from support.fake_provider import EMPTY, REFUSES, TRUNCATED, FakeProvider, Fault, Status, at_first
 
 
 @pytest.fixture
@@ -39,6 +39,21 @@ def test_what_was_answered_is_not_asked_again(provider: FakeProvider, path: Path
     again = ask(open_at(provider, cache=str(path)))
     assert first.text == second.text == again.text
     assert len(provider.requests) == 1
+
+
+def test_what_is_being_asked_is_waited_for(provider: FakeProvider, path: Path) -> None:
+    """Equal rows, or two clients of one server at the same moment."""
+    provider.latency = 0.05
+    results = critic(open_at(provider, cache=path)).evaluate(["REC-00001-Y"] * 8)
+    assert [one.verdict for one in results] == ["PASS"] * 8
+    assert provider.attempts(1) == 1
+
+
+def test_who_waited_in_vain_asks_by_itself(provider: FakeProvider, path: Path) -> None:
+    provider.latency = 0.05
+    provider.faults = at_first(REFUSES)
+    results = critic(open_at(provider, cache=path)).evaluate(["REC-00001-Y"] * 3)
+    assert sorted(one.status.value for one in results) == ["failed", "scored", "scored"]
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"temperature": 0.1}, {"sample": 1}, {"max_tokens": 9}, {"system": "Another."}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from platform import machine
@@ -25,7 +26,8 @@ pytest.importorskip("onnxruntime", reason="the extra adjudge[local] is not insta
 if TYPE_CHECKING:
     from adjudge.local.onnx.scorer import Scorer
 LABELS = ("Y", "N", "x")
-TEXTS = ["short", "a text that is somewhat longer than the others", "Привет!", "<|im_end|>", "", "one two three four five six"]
+IN_PIECES = "one two three four five six " * 12
+TEXTS = ["short", "a text that is somewhat longer", "Привет!", "<|im_end|>", "", "one two three four five six", IN_PIECES]
 
 
 def prompt(text: str) -> Prompt:
@@ -90,6 +92,23 @@ def test_a_score_is_the_same_to_the_last_bit_in_any_company(scorer: Scorer, text
     assert score(scorer, texts) == (alone if machine() in MEASURED else [pytest.approx(one, abs=1e-4) for one in alone])
 
 
+def test_a_long_text_is_read_in_pieces(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    (in_pieces,) = score(scorer, [IN_PIECES])
+    monkeypatch.setattr("adjudge.local.onnx.network.PIECE", 512)
+    (whole,) = score(scorer, [IN_PIECES])
+    assert in_pieces == pytest.approx(whole, abs=1e-4 if scorer.precision == "fp32" else 0.1)
+
+
+@given(st.lists(st.integers(1, 4096), min_size=1, max_size=16))
+def test_no_pass_is_wider_than_what_one_long_text_takes(lengths: list[int]) -> None:
+    from adjudge.local.onnx.scorer import in_passes
+
+    passes = list(in_passes(list(enumerate(lengths))))
+    assert sorted(place for together in passes for place in together) == list(range(len(lengths)))
+    assert all(len(one) * max(lengths[place] for place in one) <= 4096 for one in passes)
+    assert all(len(one) == 1 for one in passes if any(lengths[place] > 256 for place in one))
+
+
 def test_only_what_is_new_is_read(scorer: Scorer) -> None:
     found = scorer.score([prompt("new"), prompt("other")], [LABELS] * 2)
     again = scorer.score([prompt("another")], [LABELS])
@@ -121,6 +140,12 @@ def test_weights_are_made_once_and_again_where_they_are_damaged(base: Path, cach
     for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
         path.write_bytes(damaged)
         assert made_weights("tiny", base, None, "fp32").read_bytes() == whole
+    kept, half = path.stat(), path.with_name(f"{path.name}.1-2.part")
+    half.write_bytes(b"of a process that was killed")
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert made_weights("tiny", base, None, "fp32", hashed=True).read_bytes() == whole
+    assert not half.exists()
     path.touch()
     made_weights("tiny", base, None, "fp32")
     assert json.loads(path.with_suffix(".json").read_bytes())["mtime_ns"] == path.stat().st_mtime_ns

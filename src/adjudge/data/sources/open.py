@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from adjudge.data.sources.row import Origin, Row, Rows
+from adjudge.data.sources.row import Origin, Row, Rows, numbered
 from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError
+
+_AT_ONCE = 1000
 
 
 def is_frame(source: object) -> bool:
@@ -31,14 +33,23 @@ def table_rows(table: Any) -> Iterator[Row]:
     if is_frame(table):
         yield from frame_rows(table)
         return
-    rows = table.to_pylist() if hasattr(table, "to_pylist") else table
+    rows = arrow_rows(table) if hasattr(table, "to_pylist") else table
     for number, cells in enumerate(rows, 1):
         yield Row(number, cells)
 
 
+def arrow_rows(table: Any) -> Iterator[dict[str, object]]:
+    """The rows of an Arrow table or a part of one, a few in memory at once."""
+    names = numbered(table.column_names if hasattr(table, "column_names") else table.schema.names)
+    for start in range(0, table.num_rows, _AT_ONCE):
+        part = table.slice(start, _AT_ONCE)
+        for values in zip(*(column.to_pylist() for column in part.columns), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+
 def frame_rows(frame: Any) -> Iterator[Row]:
     """Every row, one after the other: no copy of the frame is made."""
-    names = [str(name) for name in frame.columns]
+    names = numbered(str(name) for name in frame.columns)
     rows = frame.itertuples(index=False, name=None) if hasattr(frame, "itertuples") else frame.iter_rows()
     for number, values in enumerate(rows, 1):
         yield Row(number, dict(zip(names, values, strict=True)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adjudge.data.sources.open import arrow_rows
 from adjudge.data.sources.row import Origin, Row, Rows
 from adjudge.errors import RunError, SetupError
 
@@ -20,7 +21,7 @@ def parquet_rows(path: Path, origin: Origin) -> Rows:
     try:
         with path.open("rb") as file:
             batches = ParquetFile(file).iter_batches(batch_size=_AT_ONCE)
-            for number, cells in enumerate((cells for batch in batches for cells in batch.to_pylist()), 1):
+            for number, cells in enumerate((cells for batch in batches for cells in arrow_rows(batch)), 1):
                 yield Row(number, cells)
     except pyarrow.ArrowException as error:
         raise RunError(f"{origin.name} cannot be read as Parquet: {' '.join(str(error).split())}") from error

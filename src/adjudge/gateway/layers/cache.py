@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from pathlib import Path
@@ -51,14 +52,24 @@ class Cached(Layer):
     def __init__(self, inner: Model, cache: Cache) -> None:
         super().__init__(inner)
         self.cache = cache
+        self._asked: dict[str, asyncio.Event] = {}
 
     async def complete(self, request: Request) -> Reply:
-        """The kept reply, else a new one."""
+        """The kept reply, else a new one; what is being asked at this moment is waited for."""
         kept = self.cache.get(self.identity, request)
-        if kept is not None:
-            return kept
-        reply = await self.inner.complete(request)
-        self.keep(request, reply)
+        if kept is None and (other := self._asked.get(request.key)) is not None:
+            await other.wait()
+            kept = self.cache.get(self.identity, request)  # nothing, where that was no good answer
+        return kept or await self._ask(request)
+
+    async def _ask(self, request: Request) -> Reply:
+        answered = self._asked[request.key] = asyncio.Event()
+        try:
+            reply = await self.inner.complete(request)
+            self.keep(request, reply)
+        finally:
+            self._asked.pop(request.key, None)
+            answered.set()
         return reply
 
     def keep(self, request: Request, reply: Reply) -> None:

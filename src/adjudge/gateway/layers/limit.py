@@ -1,17 +1,18 @@
-"""The third link: how many requests run at once, and how many a minute."""
+"""The links that hold requests back: how many run at once and a minute, what the run may still spend, how long one may take."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple, Protocol
 
 from adjudge.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, RateLimited, Unavailable
-from adjudge.gateway.layers.account import expected_tokens
-from adjudge.gateway.layers.budget import pause, raise_if_halted
-from adjudge.gateway.model import Layer, Model
+from adjudge.gateway.layers.account import LONGEST_ANSWER, expected_tokens, measured
+from adjudge.gateway.layers.budget import Budget, current, pause, raise_if_halted
+from adjudge.gateway.model import Layer, Model, Replying
 
 
 class Gate:
@@ -261,3 +262,26 @@ class Guarded:
 def _cancelled_by_us() -> bool:
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
+
+
+class Allowed(Layer):
+    """Passes on what the run that asks still may spend."""
+
+    def complete(self, request: Request) -> Replying:
+        """Ask, or raise BudgetSpent, RunStopped or ModelUnusable without asking."""
+        open_budget = current.get()
+        if open_budget is None:
+            return self._measured(request)
+        return open_budget.send(self.name, request, lambda: self.inner.complete(self._bounded(request, open_budget.budget)))
+
+    async def _measured(self, request: Request) -> Reply:
+        return measured(request, await self.inner.complete(request))
+
+    def _bounded(self, request: Request, budget: Budget) -> Request:
+        """With a limit on its answer, where money or tokens are limited. A model in this process ends by itself."""
+        return request if self.provider.capabilities.exact_logprobs else bounded(request, budget)
+
+
+def bounded(request: Request, budget: Budget) -> Request:
+    """With a limit on its answer, where money or tokens are limited."""
+    return replace(request, max_tokens=LONGEST_ANSWER) if request.max_tokens is None and budget.by_size else request

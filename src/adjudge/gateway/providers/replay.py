@@ -11,6 +11,11 @@ from adjudge.gateway.layers.cache import read_replies
 NOT_RECORDED = "no reply was recorded for this request"
 
 
+def recorded_by(identity: str, model: str) -> bool:
+    """Whether this is ``model``, at whatever server; "gpt-4o" is not "gpt-4o-mini"."""
+    return identity == model or identity.startswith(f"{model}@")
+
+
 class ReplayModel:
     """``replay/PATH.jsonl``, as written with ``open_model(…, cache="PATH.jsonl")``; ``#MODEL`` behind it for one of several."""
 
@@ -21,10 +26,10 @@ class ReplayModel:
         file, _, only = path.partition("#")
         if not Path(file).is_file():
             raise SetupError(f"there are no recorded replies at {file!r}: record some with open_model(…, cache={file!r})")
-        kept = [entry for entry in read_replies(Path(file)) if only in ("", entry[0])]
+        kept = [entry for entry in read_replies(Path(file)) if not only or recorded_by(entry[0], only)]
         if not kept:
             raise SetupError(f"{file!r} holds no replies{f' of {only}' if only else ''}")
-        if len({model for model, _, _ in kept}) > 1:
+        if not only and len({model for model, _, _ in kept}) > 1:
             models = ", ".join(sorted({model for model, _, _ in kept}))
             raise SetupError(f"{file!r} holds replies of several models ({models}): choose one with replay/{file}#MODEL")
         self._replies = {key: reply for _, key, reply in kept}

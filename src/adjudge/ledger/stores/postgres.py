@@ -11,9 +11,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 from weakref import finalize
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 _LOG = logging.getLogger("adjudge")
-P = ParamSpec("P")
 T = TypeVar("T")
 _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 """Seconds, half a minute in all, in which a server may be started anew."""
@@ -84,22 +82,6 @@ class ServerAway(RunError):
     """The server cannot be reached, or has just gone."""
 
 
-def _waiting_for_the_server(method: Callable[P, T]) -> Callable[P, T]:
-    """Have a method done again when the server was away for a moment. All of them may be done twice."""
-
-    @wraps(method)
-    def lasting(*args: P.args, **named: P.kwargs) -> T:
-        for wait in _WAITS:
-            try:
-                return method(*args, **named)
-            except ServerAway as error:
-                _LOG.info("%s; trying again", error)
-                time.sleep(wait)
-        return method(*args, **named)
-
-    return lasting
-
-
 class PostgresStore:
     """Records and ranges in three tables; ``url`` names the run behind a #: ``postgresql://host/database#NAME``."""
 
@@ -138,15 +120,19 @@ class PostgresStore:
             raise RunError(f"{self.name} holds no partitions")
         return json.loads(row[0]), float(row[1])
 
-    @_waiting_for_the_server
     def append(self, session: Session, span: Span, records: Sequence[Record]) -> None:
         """All of them in one transaction, which the server has on its disk when this returns."""
         rows = [(self.run, *session, *span, line_of(record)) for record in records]
-        with self.opened() as connection, connection.transaction(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL synchronous_commit = on")
-            cursor.executemany(_APPEND, rows)
-            if (wide := span.last - span.first) > self._widest:
-                cursor.execute(_WIDER, (wide, self.run, wide))
+        wide = span.last - span.first
+
+        def write(connection: Connection) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL synchronous_commit = on")
+                cursor.executemany(_APPEND, rows)
+                if wide > self._widest:
+                    cursor.execute(_WIDER, (wide, self.run, wide))
+
+        self._lasting(write)
         self._widest = max(self._widest, wide)
 
     def votes(self, span: Span, writer: str, seen: set[str]) -> Iterator[Values]:
@@ -163,11 +149,10 @@ class PostgresStore:
                     seen.add(str(number))
                     yield record.values
 
-    @_waiting_for_the_server
     def _first_near(self, span: Span) -> int:
         """Before which no record begins that is about these rows; earlier versions did not note how wide they are."""
-        with self.opened() as connection:
-            row = connection.execute("SELECT widest FROM adjudge_runs WHERE run = %s", (self.run,)).fetchone()
+        asked = "SELECT widest FROM adjudge_runs WHERE run = %s"
+        row = self._lasting(lambda connection: connection.execute(asked, (self.run,)).fetchone())
         return 0 if row is None or row[0] is None else max(0, span.first - int(row[0]))
 
     def records(self, writer: str | None = None) -> Iterator[Record]:
@@ -177,55 +162,59 @@ class PostgresStore:
             last = rows[-1][0]
             yield from (record_of(line) for _, line in rows)
 
-    @_waiting_for_the_server
     def offer(self, ranges: Sequence[tuple[Span, str]]) -> None:
         """Ranges of rows to be judged, each with what tells its rows from others; where those changed it is judged again."""
-        with self.opened() as connection, connection.transaction(), connection.cursor() as cursor:
-            cursor.executemany(_OFFER, [(self.run, *span, rows) for span, rows in ranges])
+        offered = [(self.run, *span, rows) for span, rows in ranges]
+        self._lasting(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
-    @_waiting_for_the_server
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> Span | None:
         """A range that nobody holds, for so long; None where there is none just now."""
-        with self.opened() as connection:
-            row = connection.execute(_TAKE, (holder, seconds, self.run, holder)).fetchone()
+        row = self._lasting(lambda connection: connection.execute(_TAKE, (holder, seconds, self.run, holder)).fetchone())
         return Span(*row) if row else None
 
-    @_waiting_for_the_server
     def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
         """A further process, which writes under this name."""
-        with self.opened() as connection:
-            connection.execute(_JOIN, (self.run, holder, writer, seconds))
+        self._lasting(lambda connection: connection.execute(_JOIN, (self.run, holder, writer, seconds)))
 
-    @_waiting_for_the_server
     def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
         """What ``holder`` has, it keeps for so long from now; False where its lease had run out, and others may have it."""
-        with self.opened() as connection, connection.transaction():
+
+        def held(connection: Connection) -> bool:
             alive = connection.execute(_ALIVE, (seconds, self.run, holder)).fetchone() is not None
             if alive:
                 connection.execute(_HOLD, (seconds, self.run, holder))
-        return alive
+            return alive
 
-    @_waiting_for_the_server
+        return self._lasting(held)
+
     def done(self, span: Span) -> None:
         """The range is judged."""
-        with self.opened() as connection:
-            connection.execute(_DONE, (self.run, span.first))
+        self._lasting(lambda connection: connection.execute(_DONE, (self.run, span.first)))
 
-    @_waiting_for_the_server
     def give_back(self, holder: str) -> None:
         """What ``holder`` has and did not finish, others may take at once."""
-        with self.opened() as connection:
-            connection.execute(_GIVE_BACK, (self.run, holder))
+        self._lasting(lambda connection: connection.execute(_GIVE_BACK, (self.run, holder)))
 
     def left(self) -> int:
         """Ranges that are not judged, held or not."""
         return int(self._read(_LEFT, (self.run,))[0][0])
 
-    @_waiting_for_the_server
     def _read(self, query: str, values: Sequence[object]) -> list[tuple[int, str]]:
-        with self.opened() as connection:
-            rows: list[tuple[int, str]] = connection.execute(query, values).fetchall()
-        return rows
+        return self._lasting(lambda connection: connection.execute(query, values).fetchall())
+
+    def _lasting(self, act: Callable[[Connection], T]) -> T:
+        """What comes of ``act``, in one transaction; tried again when the server was away: it may be done twice."""
+        for wait in _WAITS:
+            try:
+                return self._once(act)
+            except ServerAway as error:
+                _LOG.info("%s; trying again", error)
+                time.sleep(wait)
+        return self._once(act)
+
+    def _once(self, act: Callable[[Connection], T]) -> T:
+        with self.opened() as connection, connection.transaction():
+            return act(connection)
 
     @contextmanager
     def opened(self) -> Iterator[Connection]:

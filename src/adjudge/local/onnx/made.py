@@ -23,6 +23,7 @@ from adjudge.errors import SetupError
 from adjudge.local.onnx.graph import Precision
 from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.weights.gguf import Header, read_header
+from adjudge.local.weights.leftovers import forget_unused, note_use, seal_of, sweep
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
 
 _EDITION = 3
@@ -51,15 +52,23 @@ def precision() -> Precision:
 
 
 def made_weights(
-    name: str, base: Path, adapter: Path | None, wanted: Precision, say: Callable[[str], None] = lambda _line: None
+    name: str,
+    base: Path,
+    adapter: Path | None,
+    wanted: Precision,
+    say: Callable[[str], None] = lambda _line: None,
+    *,
+    hashed: bool = False,
 ) -> Path:
-    """The file for the weights called ``name``, whole; it is made where it is not there."""
+    """The file for the weights called ``name``, whole; it is made where it is not there. ``hashed``: whatever its date says."""
     path = made_path(name, base, adapter, wanted)
-    if _whole(path):
+    if _whole(path, hashed):
+        note_use(path)
         return path
     try:
         with locked(path.parent / LOCK):
-            if not _whole(path):
+            sweep(path.parent)
+            if not _whole(path, hashed):
                 say(f"making {wanted} weights of {base.name}{' and its adapter' if adapter else ''}")
                 _make(base, adapter, wanted, path)
     except OSError as error:
@@ -84,9 +93,9 @@ def _hash(path: Path, changed: int) -> str:  # noqa: ARG001 - a file that has ch
     return sha256(path)
 
 
-def _whole(path: Path) -> bool:
-    """Whether the file is there as it was written. One that has not changed since is not hashed again."""
-    seal = path.with_suffix(".json")
+def _whole(path: Path, hashed: bool) -> bool:
+    """Whether the file is there as it was written. One with its old date is hashed only where that is asked for."""
+    seal = seal_of(path)
     try:
         known = _Seal(**json.loads(seal.read_bytes()))
         now = path.stat()
@@ -94,12 +103,12 @@ def _whole(path: Path) -> bool:
         return False
     if now.st_size != known.size:
         return False
-    if now.st_mtime_ns == known.mtime_ns:
-        return True
-    if sha256(path) != known.sha256:
+    dated = now.st_mtime_ns == known.mtime_ns
+    if (hashed or not dated) and sha256(path) != known.sha256:
         return False
-    with suppress(OSError):  # a folder that is only there to be read
-        _write_seal(seal, _Seal(known.size, now.st_mtime_ns, known.sha256))
+    if not dated:
+        with suppress(OSError):  # a folder that is only there to be read
+            _write_seal(seal, _Seal(known.size, now.st_mtime_ns, known.sha256))
     return True
 
 
@@ -118,7 +127,8 @@ def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> No
     with written_whole(path) as file:
         write_tensors(file, weights.layouts(wanted), metadata, weights.arrays(wanted))
     now = path.stat()
-    _write_seal(path.with_suffix(".json"), _Seal(now.st_size, now.st_mtime_ns, sha256(path)))
+    _write_seal(seal_of(path), _Seal(now.st_size, now.st_mtime_ns, sha256(path)))
+    forget_unused(path.parent)
 
 
 def _metadata(header: Header) -> dict[str, str]:

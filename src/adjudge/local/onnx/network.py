@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 LONGEST = 4096
 """Tokens a prompt may have."""
+PIECE = 256
+"""Tokens of one row that are read in one step: what attention compares grows with the square of them."""
 _ERRORS_ONLY = 3
 _STEP = ["next_stream"]
 _STEP_AND_KEYS = ["next_stream", "new_keys", "new_values"]
@@ -48,6 +50,15 @@ class Prefix:
     values: list[Floats]
 
 
+@dataclass(slots=True)
+class _Piece:
+    """Tokens on their way through the layers: where they are, what all layers have to know, and each row's last token."""
+
+    stream: OrtValue
+    feeds: dict[str, OrtValue]
+    last: NDArray[np.int64]
+
+
 class Network:
     """One loaded model. Passes may run in several threads at once."""
 
@@ -68,21 +79,22 @@ class Network:
     def read(self, before: Prefix, ids: Sequence[int]) -> Prefix:
         """The prefix made longer by ``ids``."""
         keys, values = [], []
-        stream, feeds, _ = self._feeds(before, [ids])
+        pieces = self._pieces(before, ids)
         for layer in range(self._shape.layers):
-            stream, key, value = self._step(layer, stream, feeds, before, _STEP_AND_KEYS)
-            keys.append(np.concatenate([before.keys[layer], key.numpy()[:, 0]], axis=2))
-            values.append(np.concatenate([before.values[layer], value.numpy()[:, 0]], axis=1))
+            key, value = self._through(layer, pieces, before)
+            keys.append(key)
+            values.append(value)
         return Prefix(before.length + len(ids), keys, values)
 
     def states(self, before: Prefix, rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """For each row behind ``before``, the state that its next token is chosen by."""
-        stream, feeds, last = self._feeds(before, rows)
+        """For each row behind ``before``, the state that its next token is chosen by. A row longer than PIECE comes alone."""
+        *begin, end = self._pieces(before, rows[0]) if len(rows) == 1 else [self._piece(before.length, rows)]
         for layer in range(self._shape.layers):
             if layer == self._shape.layers - 1:  # only the last token of each row is asked about
-                feeds = feeds | self._values({"kept": last, "places": feeds["places"].numpy()[last]})
-            (stream,) = self._step(layer, stream, feeds, before, _STEP)
-        found = stream.numpy()[: len(rows)].astype(np.float64)
+                end.feeds |= self._values({"kept": end.last, "places": end.feeds["places"].numpy()[end.last]})
+            keys, values = self._through(layer, begin, before)
+            (end.stream,) = self._step(layer, end, keys, values, _STEP)
+        found = end.stream.numpy()[: len(rows)].astype(np.float64)
         states: NDArray[np.float64] = found / np.sqrt((found**2).mean(axis=-1, keepdims=True) + self._shape.epsilon)
         return states
 
@@ -95,8 +107,13 @@ class Network:
         found: NDArray[np.float64] = (self._labels[key] * state).sum(axis=-1)
         return found
 
-    def _feeds(self, before: Prefix, rows: Sequence[Sequence[int]]) -> tuple[OrtValue, dict[str, OrtValue], NDArray[np.int64]]:
-        """The rows' tokens as numbers, what all layers have to know of them, and each row's last token."""
+    def _pieces(self, before: Prefix, ids: Sequence[int]) -> list[_Piece]:
+        """One row, cut at the same places whatever else is read."""
+        starts = range(0, len(ids), PIECE)
+        return [self._piece(before.length + start, [ids[start : start + PIECE]]) for start in starts]
+
+    def _piece(self, before: int, rows: Sequence[Sequence[int]]) -> _Piece:
+        """Rows, or a part of one, behind ``before`` tokens."""
         lengths = np.array([len(row) for row in rows])
         width, ids = int(lengths.max()), np.concatenate([np.asarray(row, np.int64) for row in rows])
         columns = np.concatenate([np.arange(length) for length in lengths])
@@ -105,7 +122,7 @@ class Network:
         cells.reshape(-1)[places] = np.arange(len(ids))
         last = np.cumsum(lengths) - 1
         feeds: dict[str, Array] = {
-            "positions": (before.length + columns)[None],
+            "positions": (before + columns)[None],
             "cells": cells,
             "places": places,
             "kept": np.arange(len(ids)),
@@ -114,14 +131,21 @@ class Network:
         feeds["middle"] = np.full(len(ids), MIDDLE, np.uint8)
         stream = self._library.OrtValue.ortvalue_from_numpy(self._arrays["embedding"][ids].astype(np.float32))
         # a product of a single row is summed in another order: there are always two
-        return stream, self._values(feeds), np.repeat(last, 2) if len(rows) == 1 else last
+        return _Piece(stream, self._values(feeds), np.repeat(last, 2) if len(rows) == 1 else last)
 
-    def _step(
-        self, layer: int, stream: OrtValue, feeds: dict[str, OrtValue], before: Prefix, wanted: list[str]
-    ) -> list[OrtValue]:
-        prefix = self._values({"keys": before.keys[layer], "values": before.values[layer]})
+    def _through(self, layer: int, pieces: Sequence[_Piece], before: Prefix) -> tuple[Floats, Floats]:
+        """Pieces through one layer, each behind the one before; the keys and values up to the end of the last."""
+        keys, values = before.keys[layer], before.values[layer]
+        for piece in pieces:
+            piece.stream, key, value = self._step(layer, piece, keys, values, _STEP_AND_KEYS)
+            keys = np.concatenate([keys, key.numpy()[:, 0]], axis=2)
+            values = np.concatenate([values, value.numpy()[:, 0]], axis=1)
+        return keys, values
+
+    def _step(self, layer: int, piece: _Piece, keys: Floats, values: Floats, wanted: list[str]) -> list[OrtValue]:
+        prefix = self._values({"keys": keys, "values": values})
         arithmetic = self._arithmetics[layer]
-        given = {"stream": stream, **feeds, **prefix, **self._layers[layer], **self._everywhere[arithmetic]}
+        given = {"stream": piece.stream, **piece.feeds, **prefix, **self._layers[layer], **self._everywhere[arithmetic]}
         if arithmetic == "fp32":
             del given["middle"]
         found: list[OrtValue] = self._sessions[arithmetic].run_with_ort_values(wanted, given)

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from adjudge.domain.message import Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.local.llama import Score
 from adjudge.local.onnx.graph import Precision, Shape
-from adjudge.local.onnx.network import LONGEST, Network, Prefix
+from adjudge.local.onnx.network import LONGEST, PIECE, Network, Prefix
 from adjudge.local.onnx.tensors import Tensors, read_tensors
 from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.onnx.trouble import damage_named, said_plainly
@@ -76,7 +77,7 @@ class Scorer:
         if not fitting:
             return scores
         prefix, read = self._prefixes.read(shared, criteria)
-        for together in _in_passes([(place, len(parts[place][1])) for place in fitting]):
+        for together in in_passes([(place, len(parts[place][1])) for place in fitting]):
             states = self._network.states(prefix, [parts[place][1] for place in together])
             for state, place in zip(states, together, strict=True):
                 own, logprobs = len(parts[place][1]), _logprobs(self._network.logits(state, ids[place]))
@@ -94,16 +95,15 @@ class Scorer:
         return ModelError(f"the prompt has {length} tokens, the model reads {self._context}: shorten the text")
 
 
-def _in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Places of (place, length), in as few passes as hold them: one pass reads no more than LONGEST tokens of all its rows."""
+def in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Places of (place, length), in few passes. Attention sees a pass as a rectangle as wide as its longest row: rows of like
+    length go together, no rectangle has more than LONGEST cells, and a row that is read in pieces is alone."""
     together: list[int] = []
-    tokens = 0
-    for place, length in lengths:
-        if together and tokens + length > LONGEST:
+    for place, length in sorted(lengths, key=itemgetter(1)):
+        if together and ((len(together) + 1) * length > LONGEST or length > PIECE):
             yield together
-            together, tokens = [], 0
+            together = []
         together.append(place)
-        tokens += length
     yield together
 
 

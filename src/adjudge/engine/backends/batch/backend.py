@@ -27,7 +27,7 @@ from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, Setup
 from adjudge.gateway.batches.api import BatchApi, error_from
 from adjudge.gateway.batches.find import APIS, batch_api
 from adjudge.gateway.layers.account import measured
-from adjudge.gateway.layers.allowed import bounded
+from adjudge.gateway.layers.limit import bounded
 from adjudge.gateway.model import Model
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.batches import FOLDER, Asked, Batch, BatchBallot, BatchTable, State

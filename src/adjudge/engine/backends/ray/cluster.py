@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from adjudge.engine.backends.ray.limiter import Lease, LeasedPace, Limiter, LimiterLostError, SharedLimits
-from adjudge.engine.backends.ray.place import RAY, Cluster
+from adjudge.engine.backends.ray.place import RAY
 from adjudge.engine.backends.ray.worker import Worker
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, OtherConfiguration, RunError, RunStopped, SetupError
 from adjudge.gateway.layers.account import Spent

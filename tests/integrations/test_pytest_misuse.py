@@ -1,0 +1,187 @@
+"""What a user does wrong, or breaks off, in a test suite that judges: told in words, and never green for nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from adjudge.domain.message import Reply
+from adjudge.gateway.layers.cache import read_replies
+from adjudge.gateway.providers.replay import ReplayModel
+from adjudge.integrations.pytest_cassette import Cassette, join_parts, replayed
+from support.asking import a_request
+from support.suites import BARE, NAMED, Suite
+
+pytest_plugins = ["pytester"]
+MARKS = {
+    'criteria="Names a date.", at_least="0.9"': "at_least must be a number from 0 to 1, not '0.9'",
+    'criteria="Names a date.", at_least=float("nan")': "at_least must be a number from 0 to 1, not nan",
+    'criteria="Names a date.", at_least=-0.5': "at_least must be a number from 0 to 1, not -0.5",
+    'criteria="Names a date.", at_least=0.5, confidence=95': "confidence must lie between 0 and 1, not 95",
+    'criteria="Names a date.", at_least=0.5, confidence="high"': "confidence must lie between 0 and 1, not 'high'",
+    'criteria="Names a date.", at_least=0.5, votes="3"': "votes must be a whole number from 1 up, not '3'",
+    'criteria="Names a date.", at_least=0.5, margin=-1': "margin must be a number from 0 to 1, not -1",
+    'criteria="Names a date.", not_worse_than=5': "not_worse_than must be the folder of a run, not 5",
+    'criteria=" ", at_least=0.5': "the criterion is empty: say in a sentence what is to be judged",
+    'criteria=["a"], at_least=0.5': "criteria must be a text or a Criteria, not list",
+    'criterion="Names a date.", at_least=0.5': "got an unexpected keyword argument 'criterion'",
+}
+
+
+def test_a_mark_that_makes_no_sense_is_refused_before_anything_is_asked(suite: Suite) -> None:
+    tests = (f"@pytest.mark.judged({mark})\ndef test_{n}(judged):\n    judged('REC-00001-Y')\n" for n, mark in enumerate(MARKS))
+    suite.pytester.makepyfile(test_it="import pytest\n" + "".join(tests))
+    done = suite.run()
+    done.assert_outcomes(errors=len(MARKS))
+    for n, told in enumerate(MARKS.values()):
+        assert f"E           pytest.UsageError: test_it.py::test_{n}: @pytest.mark.judged: {told}" in done.outlines
+    assert suite.asked() == 0
+
+
+def test_what_is_no_text_fails_the_test_that_gave_it_and_not_the_group(suite: Suite) -> None:
+    wrong = "\n        if number == 3:\n            judged(5)\n"
+    suite.group(30, 30)
+    path = suite.pytester.path / "test_it.py"
+    path.write_text(path.read_text(encoding="utf-8") + wrong, encoding="utf-8")
+    done = suite.run()
+    done.assert_outcomes(passed=3, failed=1)
+    done.stdout.fnmatch_lines(["*SetupError: field 'response' must be a text or a list of texts, not int", "*Gate holds*"])
+
+
+def test_a_run_to_compare_with_that_is_not_there_fails_before_anything_is_asked(suite: Suite) -> None:
+    suite.group(30, 30, more="not_worse_than='nowhere'")
+    done = suite.run()
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["the run that this one must not be worse than is not there: *nowhere"])
+    suite.group(30, 30)
+    done = suite.run("--judged-baseline=nowhere")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["there is no session to compare with in *nowhere: name the --judged-run FOLDER of one"])
+    assert suite.asked() == 0
+
+
+def test_a_folder_that_is_a_file_and_a_sum_that_is_none_are_told_in_words(suite: Suite) -> None:
+    suite.group(30, 30)
+    for option in ("--judged-run", "--judged-record"):
+        done = suite.run(f"{option}=test_it.py")
+        assert done.ret == 1
+        done.stdout.fnmatch_lines(["judged: at least 0.80: *test_it.py*"])
+    for sum in ("nan", "-1"):
+        assert suite.run(f"--judged-budget={sum}").ret == pytest.ExitCode.USAGE_ERROR
+    assert suite.asked() == 0
+
+
+def test_a_group_that_the_baseline_lacks_is_not_held_to_it_and_that_is_told(suite: Suite) -> None:
+    suite.group(30, 30)
+    assert suite.run("--judged-run=first").ret == 0
+    mark = "import pytest\n@pytest.mark.judged(criteria='Names a date.'{})\ndef test_{}(judged):\n    for n in range(30):\n"
+    case = "        judged(f'answer REC-{n:05}-Y', user_input='When?')\n"
+    suite.pytester.makepyfile(test_it=mark.format(", at_least=0.5", "new") + case, test_bare=mark.format("", "bare") + case)
+    done = suite.run("--judged-baseline=first")
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(
+        [
+            "judged: not worse: the baseline *first has no run of it",
+            "*Gate holds*. the baseline *first has no run of it",
+        ]
+    )
+    assert done.parseoutcomes() == {"passed": 3, "inconclusive": 1}
+
+
+def test_a_baseline_of_another_judge_is_told_of(suite: Suite) -> None:
+    suite.group(30, 30)
+    assert suite.run("--judged-run=first").ret == 0
+    suite.group(30, 30, more="margin=0.3")
+    done = suite.run("--judged-baseline=first", "--judged-model=openai/gpt-4o")
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["*Gate holds*: differs by 0.0 points (95 % *), 30 shared rows, by another judge"])
+    assert "by another judge" not in suite.run("--judged-baseline=first").stdout.str()
+
+
+def test_tests_of_one_group_that_are_marked_differently_are_not_judged_by_the_first_mark(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        """
+        import pytest
+
+        MARKS = [pytest.mark.judged(criteria=text, at_least=0.5) for text in ("Names a date.", "Names a place.")]
+
+        @pytest.mark.parametrize("n", [pytest.param(n, marks=MARKS[n % 2]) for n in range(30)])
+        def test_it(n, judged):
+            judged(f"answer REC-{n:05}-Y")
+        """
+    )
+    done = suite.run()
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["the tests of one group are marked differently: give each criteria its own test function"])
+    assert suite.asked() == 0
+
+
+def test_a_group_without_cases_is_inconclusive(suite: Suite) -> None:
+    suite.group(0, 0)
+    done = suite.run()
+    done.stdout.fnmatch_lines(["*there is nothing to decide: its tests gave no cases to judged", "*3 passed, 1 inconclusive*"])
+    assert suite.run("--judged-inconclusive=fail").ret == 1
+
+
+def test_ctrl_c_ends_the_session_and_what_was_answered_is_not_asked_again(suite: Suite) -> None:
+    """Also where it comes while the last answers are under way: a run that ends in good order is no reason to go on."""
+    suite.provider.latency = 0.3
+    suite.pytester.makepyfile(
+        test_it="import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(judge, n):\n"
+        "    judge('Is it polite?', f'REC-{n:05}-Y', votes=1).must_pass()\n"
+    )
+
+    def interrupt() -> None:
+        while suite.asked() < 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    done = suite.pytester.runpytest_inprocess(*NAMED, *BARE, no_reraise_ctrlc=True)
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    assert suite.asked() < 6
+    suite.provider.latency = 0
+    suite.run().assert_outcomes(passed=6)
+    assert suite.asked() == 6
+
+
+# -- recordings ----------------------------------------------------------------------
+
+
+def _recorded(folder: Path, process: str, model: str, *texts: str) -> None:
+    cassette = Cassette(folder, process)
+    for text in texts:
+        cassette.put(model, a_request(text), Reply(text=f"{model}: {text}", finish="stop"))
+
+
+def test_half_a_line_of_a_killed_process_spoils_no_other_reply(tmp_path: Path) -> None:
+    _recorded(tmp_path, "gw0", "m", "one", "two")
+    _recorded(tmp_path, "gw1", "m", "three")
+    part = tmp_path / "gw0.part.jsonl"
+    part.write_bytes(part.read_bytes()[:-20])
+    join_parts(tmp_path)
+    assert [reply.text for _, _, reply in read_replies(tmp_path / "replies.jsonl")] == ["m: one", "m: three"]
+
+
+def test_what_a_killed_session_recorded_in_other_processes_is_given_again(tmp_path: Path) -> None:
+    _recorded(tmp_path, "gw0", "m", "one")
+    found = Cassette(tmp_path, "main").get("m", a_request("one"))
+    assert found is not None
+    assert found.text == "m: one"
+
+
+def test_of_several_recorded_models_the_one_that_is_named_is_replayed(tmp_path: Path) -> None:
+    """A name that another begins with is not that one, and a model recorded at two servers is one model."""
+    for model in ("openai/gpt-4o-mini@http://one/v1", "openai/gpt-4o@http://one/v1", "openai/gpt-4o@http://two/v1"):
+        _recorded(tmp_path, "main", model, model.partition("@")[2])
+    join_parts(tmp_path)
+    asked = ReplayModel(replayed(tmp_path, "openai/gpt-4o").removeprefix("replay/"))
+    assert sorted(reply.text or "" for reply in asked._replies.values()) == [
+        "openai/gpt-4o@http://one/v1: http://one/v1",
+        "openai/gpt-4o@http://two/v1: http://two/v1",
+    ]
