@@ -1,8 +1,8 @@
 """How well the embedded judge looks sentences up: sentences about passages that training never saw, asked by EvidenceJudge.
 
-    python -m training.looked_up --data ../shared/data [--count 100] [--seed looked-up]
+    python -m training.looked_up --data ../shared/data [--count 100] [--seed looked-up] [--language ru]
 
-Prints how often each of the three answers is right, and the AUC of "supported", for both languages.
+Prints how often each of the three answers is right, and the AUC of "supported", for both languages or one.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--count", type=int, default=100, help="sentences in each language")
     parser.add_argument("--seed", default="looked-up")
+    parser.add_argument("--language", choices=LANGUAGES, help="only this one")
     args = parser.parse_args()
-    for language in LANGUAGES:
+    for language in [args.language] if args.language else LANGUAGES:
         judge = EvidenceJudge(language=language)
         cases = drawn(judge, World(args.data), language, random.Random(f"{args.seed} {language}"), args.count)
         show(language, cases, judge.evaluate([instance(case) for case in cases]))

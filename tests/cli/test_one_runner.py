@@ -156,6 +156,8 @@ def test_a_dry_run_asks_nothing_and_keeps_nothing(tmp_path: Path, name: str) -> 
     done = adjudge(tmp_path, *args, "--run", "kept", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert f"judgments: {JUDGMENTS[name]}" in done.stdout
+    assert done.stderr.splitlines()[0].startswith("skipped rows.csv, line 3")
+    assert "1 row could not be judged" in done.stderr
     assert not (tmp_path / "kept").exists()
 
 

@@ -10,7 +10,7 @@ import click
 from click import UsageError
 
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.cli.estimates import show_estimate
+from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import Seen, data_entry, finish, gated, judge_all, ready, typed
 from adjudge.cli.inputs import columns_from, rows_in, texts_in, typed_wrong
 from adjudge.cli.options import FROM_ONE, Flags, accompanying, argument, as_json, columns, command, judging, output, rows
@@ -64,7 +64,7 @@ def check(
     made = ready(typed(flags, judge, data, texts_in(text, file, encoding=flags.encoding), given), flags)
     outcome = gated(made, flags)
     if flags.dry_run:
-        show_estimate(made.estimate(), flags.language, as_json=as_json)
+        show_estimate(estimated(outcome), flags.language, as_json=as_json)
         return ExitCode.OK
     judgments = judge_all(Seen(outcome, quiet=flags.quiet or as_json, otel=flags.otel))
     results = judgments.results(AspectResult)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from adjudge.cli.execute import Seen, skipped_rows
 from adjudge.cli.json_text import print_results
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
+from adjudge.reports.outcome import Outcome
 from adjudge.reports.sentences import Sentence, sentence
 from adjudge.reports.words import counted, number_text
+
+
+def estimated(outcome: Outcome, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
+    """What the run would take; the rows that it could not judge are told of, as they will be when it judges."""
+    found = outcome.run.estimate(Seen(outcome, quiet=True).event, fork_of=fork_of, retry_failed=retry_failed)
+    if outcome.skipped:
+        click.echo(skipped_rows(outcome), err=True)
+    return found
 
 
 def show_estimate(

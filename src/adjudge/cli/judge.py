@@ -14,7 +14,7 @@ from click import UsageError
 
 from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
-from adjudge.cli.estimates import show_estimate
+from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import Judgments, Seen, data_entry, finish, gated, judge_all, ready, typed
 from adjudge.cli.inputs import check_given, columns_from, is_rows, refuse_files, rows_in, texts_in, typed_wrong
 from adjudge.cli.options import (
@@ -149,7 +149,7 @@ def _judged(file: EvalFile, asked: Asked, flags: Flags) -> tuple[Outcome, Judgme
     """What came of it; no judgments where only the cost was asked for, which is printed."""
     outcome = gated(ready(file, flags), flags)
     if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language, as_json=asked.as_json)
+        show_estimate(estimated(outcome), flags.language, as_json=asked.as_json)
         return outcome, None
     return outcome, judge_all(Seen(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel))
 

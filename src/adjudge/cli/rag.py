@@ -11,7 +11,7 @@ from typing import Literal
 import click
 from click import UsageError
 
-from adjudge.cli.estimates import show_estimate
+from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import Seen, data_entry, exit_code, gated, judge_all, judgments_of, kept_in, ready, typed
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import FROM_ONE, FROM_ZERO, LANGUAGE, PATH, Flags, as_json, command, gate, judging
@@ -114,7 +114,7 @@ def rag(
     data = data_entry(flags, csv, columns_from(column))
     outcome = gated(ready(typed(flags, entry, data, models=ids), flags, key), flags, entries)
     if flags.dry_run:
-        show_estimate(outcome.run.estimate(), flags.language, as_json=as_json)
+        show_estimate(estimated(outcome), flags.language, as_json=as_json)
         return ExitCode.OK
     judged = judge_all(_Rows(outcome, quiet=flags.quiet or as_json, otel=flags.otel), partial(_check_folder, output))
     judgments = judgments_of(outcome, judged)

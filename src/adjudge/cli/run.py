@@ -14,7 +14,7 @@ import click
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
-from adjudge.cli.estimates import show_estimate
+from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import Seen, check_resumed, gated, note_halt, resumable, skipped_rows, use_prices, with_weights
 from adjudge.cli.inputs import command_line, speak, typed_wrong
 from adjudge.cli.options import (
@@ -208,7 +208,7 @@ def _carry_out(file: EvalFile, wanted: Wanted, batch: BatchSettings | None) -> i
     if wanted.dry_run:
         if batch:
             made.check_batches(batch)
-        found = made.estimate(fork_of=fork, retry_failed=wanted.retry_failed)
+        found = estimated(outcome, fork_of=fork, retry_failed=wanted.retry_failed)
         show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
     seen, kept = Seen(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel), made.folder or Path()

@@ -161,14 +161,17 @@ class EvalRun:
         with event_loop.holding(on_call, told_of_calls):
             event_loop.run(self._execute(run, limits, listen, kept, prepare, batch))
 
-    def estimate(self, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
-        """What is left of it would take; nothing is asked."""
+    def estimate(self, listen: Listen = _nobody, *, fork_of: Path | None = None, retry_failed: bool = False) -> Estimate:
+        """What is left of it would take; nothing is asked. ``listen`` is told of the rows that could not be judged."""
         from adjudge.runs.known import KnownVotes  # reads run folders: not loaded by those who judge
 
         begun = self.folder is not None and holds_run(self.folder)
         answered = self.folder if begun or fork_of is None else fork_of
         known = KnownVotes(answered, retry_failed=retry_failed) if answered else None
-        found = [ready.judge.estimate((item for _, item in self._items(ready, _nobody)), known) for ready in self.judges]
+        passes = [self._items(ready, _nobody if number else listen) for number, ready in enumerate(self.judges)]
+        found = [
+            ready.judge.estimate((item for _, item in items), known) for ready, items in zip(self.judges, passes, strict=True)
+        ]
         return sum(found[1:], start=found[0])
 
     def check_limit(self) -> None:

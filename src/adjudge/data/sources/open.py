@@ -15,8 +15,6 @@ from adjudge.data.sources.text import Text, open_text
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError
 
-_AT_ONCE = 1000
-
 
 def is_frame(source: object) -> bool:
     """Whether this is a data frame of pandas, polars or their like."""
@@ -33,18 +31,12 @@ def table_rows(table: Any) -> Iterator[Row]:
     if is_frame(table):
         yield from frame_rows(table)
         return
-    rows = arrow_rows(table) if hasattr(table, "to_pylist") else table
-    for number, cells in enumerate(rows, 1):
+    if hasattr(table, "to_pylist"):
+        from adjudge.data.sources.parquet import arrow_rows
+
+        table = arrow_rows(table)
+    for number, cells in enumerate(table, 1):
         yield Row(number, cells)
-
-
-def arrow_rows(table: Any) -> Iterator[dict[str, object]]:
-    """The rows of an Arrow table or a part of one, a few in memory at once."""
-    names = numbered(table.column_names if hasattr(table, "column_names") else table.schema.names)
-    for start in range(0, table.num_rows, _AT_ONCE):
-        part = table.slice(start, _AT_ONCE)
-        for values in zip(*(column.to_pylist() for column in part.columns), strict=True):
-            yield dict(zip(names, values, strict=True))
 
 
 def frame_rows(frame: Any) -> Iterator[Row]:

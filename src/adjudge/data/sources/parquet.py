@@ -1,11 +1,12 @@
-"""Rows of a Parquet file; needs pyarrow."""
+"""Rows of a Parquet file, which needs pyarrow, and of an Arrow table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from adjudge.data.sources.open import arrow_rows
-from adjudge.data.sources.row import Origin, Row, Rows
+from adjudge.data.sources.row import Origin, Row, Rows, numbered
 from adjudge.errors import RunError, SetupError
 
 _AT_ONCE = 1000
@@ -25,3 +26,12 @@ def parquet_rows(path: Path, origin: Origin) -> Rows:
                 yield Row(number, cells)
     except pyarrow.ArrowException as error:
         raise RunError(f"{origin.name} cannot be read as Parquet: {' '.join(str(error).split())}") from error
+
+
+def arrow_rows(table: Any) -> Iterator[dict[str, object]]:
+    """The rows of an Arrow table or a part of one, a few in memory at once."""
+    names = numbered(table.column_names if hasattr(table, "column_names") else table.schema.names)
+    for start in range(0, table.num_rows, _AT_ONCE):
+        part = table.slice(start, _AT_ONCE)
+        for values in zip(*(column.to_pylist() for column in part.columns), strict=True):
+            yield dict(zip(names, values, strict=True))
